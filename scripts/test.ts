@@ -90,7 +90,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
   await ensureBinaries([
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
-    ...(anyImports('/cluster/controllers.ts') || anyImports('/full-world.ts') ? CONTROLLER_BINARIES : []),
+    ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
   ]);
 }

@@ -1,7 +1,7 @@
 /**
- * The floor of what follows a cluster: watches the metadata of nodes and answers every change of the label with a bare
- * merge patch. No cache, no plan, no guard, no events. Reads {server, ca, cert, key, label, wanted} as JSON from stdin,
- * writes a line when it watches, and runs until it is killed.
+ * The floor for a controller: watches the metadata of nodes and sends a bare merge patch for every change of the label.
+ * No cache, no plan, no guard, no events. Reads {server, ca, cert, key, label, wanted} as JSON from stdin, writes a
+ * line when it watches, and runs until it is killed.
  */
 import { Agent, get } from 'node:https';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,7 @@ const agent = new Agent({ keepAlive: true, ca, cert, key });
 const headers = { accept: `${METADATA_ONLY}, application/json` };
 watch(() => process.stdout.write('watching\n'));
 
-/** For ever: a server that is busy ends the watches that are slow. A new one begins with every node as it is now. */
+/** Watches forever: a busy server ends slow watches, and a new one starts with the current nodes. */
 function watch(started: () => void): void {
   get(new URL('/api/v1/nodes?watch=true', server), { agent, headers }, async response => {
     started();

@@ -1,5 +1,5 @@
 /**
- * The floor: the same changes as bare merge patches, from a process that does nothing else. No list, no plan, no guard.
+ * The floor: the same changes as bare merge patches, without list, plan and guard.
  * Reads {server, ca, cert, key, connections, patches: [{name, body}]} as JSON from stdin.
  */
 import { Agent } from 'node:https';

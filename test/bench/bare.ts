@@ -1,10 +1,10 @@
-/** The least that a client can ask of the server: what the floors and the load are made of. */
+/** Minimal requests, of which the floors and the load consist. */
 import { type Agent, request } from 'node:https';
 
-/** Metadata alone: the server's cheapest answer about an object. */
+/** Metadata only: the server's cheapest representation of an object. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** One merge patch of a node; its answer is thrown away. */
+/** One merge patch of a node; the response is discarded. */
 export function barePatch(
   agent: Agent,
   server: string,

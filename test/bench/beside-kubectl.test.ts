@@ -1,6 +1,6 @@
 /**
- * The quick part of `npm run bench` on a small cluster. Limits are well above what is usual, and hold for the least CPU time of
- * some runs by turns: what else the machine does cannot break them.
+ * The quick part of `npm run bench` on a small cluster. Limits are well above usual values and apply to the least CPU
+ * time of some alternating runs, so that other load does not break them.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -17,7 +17,7 @@ import { type Programs, readNodes, readPools, startUp } from './races.ts';
 
 const [NODES, POOLS, ROUNDS] = [3_000, 20, 5];
 const BUILD_MS = 300_000;
-/** MB; it is the target for 5,000 nodes. A program that held the whole body would need 27 more. */
+/** MB, the target for 5,000 nodes. Holding a whole response body would need 27 more. */
 const MOST_MEMORY = 110;
 
 const cluster = useCluster({ own: true });
@@ -32,7 +32,7 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('the table of pools', async () => {
+test('prints the table of pools within the limits beside kubectl', async () => {
   env = await measuredEnvironment(cluster());
   const [program] = programs.executable;
   assert.equal((await run(program, ['install'], { env })).code, 0);
@@ -42,11 +42,11 @@ test('the table of pools', async () => {
   await race(readPools(programs, env, false), 1.6);
 });
 
-test('start-up: less CPU than kubectl', async () => {
+test('starts with less CPU than kubectl', async () => {
   await race(startUp(programs, env), 1);
 });
 
-test('nothing to do: nothing is written, and memory is bounded', async () => {
+test('writes nothing and bounds memory when nothing is to do', async () => {
   const start = await countWrites(cluster());
   const others = await race(readNodes(programs, env, false), 3);
   assert.equal((await countWrites(cluster())) - start, 0);
@@ -56,7 +56,7 @@ test('nothing to do: nothing is written, and memory is bounded', async () => {
   }
 });
 
-/** @param most the CPU time of each, in times of the peer's */
+/** @param most the limit of each CPU time, as a multiple of the peer's */
 async function race(what: Race, most: number): Promise<Result[]> {
   const { peer, others } = await runRace(what, ROUNDS);
   assert.notEqual(others.length, 0);

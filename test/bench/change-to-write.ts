@@ -1,4 +1,4 @@
-/** `reconcile --watch` at work: from a node's change to the write that answers it, and the memory it takes. */
+/** `reconcile --watch` under load: latency from a node's change to our write, and memory. */
 import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { nodeName } from './cluster.ts';
 import { measuredEnvironment } from './measure.ts';
 
 const CHANGER = 'changer/1.0';
-/** What the pools of cluster.ts set, and what changes. */
+/** A label that the pools of cluster.ts set, and that changes. */
 const [LABEL, WANTED] = ['example.com/tier', 'gold'];
 
 export interface Watching {
@@ -43,7 +43,7 @@ export async function startWatch(cluster: ControlPlane, command: [string, ...str
   };
 }
 
-/** Something that answers and does nothing else. Gives what ends it. */
+/** Starts the floor; returns a function that ends it. */
 export async function startFloor({ server, ca, admin }: ControlPlane): Promise<() => Promise<void>> {
   const script = fileURLToPath(new URL('./bare-answers.ts', import.meta.url));
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -60,7 +60,7 @@ export async function startFloor({ server, ca, admin }: ControlPlane): Promise<(
     });
 }
 
-/** Changes a label that the pools set, on node after node, so many a second. Resolves when all were made. */
+/** Changes a label that the pools set, on node after node, at this rate. Resolves when all are done. */
 export async function drift(cluster: ControlPlane, nodes: number, perSecond: number, seconds: number): Promise<void> {
   const { server, ca, admin } = cluster;
   const agent = new Agent({ keepAlive: true, ca, ...admin });
@@ -69,10 +69,10 @@ export async function drift(cluster: ControlPlane, nodes: number, perSecond: num
   for (let index = 0; index < perSecond * seconds; index++) {
     await sleep(Math.max(0, start + (index * 1000) / perSecond - performance.now()));
     const labels = { [LABEL]: `drift-${index}` };
-    // A step that is no divisor of the pools' number: neighbours in time are in different pools.
+    // The step does not divide the number of pools, so that successive nodes are in different pools.
     const name = nodeName((index * 7) % nodes);
     const change = barePatch(agent, server, name, { metadata: { labels } }, CHANGER);
-    // Told below, by Promise.all.
+    // Reported by Promise.all below.
     change.catch(() => {});
     under.push(change);
   }
@@ -81,12 +81,12 @@ export async function drift(cluster: ControlPlane, nodes: number, perSecond: num
 }
 
 export interface Answered {
-  /** Milliseconds from the moment the server got a change to the moment it got our write, sorted. */
+  /** Milliseconds from the server's receipt of a change to that of our write, sorted. */
   times: number[];
   unanswered: number;
 }
 
-/** Reads it from the API server's audit log, from that byte of it on. */
+/** Reads the API server's audit log from that byte on. */
 export async function answers({ auditLog = '' }: ControlPlane, since: number): Promise<Answered> {
   const changes = new Map<string, number>();
   const times: number[] = [];

@@ -1,16 +1,16 @@
-/** The cluster of a benchmark: N realistic nodes spread over M pools by a label that is there already. */
+/** The cluster of a benchmark: N realistic nodes in M pools, selected by an existing label. */
 import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { createNodes } from '../cluster/nodes.ts';
 
-/** What the pools select their nodes by. */
+/** The label that the pools select by. */
 export const POOL_LABEL = 'bench.example.com/pool';
 
 export function nodeName(index: number): string {
   return `node-${String(index).padStart(6, '0')}`;
 }
 
-/** Three labels, a taint and a handler each: a pool as people have them. */
+/** Typical pools: three labels, a taint and a handler each. */
 export function benchPools(count: number): NodePool[] {
   return Array.from({ length: count }, (_, index): NodePool => {
     const name = `pool-${index}`;
@@ -28,7 +28,7 @@ export function benchPools(count: number): NodePool[] {
   });
 }
 
-/** @param from how many of them there are already */
+/** @param from the number of existing nodes */
 export async function createBenchNodes(cluster: ControlPlane, nodes: number, pools: number, from = 0): Promise<void> {
   const specs = Array.from({ length: nodes - from }, (_, index) => {
     return { name: nodeName(from + index), labels: { [POOL_LABEL]: `pool-${(from + index) % pools}` } };

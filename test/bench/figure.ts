@@ -2,8 +2,8 @@
 export interface Figure {
   name: string;
   value: number;
-  /** x: times of something else. */
+  /** x: a multiple of something else. */
   unit: 'x' | 's' | 'MB' | 'ms' | '%' | '';
-  /** Most that is allowed. */
+  /** The limit. */
   most?: number;
 }

@@ -1,4 +1,4 @@
-/** Labels and taints for every node from nothing: what it is measured with. */
+/** Measures a reconcile that applies labels and taints to every node from scratch. */
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { nodeName } from './cluster.ts';
 export const CONNECTIONS = 32;
 const BARE = fileURLToPath(new URL('bare-patches.ts', import.meta.url));
 
-/** A process that sends only the patches which a reconcile from nothing would send: its command, and what it reads. */
+/** A process that sends only the patches of a reconcile from scratch: its command, and its stdin. */
 export async function barePatches(cluster: ControlPlane, pools: NodePool[], nodes: number) {
   const patches = Array.from({ length: nodes }, (_, index) => {
     const pool = pools[index % pools.length];
@@ -28,13 +28,13 @@ export async function barePatches(cluster: ControlPlane, pools: NodePool[], node
   return { command: [process.execPath, BARE], stdin };
 }
 
-/** Seconds of one whole `kubectl-nodepool reconcile`, and what it printed. */
+/** Seconds of a whole `kubectl-nodepool reconcile`, and its output. */
 export function timeReconcile(cluster: ControlPlane, command: [string, ...string[]]) {
   const [program, ...args] = command;
   return timed(program, [...args, 'reconcile', '--concurrency', String(CONNECTIONS)], cluster);
 }
 
-/** Takes off all that either of them put on: the next round starts from nothing. */
+/** Removes what both applied, so that the next round starts from scratch. */
 export async function reset(cluster: ControlPlane, pools: NodePool[], nodes: number): Promise<void> {
   const client = raw(cluster);
   const annotations = { 'nodes.lailin.xyz/applied': null };
@@ -52,7 +52,7 @@ export async function reset(cluster: ControlPlane, pools: NodePool[], nodes: num
   );
 }
 
-/** Every pool anew: without status, finalizer or RuntimeClass. */
+/** Recreates every pool without status, finalizer or RuntimeClass. */
 export async function recreatePools(cluster: ControlPlane, pools: NodePool[]): Promise<void> {
   const client = raw(cluster);
   const path = `/apis/${API_VERSION}/nodepools`;
@@ -68,7 +68,7 @@ export async function recreatePools(cluster: ControlPlane, pools: NodePool[]): P
   }
 }
 
-/** Writes the server has been asked for so far, by its own count. Leases and the bench's own do not count. */
+/** Write requests so far by the server's metrics, without Leases and those of the benchmark. */
 export async function countWrites(cluster: ControlPlane): Promise<number> {
   const { body } = await raw(cluster).request('GET', '/metrics');
   return String(body)

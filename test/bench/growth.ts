@@ -1,16 +1,16 @@
-/** What ten times the nodes cost, on the same server, and what still more would. */
+/** The cost of ten times the nodes on the same server, and an extrapolation. */
 import type { Figure } from './figure.ts';
 import type { RaceResult, Result } from './race.ts';
 import { median } from './statistics.ts';
 
-/** Ten times the nodes, and a tenth for what does not grow evenly. */
+/** Ten times the nodes, and 10 % tolerance. */
 const MOST = 11;
-/** The sizes of the largest clusters that are told of. */
+/** The sizes of the largest known clusters. */
 const SIZES = [65_000, 100_000, 130_000];
 
 type Quantity = 'seconds' | 'rss';
 
-/** Of each command of the race: its time and its memory with all nodes, in times of those with a tenth. */
+/** Time and memory of each command with all nodes, as multiples of those with a tenth. */
 export function growth(tenth: RaceResult, all: RaceResult): Figure[] {
   return pairs(tenth, all).flatMap(({ small, large }, index): Figure[] => {
     const grown = (quantity: Quantity) => middle(large, quantity) / middle(small, quantity);

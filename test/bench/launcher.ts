@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 export interface Order {
   command: readonly string[];
   env: Record<string, string>;
-  /** A file that it gets as its input. Default: none. */
+  /** A file for its stdin. Default: none. */
   stdin?: string;
 }
 
@@ -19,11 +19,11 @@ export interface Took {
   seconds: number;
   /** Seconds of CPU, of the user's and the system's. */
   cpu: number;
-  /** Most resident memory, in MB (of a million bytes). */
+  /** Peak resident memory, in MB (of a million bytes). */
   rss: number;
 }
 
-/** What of Bun is used here. */
+/** The part of Bun's API that is used here. */
 declare const Bun: {
   file(path: string): object;
   spawnSync(

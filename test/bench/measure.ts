@@ -1,4 +1,4 @@
-/** What one run of a program takes: time, CPU, memory. */
+/** Time, CPU and memory of a run of a program. */
 import { rmSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,14 +18,14 @@ export type Sample = Pick<Took, 'seconds' | 'cpu' | 'rss'>;
 
 let bun: Promise<string> | undefined;
 
-/** For as long as this process runs. */
+/** Deleted when this process exits. */
 async function ownBun(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-bun-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return bunOf(hostTarget(), folder);
 }
 
-/** Its output is thrown away. Throws when it fails. */
+/** Discards the output. Throws when the program fails. */
 export async function measure(order: Order): Promise<Sample> {
   bun ??= ownBun();
   const said = await run(await bun, [LAUNCHER], {

@@ -1,13 +1,13 @@
-/** Programs measured in turn against one of them, the peer. */
+/** Programs measured in turn and compared with one of them, the peer. */
 import { run } from '../cluster/run.ts';
 import { measure, type Sample } from './measure.ts';
 import { ratios } from './statistics.ts';
 
 export type Command = [string, ...string[]];
 
-/** Most that is allowed. */
+/** The limit. */
 export interface Limits {
-  /** Its time, in times of the peer. */
+  /** Its time, as a multiple of the peer's. */
   ratio?: number;
   /** Its memory, in MB. */
   rss?: number;
@@ -16,7 +16,7 @@ export interface Limits {
 export interface Contender {
   name: string;
   limits: Limits;
-  /** Before anything is measured: fills caches, and looks whether it does what it should. */
+  /** Runs before the measurement: fills caches and checks the output. */
   warmUp?(): Promise<void>;
   run(): Promise<Sample>;
 }
@@ -31,7 +31,7 @@ export interface Result {
   name: string;
   limits: Limits;
   samples: Sample[];
-  /** Of its time to the peer's, round by round; that of the race is their median. */
+  /** Ratios of its time to the peer's by round; the result is their median. */
   ratios: number[];
 }
 
@@ -41,7 +41,7 @@ export interface RaceResult {
   others: Result[];
 }
 
-/** A command that ends with 0 and says what `says` matches. */
+/** A command that exits with 0 and whose output matches `says`. */
 export function contender(
   name: string,
   command: Command,
@@ -61,7 +61,7 @@ export function contender(
   };
 }
 
-/** One run of each a round; each round begins with the next one. */
+/** One run of each per round; each round starts with the next contender. */
 export async function runRace({ title, peer, others }: Race, rounds: number): Promise<RaceResult> {
   const all = [peer, ...others].map(contender => ({ contender, samples: [] as Sample[] }));
   for (const { contender } of all) await contender.warmUp?.();
@@ -79,7 +79,7 @@ export async function runRace({ title, peer, others }: Race, rounds: number): Pr
   };
 }
 
-/** The ratio is that of the rounds which both ran. */
+/** Ratios use the rounds that both ran. */
 export function resultOf({ name, limits }: Contender, samples: Sample[], peers: Sample[]): Result {
   const seconds = (all: Sample[]) => all.map(sample => sample.seconds);
   return { name, limits, samples, ratios: ratios(seconds(samples), seconds(peers)) };

@@ -9,7 +9,7 @@ import { type Command, contender, type Limits, type Race } from './race.ts';
 export interface Programs {
   kubectl: Command;
   executable: Command;
-  /** The npm package's program, on Node; none: it is not measured. */
+  /** The program of the npm package, on Node; undefined: not measured. */
   npm?: Command;
 }
 
@@ -24,7 +24,7 @@ type Environment = Record<string, string>;
 const EXECUTABLE = 'executable';
 const NPM = 'npm package';
 
-/** No request is sent: the names of pools come from the cache that the warm-up filled. */
+/** Sends no request: pool names come from the cache that the warm-up filled. */
 export function startUp({ kubectl, executable, npm }: Programs, env: Environment): Race {
   const [version, usage] = [/^Client Version: /, /^USAGE$/m];
   const complete = [...executable, '__complete'] as Command;
@@ -54,7 +54,7 @@ export function startUp({ kubectl, executable, npm }: Programs, env: Environment
   };
 }
 
-/** @param held whether the cluster is of the size that the limits are for */
+/** @param held whether the limits apply to the size of the cluster */
 export function readPools({ kubectl, executable, npm }: Programs, env: Environment, held: boolean): Race {
   const table = /^NAME +STATUS .*\npool-0 /;
   return {
@@ -67,7 +67,7 @@ export function readPools({ kubectl, executable, npm }: Programs, env: Environme
   };
 }
 
-/** All nodes are read, and nothing is to be written. */
+/** Reads all nodes and writes nothing. */
 export function readNodes({ kubectl, executable, npm }: Programs, env: Environment, held: boolean): Race {
   const most: Limits = held ? { ratio: 0.6, rss: 110 } : {};
   const done = /^pool-0 +200 .*\(unchanged\)/;
@@ -87,7 +87,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
   };
 }
 
-/** The same with answers as they come over a network. */
+/** The same with compressed responses, as over a network. */
 export function readCompressed({ kubectl, executable }: Programs, env: Environment, held: boolean): Race {
   const { peer, others } = readNodes({ kubectl, executable }, env, held);
   return { title: 'Every node read, nothing to do, answers compressed', peer, others };

@@ -1,4 +1,4 @@
-/** Whether a benchmark says so when it was too slow. */
+/** The report of a benchmark, and whether it names missed targets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plot } from '../../scripts/bench/plot.ts';
@@ -9,19 +9,19 @@ import { median, ratios } from './statistics.ts';
 
 const sample = (seconds: number, rss = 50) => ({ seconds, cpu: seconds, rss });
 
-test('median', () => {
+test('computes the median', () => {
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([4, 1, 2, 3]), 2.5);
   assert.ok(Number.isNaN(median([])));
 });
 
-test('ratios are those of the rounds which both ran', () => {
+test('computes ratios from rounds that both ran', () => {
   assert.deepEqual(ratios([2, 30, 8], [1, 10, 2]), [2, 3, 4]);
   assert.deepEqual(ratios([2, 30, 8], [4]), [0.5]);
   assert.deepEqual(ratios([], [1]), []);
 });
 
-test('every round begins with the next one', async () => {
+test('rotates the first contender in each round', async () => {
   const order: string[] = [];
   const contender = (name: string): Contender => ({
     name,
@@ -56,11 +56,11 @@ function report(seconds: number, rss: number, p99: number): Report {
   };
 }
 
-test('what is within its limits is not named', () => {
+test('names nothing that is within its limits', () => {
   assert.deepEqual(missed(report(0.85, 110, 50)), []);
 });
 
-test('what missed a target is named, and so is what was not measured', () => {
+test('names what missed a target and what was not measured', () => {
   assert.deepEqual(missed(report(0.9, 120, Number.NaN)), [
     'executable: get: ratio 0.90, at most 0.85',
     'executable: get: peak memory 120 MB, at most 110 MB',
@@ -68,7 +68,7 @@ test('what missed a target is named, and so is what was not measured', () => {
   ]);
 });
 
-test('the tables', () => {
+test('renders the tables', () => {
   assert.deepEqual(tables(report(0.9, 100, 20)).map(asText), [
     [
       'Pools: 2 rounds',
@@ -80,14 +80,14 @@ test('the tables', () => {
   ]);
 });
 
-test('the plot: what missed its target has another colour', () => {
+test('plots what missed its target in another colour', () => {
   const bars = (seconds: number) => plot(report(seconds, 100, 20).races, 'a < b').match(/<rect class="(\w+)" x/)?.[1];
   assert.equal(bars(0.85), 'executable');
   assert.equal(bars(0.9), 'missed');
   assert.match(plot([], 'a < b'), /a &lt; b/);
 });
 
-test('growth, and the line through two sizes', () => {
+test('renders growth and the line through two sizes', () => {
   const race = (seconds: number, rss: number): RaceResult => {
     const [peer, other] = ['kubectl', 'ours'].map(name => {
       return resultOf({ name, limits: {}, run: async () => sample(0) }, [sample(seconds, rss)], [sample(seconds, rss)]);

@@ -1,4 +1,4 @@
-/** The same labels and taints on every node, from nothing, by turns: bare patches, this program, and loops over kubectl. */
+/** The same labels and taints on every node from scratch, in turn by bare patches, this program, and loops over kubectl. */
 import type { NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { POOL_LABEL } from './cluster.ts';
@@ -14,13 +14,13 @@ export interface Scratch {
   pools: NodePool[];
   nodes: number;
   rounds: number;
-  /** Runs `kubectl label` and `kubectl taint` as well. */
+  /** Also runs `kubectl label` and `kubectl taint`. */
   withKubectl: boolean;
-  /** Whether the cluster is of the size that the limits are for. */
+  /** Whether the limits apply to the size of the cluster. */
   held: boolean;
 }
 
-/** Against the bare patches, and against kubectl. */
+/** Compared with the bare patches, and with kubectl. */
 export async function fromScratch(
   cluster: ControlPlane,
   { kubectl, executable, npm }: Programs,
@@ -65,7 +65,7 @@ export async function fromScratch(
   return [race, against];
 }
 
-/** Two commands a pool; the times add up. */
+/** Two commands per pool; returns the sum of their times. */
 async function kubectlLoop(kubectl: Command, pools: NodePool[], env: Record<string, string>): Promise<Sample> {
   const total: Sample = { seconds: 0, cpu: 0, rss: 0 };
   for (const { metadata, spec } of pools) {

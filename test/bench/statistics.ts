@@ -1,4 +1,4 @@
-/** What samples say. */
+/** Statistics of samples. */
 
 export function median(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);
@@ -6,7 +6,7 @@ export function median(samples: readonly number[]): number {
   return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2;
 }
 
-/** Round by round, of those that both ran: what the machine did between rounds cancels out. */
+/** Ratios of rounds that both ran, so that changes of the machine between rounds cancel out. */
 export function ratios(samples: readonly number[], peer: readonly number[]): number[] {
   const rounds = Math.min(samples.length, peer.length);
   return samples.slice(0, rounds).map((sample, round) => sample / (peer[round] ?? Number.NaN));

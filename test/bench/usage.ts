@@ -1,4 +1,4 @@
-/** What a process has used, as Linux's /proc tells. */
+/** Resource usage of a process, from Linux's /proc. */
 import { readFile } from 'node:fs/promises';
 
 /** Of the kernel, for times in /proc. */
@@ -13,9 +13,9 @@ export async function cpuSeconds(pid: number): Promise<number> {
 /** Millions of bytes. */
 export interface Memory {
   now: number;
-  /** At most so far. */
+  /** The peak. */
   peak: number;
-  /** Of those now, pages of files: the program itself, which the kernel may drop and read again. */
+  /** Pages of files among these: the program itself, which the kernel may drop and reread. */
   files: number;
 }
 

@@ -12,9 +12,9 @@ const SETTLE_MS = 5_000;
 const MOST_SETTLE_MS = 60_000;
 const MOST_P99_MS = 50;
 const MOST_IDLE = 1;
-/** The rate that the target is for. */
+/** The rate of the target. */
 const RATE = 100;
-/** How much less is asked the second time: a rate at which no core of a small machine is busy all the time. */
+/** Divides the second rate, so that no core of a small machine is saturated. */
 const QUIETER = 5;
 /** MB, by the number of nodes. */
 const MOST_MEMORY: Record<number, number> = { 5000: 100, 50000: 400 };
@@ -65,7 +65,7 @@ export async function watchFigures(
   ];
 }
 
-/** From change to write. @param most of ours, p99, in ms */
+/** Latency from change to write. @param most limit of our p99, in ms */
 function waits(rate: number, ours: Answered, floor: Answered, most?: number): Figure[] {
   return [
     figure(`change to write at ${rate} a second, p50`, at(ours, 0.5), 'ms'),
@@ -80,11 +80,11 @@ function figure(name: string, value: number, unit: Figure['unit'], most?: number
 }
 
 interface UnderLoad extends Answered {
-  /** Of one core, while the load lasted. */
+  /** Share of one core during the load. */
   cpu: { who: string; share: number }[];
 }
 
-/** Twice the load; the second time counts: compilers, and the burst of events that are not held back yet. */
+/** Runs the load twice; the second run counts, after compilation and the initial burst of events. */
 async function underLoad(
   cluster: ControlPlane,
   what: string,
@@ -114,7 +114,7 @@ async function underLoad(
   return { ...answered, cpu };
 }
 
-/** When every change has its answer, or nobody answers any more: what is left would be the next one's work. */
+/** Waits until every change has its write, or no more writes arrive, so that no work is left for the next one. */
 async function settled(cluster: ControlPlane, since: number): Promise<Answered> {
   for (let waited = 0; ; waited += SETTLE_MS) {
     await sleep(SETTLE_MS);

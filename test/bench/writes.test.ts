@@ -1,4 +1,4 @@
-/** What reconciling costs the server in writes, by the server's own count. Times are `npm run bench`'s business. */
+/** The number of writes of a reconcile, by the server's metrics. Times: `npm run bench`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
@@ -10,7 +10,7 @@ import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
 const [NODES, POOLS] = [400, 20];
 const cluster = useCluster({ own: true });
 
-test('from nothing: one write a node and five a pool; the second run sends none', async () => {
+test('sends one write per node and five per pool from scratch, and none in the second run', async () => {
   const [program, ...args] = productCommand();
   const env = { ...process.env, KUBECONFIG: cluster().kubeconfig };
   assert.equal((await run(program, [...args, 'install'], { env })).code, 0);

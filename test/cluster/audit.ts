@@ -1,8 +1,8 @@
-/** The API server's audit log: who asked for what, to count requests from outside of the code under test. */
+/** The API server's audit log, to count requests without the code under test. */
 import { createReadStream } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-/** Every request once, when it is answered (a watch: when it ends), without bodies and the server's own. */
+/** Every request once, at its response (a watch: at its end), without bodies and without the server's own requests. */
 export const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',

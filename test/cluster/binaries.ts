@@ -18,7 +18,7 @@ export interface BinaryOptions {
   providers?: readonly Provider[];
 }
 
-/** The paths of these programs, made first if they must be. Throws one error naming what to set when they cannot be had. */
+/** The paths of these programs, which are downloaded or built first. Throws an error that names what to set. */
 export async function ensureBinaries<B extends Binary>(
   names: readonly B[],
   options: BinaryOptions = {},
@@ -50,7 +50,7 @@ export async function ensureBinaries<B extends Binary>(
   return Object.fromEntries(entries) as Record<B, string>;
 }
 
-/** Where the program is now, or undefined: makes nothing. Throws when a variable names what is not there. */
+/** The existing path of the program, if any. Throws when a variable names a missing file. */
 export async function findBinary(name: Binary, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   const asset = env[assetVariable(name)];
   if (asset) {
@@ -79,7 +79,7 @@ function assetVariable(name: Binary): string {
   return `TEST_ASSET_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** Where what was made or brought stays for the next run. */
+/** The cache of downloaded and built programs. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'kubectl-nodepool');
 }

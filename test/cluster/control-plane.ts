@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AUDIT_POLICY } from './audit.ts';
 import { ensureBinaries, findBinary } from './binaries.ts';
 import { type Authority, clientCertificate, createAuthority, type KeyPair, serverCertificate } from './certificates.ts';
+import { apiserverFlags, etcdFlags } from './control-plane-flags.ts';
 import { writeKubeconfig } from './credentials.ts';
 import { type Daemon, startDaemon, startWatcher, type Watcher } from './daemon.ts';
 import type { ProgressStream } from './progress.ts';
@@ -15,7 +16,7 @@ import { rawClient } from './raw.ts';
 
 const READY_MS = 60_000;
 const POLL_MS = 50;
-/** After SIGTERM the API server waits for its watches; nothing of a test's is worth that. */
+/** After SIGTERM the API server waits for its watches, which tests need not. */
 const APISERVER_GRACE_MS = 500;
 const ETCD_GRACE_MS = 500;
 const ATTEMPTS = 3;
@@ -25,7 +26,7 @@ export interface ControlPlaneOptions {
   audit?: boolean;
   /** More flags for the API server. */
   apiserverFlags?: readonly string[];
-  /** Where the making of missing programs is reported. Default: stderr. */
+  /** Progress of building missing programs. Default: stderr. */
   progress?: ProgressStream;
 }
 
@@ -34,13 +35,13 @@ export interface ControlPlane {
   kubeconfig: string;
   /** https://127.0.0.1:PORT */
   server: string;
-  /** Everything it wrote; gone after stop(). */
+  /** Its folder; removed by stop(). */
   dir: string;
-  /** Path of kubectl where it is already there; ensureBinaries makes it. */
+  /** Path of kubectl if it exists already; else ensureBinaries provides it. */
   kubectl: string | undefined;
   /** Path of the audit log, one JSON object a line, if it was asked for. */
   auditLog: string | undefined;
-  /** Where its lines begin that are of this use of the control plane, in bytes. */
+  /** The byte at which this lease of the control plane begins in the audit log. */
   auditStart: number;
   authority: Authority;
   /** PEM of the certificate authority. */
@@ -51,11 +52,11 @@ export interface ControlPlane {
   /** http://127.0.0.1:PORT of etcd's clients. */
   etcdUrl: string;
   /**
-   * One more API server on the same etcd, with the same credentials, until the control plane stops. Gives its URL.
-   * @param etcd where it finds etcd
+   * Starts another API server on the same etcd with the same credentials, until the control plane stops. Returns its URL.
+   * @param etcd the URL of etcd
    */
   startAnother(etcd: string, flags?: readonly string[]): Promise<string>;
-  /** Kills the API server; etcd and all it has stay. */
+  /** Kills the API server; etcd and its data stay. */
   stopApiserver(): Promise<void>;
   /** Starts it again, on the same port. Resolves when /readyz says ok. */
   startApiserver(): Promise<void>;
@@ -63,7 +64,7 @@ export interface ControlPlane {
   offline(work: (etcdFolder: string) => Promise<void>): Promise<void>;
   /** Stops both and removes the folder. */
   stop(): Promise<void>;
-  /** Leaves it running after this process; gives the shell command that ends it. */
+  /** Keeps it running after this process; returns the shell command that ends it. */
   keep(): Promise<string>;
 }
 
@@ -158,7 +159,7 @@ async function start(
     `--audit-log-path=${auditLog}`,
     `--audit-policy-file=${file('audit-policy.json')}`,
     '--audit-log-mode=blocking',
-    // Megabytes; it would go on in another file after 100.
+    // Megabytes; the default rotates the file after 100.
     '--audit-log-maxsize=100000',
   ];
   const flagsOf = (etcd: string, port: number) => [
@@ -193,39 +194,6 @@ async function start(
     startApiserver,
     startAnother,
   };
-}
-
-function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {
-  return [
-    `--data-dir=${data}`,
-    `--listen-client-urls=${clientUrl}`,
-    `--advertise-client-urls=${clientUrl}`,
-    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-    '--unsafe-no-fsync',
-    '--log-level=warn',
-  ];
-}
-
-function apiserverFlags(file: (name: string) => string, etcdUrl: string, port: number): string[] {
-  return [
-    `--etcd-servers=${etcdUrl}`,
-    '--bind-address=127.0.0.1',
-    `--secure-port=${port}`,
-    `--cert-dir=${file('certs')}`,
-    `--tls-cert-file=${file('apiserver.crt')}`,
-    `--tls-private-key-file=${file('apiserver.key')}`,
-    `--client-ca-file=${file('ca.crt')}`,
-    '--authorization-mode=Node,RBAC',
-    '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${file('service-account.key')}`,
-    `--service-account-signing-key-file=${file('service-account.key')}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
-    '--allow-privileged',
-    // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
-    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
-    // The endpoints of the service "kubernetes" may not be a loopback address.
-    '--endpoint-reconciler-type=none',
-  ];
 }
 
 async function ready(server: string, ca: string, admin: KeyPair, daemons: readonly Daemon[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * What makes workloads real on a control plane: kube-controller-manager, kube-scheduler, and kwok as the kubelet of every
- * node. Pods run as far as the API shows it.
+ * Controllers beside a control plane: kube-controller-manager, kube-scheduler, and kwok as the kubelet of every node.
+ * Pods run as far as the API shows it.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { raw } from './raw.ts';
 const READY_MS = 60_000;
 const POLL_MS = 50;
 const GRACE_MS = 500;
-/** What the controller manager does first of all in a new cluster. */
+/** An object that the controller manager creates first in a new cluster. */
 const SIGN_OF_LIFE = '/api/v1/namespaces/default/serviceaccounts/default';
 
 /** For kwok: every node is ready; a pod that has a node runs and is ready; one that is deleted is gone. */
@@ -86,7 +86,7 @@ export const CONTROLLER_BINARIES = ['kube-controller-manager', 'kube-scheduler',
 export interface Controllers {
   /** Before the control plane's own stop(). */
   stop(): Promise<void>;
-  /** Leaves them running after this process; gives the shell command that ends them. */
+  /** Keeps them running after this process; returns the shell command that ends them. */
   keep(): Promise<string>;
 }
 

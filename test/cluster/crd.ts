@@ -1,4 +1,4 @@
-/** The NodePool resource in a control plane, as `kubectl nodepool install` brings it there. */
+/** Installs the CRD as `kubectl nodepool install` does. */
 import { fileURLToPath } from 'node:url';
 import { readCrd } from '../../src/cli/manifests.ts';
 import { connect } from '../../src/kube/connect.ts';

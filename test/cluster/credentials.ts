@@ -6,7 +6,7 @@ import { type Authority, clientCertificate, type KeyPair, type Validity } from '
 
 export const CONTEXT = 'nodepool-demo';
 
-/** What of a control plane its credentials need. */
+/** The properties of a control plane that its kubeconfigs need. */
 export interface Realm {
   server: string;
   dir: string;
@@ -38,7 +38,7 @@ contexts:
   await writeFile(path, content, { mode: 0o600 });
 }
 
-/** A kubeconfig for any user: without groups one who may do nothing, with a past `notAfter` an expired one. Gives its path. */
+/** Writes a kubeconfig for a user, without permissions unless it has groups, expired with a past `notAfter`. Returns its path. */
 export async function kubeconfigFor(
   realm: Realm,
   user: string,
@@ -50,7 +50,7 @@ export async function kubeconfigFor(
   return path;
 }
 
-/** Has whoever uses the kubeconfig at `path` ask for answers as they are. */
+/** Turns off compressed responses in the kubeconfig at `path`. */
 export async function disableCompression(path: string): Promise<void> {
   const content = await readFile(path, 'utf8');
   await writeFile(path, content.replace('    server:', '    disable-compression: true\n    server:'));

@@ -23,7 +23,7 @@ rm -rf "$1"
 
 export interface Watcher {
   watch(pid: number): void;
-  /** From here on the processes and the folder are left alone. Resolves when the watcher is gone. */
+  /** Stops watching the processes and the folder. Resolves when the watcher has exited. */
   release(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function startWatcher(folder: string): Watcher {
 export interface Daemon {
   readonly pid: number;
   exited(): boolean;
-  /** The last lines of what it wrote. */
+  /** The last lines of its log. */
   logTail(): string;
   /** SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone. */
   stop(graceMs: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** Fetches the release that setup-envtest uses (kube-apiserver, etcd and kubectl in one archive) and checks its SHA-512. */
+/** Downloads the release that setup-envtest uses (kube-apiserver, etcd and kubectl in one archive) and checks its SHA-512. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { load } from 'js-yaml';
 import type { Binary, Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
-/** The last change of the index that is known here, and its hash: what it names is run as whoever runs the tests. */
+/** The pinned version of the index, and its hash, as the programs that it names are run by the tests. */
 const INDEX_COMMIT = '2b2bbdfb5ed4d62cf0c665425c2a424223c46df8';
 const INDEX_SHA512 =
   'ad9b963c3f8c154641771a1e5eef247189ddc4d28a5104f6e0414b15a748d36b98c020478f2a2426208859c6684a8600497444edcd14eac82590c93c19a92c7a';
@@ -25,11 +25,11 @@ export interface ReleaseIndex {
 
 let unreachable = false;
 
-/** Puts nothing in place where the index cannot be reached or has no such release, or where what came is not what it names. */
+/** Provides nothing if the index is unreachable or lacks the release, or if the hash differs. */
 export async function downloadRelease(wanted: readonly Wanted[], progress: ProgressStream): Promise<void> {
   const here = wanted.filter(({ name }) => IN_ARCHIVE.includes(name));
   const kubernetes = here.find(({ name }) => name !== 'etcd')?.version;
-  // One attempt a process, and none for etcd alone, whose own version the index does not tell.
+  // One attempt per process, and none for etcd alone, whose version the index does not name.
   if (kubernetes === undefined || unreachable) return;
   const index = await readIndex();
   if (index === undefined) {
@@ -77,7 +77,7 @@ async function readIndex(): Promise<ReleaseIndex | undefined> {
   }
 }
 
-/** Undefined of any other text than the one that is pinned. */
+/** Undefined unless the text is the pinned one. */
 export function readPinned(index: string, sha512 = INDEX_SHA512): ReleaseIndex | undefined {
   return createHash('sha512').update(index).digest('hex') === sha512 ? (load(index) as ReleaseIndex) : undefined;
 }

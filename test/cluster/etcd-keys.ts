@@ -1,4 +1,4 @@
-/** All that an API server keeps in its etcd, over etcd's JSON gateway: what is there, and back to what was there. */
+/** Snapshots of an API server's etcd, and their restore, over etcd's JSON gateway. */
 
 /** A key's revision, and its value in base64. */
 interface Kept {
@@ -18,10 +18,10 @@ interface KeyValue {
 const encode = (text: string) => Buffer.from(text).toString('base64');
 const decode = (text: string) => Buffer.from(text, 'base64').toString('utf8');
 const ALL = { key: encode('\0'), range_end: encode('\0') };
-/** Written by the API server itself, again and again. */
+/** Keys that the API server writes regularly. */
 const ITS_OWN =
   /^\/registry\/(masterleases|ranges|peerserverleases|leases\/kube-system\/apiserver|endpointslices\/default\/kubernetes|services\/endpoints\/default\/kubernetes)/;
-/** What it serves follows from these. */
+/** Keys that decide what the API server serves. */
 const SERVED = /^\/registry\/apiextensions\.k8s\.io\//;
 /** etcd takes 128 in one transaction. */
 const MOST_AT_ONCE = 100;
@@ -33,8 +33,8 @@ export async function readKeys(etcd: string): Promise<Keys> {
 }
 
 /**
- * Deletes what was added since and puts back what was changed or deleted; the API server sees both as any change.
- * False, with nothing done, when CRDs have changed: the API server may serve for a while what was before.
+ * Deletes keys that were added since and restores those that were changed or deleted; the API server sees these as
+ * changes. Returns false and does nothing when CRDs have changed, as the API server may serve the old ones for a while.
  */
 export async function restoreKeys(etcd: string, before: Keys): Promise<boolean> {
   const { kvs = [] } = (await askEtcd(etcd, 'range', { ...ALL, keys_only: true })) as { kvs?: KeyValue[] };

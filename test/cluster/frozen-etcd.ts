@@ -1,12 +1,12 @@
-/** A way to etcd that can be stopped: an API server behind it goes on serving what its caches have. */
+/** A link to etcd that can be frozen, so that an API server serves stale data from its caches. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface EtcdLink {
   /** http://127.0.0.1:PORT, for an API server. */
   url: string;
-  /** From here on no byte passes, either way; the sockets stay. The API server gives up on them after about 40 s. */
+  /** Stops both directions and keeps the sockets. The API server gives up on them after about 40 s. */
   freeze(): void;
-  /** What was held back passes. */
+  /** Sends what was held. */
   thaw(): void;
   close(): void;
 }
@@ -23,7 +23,7 @@ export async function linkToEtcd(etcd: string): Promise<EtcdLink> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      // Not pipe(): it would go on by itself when the other end drains.
+      // Not pipe(), which would resume by itself on drain.
       from.on('data', piece => void to.write(piece));
       from.on('error', () => {});
       from.on('close', () => {

@@ -1,4 +1,4 @@
-/** What the end-to-end tests stand on: one control plane a test file at a time, and the product as a user would run it. */
+/** Base of the end-to-end tests: one control plane per test file, and the product as a user runs it. */
 import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, before } from 'node:test';
@@ -13,14 +13,14 @@ import { type RunOptions, type RunResult, run } from './run.ts';
 const START_MS = 900_000;
 
 export interface ClusterOptions extends ControlPlaneOptions {
-  /** With the NodePool resource. */
+  /** Installs the CRD. */
   crd?: boolean;
-  /** For a file that stops the API server, writes to etcd or measures. */
+  /** A control plane that no other file uses, for tests that stop the API server, write to etcd or measure. */
   own?: boolean;
 }
 
 /**
- * A control plane, as new, from before the tests of this file or suite until after them.
+ * A fresh control plane for the tests of this file or suite.
  * @param prepare runs once it is up: node:test does not wait for one root hook before it starts the next
  */
 export function useCluster(
@@ -74,7 +74,7 @@ export async function kubectl(
   return run(path, args, { ...options, env: { ...env, PATH: `${plugins}${delimiter}${env.PATH}` } });
 }
 
-/** A home of its own and no colour: nothing of the machine's or the developer's set-up gets in. */
+/** Its own home and no colour, so that the machine's and developer's settings do not matter. */
 async function environment(cluster: ControlPlane, options: RunOptions): Promise<Record<string, string | undefined>> {
   const home = join(cluster.dir, 'home');
   await mkdir(home, { recursive: true });

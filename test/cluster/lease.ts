@@ -1,4 +1,4 @@
-/** A control plane that is lent by the run of the tests (lender.ts), in place of one that a test file starts. */
+/** Leases a control plane of the test run (lender.ts) instead of starting one. */
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,11 @@ import { type KeyPair, loadAuthority } from './certificates.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { writeKubeconfig } from './credentials.ts';
 
-/** As an API server starts, or with the NodePool resource. */
+/** Without or with the CRD. */
 export const LEASE_KINDS = ['bare', 'pools'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/** What is sent of a control plane. */
+/** The description of a control plane on the wire. */
 export type Lease = Pick<ControlPlane, 'server' | 'etcdUrl' | 'ca' | 'admin' | 'kubectl' | 'pids'> & {
   authority: KeyPair & { commonName: string };
   auditLog: string;
@@ -23,7 +23,7 @@ export function lenderSocket(): string | undefined {
   return process.env.NODEPOOL_TEST_LENDER;
 }
 
-/** With a folder and a kubeconfig of its own; stop() gives it back. Others use the API server later: it cannot be stopped. */
+/** With its own folder and kubeconfig; stop() returns it. The API server cannot be stopped, as others use it later. */
 export async function leaseControlPlane(socketPath: string, kind: LeaseKind): Promise<ControlPlane> {
   const socket = connect(socketPath);
   socket.write(`${kind}\n`);
@@ -34,7 +34,7 @@ export async function leaseControlPlane(socketPath: string, kind: LeaseKind): Pr
   });
   const lease = JSON.parse(answer) as Lease | { error: string };
   if ('error' in lease) throw new Error(lease.error);
-  // The process may end with it: the lender takes it back then.
+  // The lender also takes it back when this process exits.
   socket.unref().on('error', () => {});
   const { authority, auditLog, ...rest } = lease;
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-lease-'));

@@ -1,6 +1,6 @@
 /**
- * Lends control planes to the test files of one run, each to one file at a time: starting one takes three seconds of both
- * cores. What a file left in it is undone before the next file gets it (etcd-keys.ts).
+ * Leases control planes to the test files of one run, each to one file at a time, as starting one takes three seconds of
+ * two cores. Its etcd is restored before the next file gets it (etcd-keys.ts).
  *
  * Over a socket: a file sends the kind it wants, gets a line of JSON (lease.ts), and gives the control plane back by
  * ending the connection, as its process does in any case.
@@ -12,13 +12,13 @@ import { installCrd } from './crd.ts';
 import { type Keys, readKeys, restoreKeys } from './etcd-keys.ts';
 import { LEASE_KINDS, type Lease, type LeaseKind } from './lease.ts';
 
-/** For what the API server holds in memory to follow its etcd, as admission policies. */
+/** Time for the API server's caches, such as admission policies, to follow etcd. */
 const FOLLOWS_MS = 300;
 
 interface Lent {
   kind: LeaseKind;
   plane: ControlPlane;
-  /** What it had when it was new. */
+  /** The initial snapshot. */
   keys: Keys;
 }
 

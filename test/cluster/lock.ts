@@ -68,7 +68,7 @@ async function removeStale(path: string): Promise<boolean> {
 function isStale(content: string, touchedMs: number): boolean {
   if (Date.now() - touchedMs > STALE_MS) return true;
   const [pid, host] = content.trim().split(' ');
-  // A holder that was cut off between creating and writing the file leaves it empty: only its age tells.
+  // A holder that was killed between creating and writing the file leaves it empty: only its age shows that.
   if (host !== hostname() || pid === undefined) return false;
   try {
     process.kill(Number(pid), 0);

@@ -1,4 +1,4 @@
-/** Simulated nodes: objects as a kubelet keeps them, about 11 kB of JSON each, with no machine behind. */
+/** Simulated nodes: objects as a kubelet writes them, about 11 kB of JSON each, without a machine. */
 import { createHash } from 'node:crypto';
 import type { Taint } from '../../src/nodepool/types.ts';
 import { raw } from './raw.ts';
@@ -10,7 +10,7 @@ const KUBELET_VERSION = 'v1.36.3';
 export interface NodeSpec {
   name: string;
   labels?: Record<string, string>;
-  /** Besides the ones that a cluster itself puts on a node that is not ready or is cordoned. */
+  /** Besides those that a cluster sets on a node that is not ready or cordoned. */
   taints?: readonly Taint[];
   /** Default true. */
   ready?: boolean;
@@ -48,7 +48,7 @@ export async function setReady(cluster: Target, name: string, ready: boolean): P
   );
 }
 
-/** Those names, or every node; a node that is already gone is fine. */
+/** Deletes these nodes, or all; ignores missing ones. */
 export async function deleteNodes(cluster: Target, names?: readonly string[]): Promise<void> {
   const client = raw(cluster);
   if (names === undefined) {
@@ -61,7 +61,7 @@ export async function deleteNodes(cluster: Target, names?: readonly string[]): P
   });
 }
 
-/** The node as its kubelet would send it. */
+/** The node as its kubelet would create it. */
 export function nodeObject(spec: NodeSpec): Record<string, unknown> {
   const { name, ready = true, unschedulable = false } = spec;
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');

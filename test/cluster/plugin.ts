@@ -1,9 +1,9 @@
-/** The product as kubectl finds it: an executable kubectl-nodepool in a folder of the PATH. */
+/** The product as a kubectl plugin: an executable kubectl-nodepool in a folder of PATH. */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Product, productCommand, productUnderTest } from './product.ts';
 
-/** Makes the folder, beside the control plane's other files, and gives its path: put it into PATH. */
+/** Creates the folder beside the control plane's files; returns its path, for PATH. */
 export async function pluginFolder(cluster: { dir: string }, product: Product = productUnderTest()): Promise<string> {
   const folder = join(cluster.dir, `plugins-${product}`);
   const launcher = join(folder, 'kubectl-nodepool');

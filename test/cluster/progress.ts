@@ -1,4 +1,4 @@
-/** Tells on a stream what a long step is doing and how long it took. */
+/** Reports the progress and duration of a long step on a stream. */
 export interface ProgressStream {
   write(text: string): unknown;
   isTTY?: boolean;

@@ -1,4 +1,4 @@
-/** Real proxies on 127.0.0.1, which lead any name to one port of this machine and say who came for what. */
+/** Real proxies on 127.0.0.1 that connect any name to one local port and record the requests. */
 import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ export interface ProxyBehaviour {
   port: number;
   /** The only login that is let through, `user:password`. */
   login?: string;
-  /** Accepts, and says nothing. */
+  /** Accepts connections and never answers. */
   silent?: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function socksProxy(t: TestContext, { port, login }: ProxyBehaviour
   const asked: string[] = [];
   const server = createServer(async socket => {
     socket.on('error', () => {});
-    // A client waits for each answer before it goes on.
+    // A client waits for each response before it continues.
     const next = () => new Promise<Buffer>(resolve => socket.once('data', resolve));
     const methods = (await next()).subarray(2);
     const method = login === undefined ? 0 : 2;

@@ -1,4 +1,4 @@
-/** Plain HTTPS requests to a control plane, for what a test prepares and looks at: not through the code under test. */
+/** Plain HTTPS requests to a control plane, so that set-up and checks do not use the code under test. */
 import { Agent, request } from 'node:https';
 import type { KeyPair } from './certificates.ts';
 

@@ -1,4 +1,4 @@
-/** Runs a program and collects what it says. */
+/** Runs a program and collects its output. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,20 +1,20 @@
-/** Mutating admission policies that undo what a command writes: it says so, and does not go on. */
+/** Mutating admission policies that revert what a command writes: it reports them and stops. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
 import { poolsWithPods } from './draining.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const pods = poolsWithPods(world);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const pods = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const NEXT = /; next: find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`/;
 
-/** A policy that keeps spec.unschedulable of nodes whose name begins so at that value. */
+/** A policy that keeps spec.unschedulable of nodes with this name prefix at that value. */
 function keeping(prefix: string, unschedulable: boolean) {
   const expression = unschedulable
     ? '[JSONPatch{op: "add", path: "/spec/unschedulable", value: true}]'
@@ -30,13 +30,13 @@ function keeping(prefix: string, unschedulable: boolean) {
   });
 }
 
-test('cordon, uncordon and drain name the field that a policy changes back, and nothing is evicted', async t => {
-  await world.nodes(
+test('cordon, uncordon and drain name the field that a policy reverts, and evict nothing', async t => {
+  await testEnv.nodes(
     { name: 'open-a', labels: role('open') },
     { name: 'closed-a', labels: role('closed'), unschedulable: true },
   );
-  await world.pool('open');
-  await world.pool('closed');
+  await testEnv.pool('open');
+  await testEnv.pool('closed');
   await pods.pod({ name: 'web', node: 'open-a' });
   const policies = [await keeping('open', false), await keeping('closed', true)];
   for (const policy of policies) t.after(() => policy.end());
@@ -59,7 +59,7 @@ test('cordon, uncordon and drain name the field that a policy changes back, and 
   assert.deepEqual(await pods.names(), ['web']);
 });
 
-/** A policy that takes nodeSelector and the label tier of a spec, and the annotation note, off pools, and keeps the taint. */
+/** A policy that removes nodeSelector, the label tier of the spec and the annotation note from pools, and keeps the taint. */
 function stripping() {
   const expression = `
     (has(object.spec.nodeSelector) ? [JSONPatch{op: "remove", path: "/spec/nodeSelector"}] : []) +
@@ -87,12 +87,12 @@ function stripping() {
   });
 }
 
-test('create and edit name what a policy changes of the pool, and neither labels nor reconciles nodes', {
+test('create and edit name the pool field that a policy changed, and write no node', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a' }, { name: 'b', labels: role('z') });
-  await world.pool('y');
-  await world.pool('tainted', { taints: [{ key: 'gold', effect: 'NoSchedule' }] });
+  await testEnv.nodes({ name: 'a' }, { name: 'b', labels: role('z') });
+  await testEnv.pool('y');
+  await testEnv.pool('tainted', { taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const policy = await stripping();
   t.after(() => policy.end());
   const changed = (pool: string) =>
@@ -111,9 +111,9 @@ test('create and edit name what a policy changes of the pool, and neither labels
     created.stderr,
   );
   assert.match(created.stderr, NEXT);
-  assert.ok(await world.getPool('z'));
+  assert.ok(await testEnv.getPool('z'));
   for (const name of ['a', 'b']) {
-    const { labels } = (await world.node(name)).metadata;
+    const { labels } = (await testEnv.node(name)).metadata;
     assert.deepEqual([labels.kind, labels.kept], [undefined, undefined], name);
   }
 

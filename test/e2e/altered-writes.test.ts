@@ -1,4 +1,4 @@
-/** Mutating admission policies that change what commands write, and what the commands say of it. */
+/** Mutating admission policies that change what commands write, and what the commands report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,24 +8,24 @@ import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { openTerminal } from './terminal.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
 const api = () => raw(cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const RULE = { apiGroups: ['nodes.lailin.xyz'], apiVersions: ['v1'] };
 
-test('create --reconcile that is declined says that the pool was created, and how to go on', {
+test('declining create --reconcile reports the created pool and the next command', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
+  await testEnv.nodes({ name: 'a', labels: { ...role('script'), ...role('person') } });
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   await api().expect('POST', PODS, { metadata: { name: 'web' }, spec: { nodeName: 'a', containers } });
   t.after(() => api().expect('DELETE', `${PODS}/web?gracePeriodSeconds=0`));
-  // The pool that is created evicts pods, and the one that was to be created does not.
+  // The pool as created evicts pods, but the one that was sent does not.
   const strict = '{"key": "strict", "effect": "NoExecute"}';
   const expression = `[JSONPatch{op: "add", path: "/spec/taints", value: [${strict}]}]`;
   const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: {} };
@@ -59,13 +59,13 @@ test('create --reconcile that is declined says that the pool was created, and ho
     /nodepool person was created, and its nodes were left as they are; next: go on with `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
-  assert.deepEqual(taintsOf(await world.node('a')), []);
-  assert.ok(await world.getPool('person'));
+  assert.deepEqual(taintsOf(await testEnv.node('a')), []);
+  assert.ok(await testEnv.getPool('person'));
 });
 
-test('add says that a policy took the label off again, and not that the node was released', async t => {
-  await world.nodes({ name: 'stripped-a' });
-  await world.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
+test('add reports that a policy removed the membership label, not that the node was released', async t => {
+  await testEnv.nodes({ name: 'stripped-a' });
+  await testEnv.pool('p', { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const label = 'node-role.kubernetes.io/p';
   const policy = await mutatingPolicy(cluster(), 'no-roles', {
     prefix: 'stripped',
@@ -90,23 +90,23 @@ test('add says that a policy took the label off again, and not that the node was
     `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
     'error: node stripped-a is no member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
   ]);
-  assert.deepEqual(taintsOf(await world.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
+  assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
   assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);
-  assert.deepEqual(taintsOf(await world.node('stripped-a')), []);
+  assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), []);
 });
 
-test('a policy that changes the status is named with field and values, and the status is written with a back-off', {
+test('reports field and values when a policy changes the status, and backs off from writing it', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: role('counted') });
-  await world.pool('counted', { labels: { tier: 'gold' } });
+  await testEnv.nodes({ name: 'a', labels: role('counted') });
+  await testEnv.pool('counted', { labels: { tier: 'gold' } });
   const status = { status: 200, nodeCount: 1 };
   const policy = await mutatingPolicyFor(cluster(), 'counts', {
     rule: { ...RULE, operations: ['UPDATE'], resources: ['nodepools/status'] },
     condition: `object.metadata.name == 'counted'`,
     mutation: {
       patchType: 'JSONPatch',
-      // Another value at each write: nothing settles.
+      // Another value at each write, so that the node never converges.
       jsonPatch: {
         expression: `[JSONPatch{op: "replace", path: "/status/nodeCount",
           value: has(oldObject.status) && has(oldObject.status.nodeCount) ? oldObject.status.nodeCount + 10 : 70}]`,
@@ -124,7 +124,7 @@ test('a policy that changes the status is named with field and values, and the s
     stderr,
     /^error: counted: the status of nodepool counted was changed by an admission policy or webhook while it was written: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
   );
-  assert.equal((await world.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
 
   const mark = await auditMark(cluster());
   const watching = await startWatching(t, cluster());
@@ -136,17 +136,17 @@ test('a policy that changes the status is named with field and values, and the s
   const most = Math.floor(Math.log2((performance.now() - began) / 1000 + 2)) + 1;
   assert.ok(count >= 2 && count <= most, `${count} writes of the status`);
   await policy.end();
-  await eventually('it recovers', async () => (await world.getPool('counted'))?.status?.nodeCount === 1);
+  await eventually('it recovers', async () => (await testEnv.getPool('counted'))?.status?.nodeCount === 1);
   assert.equal(await watching.end(), 0);
 });
 
-test('a policy that gives a node to another pool at each write is named with the label, and met with a back-off', {
+test('reports the label when a policy moves a node to another pool at each write, and backs off', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'moved-a', labels: { team: 'p' } });
-  await world.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
-  await world.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
-  // Writes of others, which move the node between the two, are left alone.
+  await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } });
+  await testEnv.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
+  await testEnv.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
+  // The policy ignores writes of others, which move the node between the two.
   const other = 'object.metadata.labels.team == "p" ? "q" : "p"';
   const condition =
     'oldObject.metadata.labels.team == object.metadata.labels.team && !("calm" in object.metadata.labels)';
@@ -182,8 +182,8 @@ test('a policy that gives a node to another pool at each write is named with the
   assert.ok(count >= 2 && count <= 4, `${count} writes of the node`);
   await policy.end();
   await eventually('it recovers', async () => {
-    const { team, tier } = (await world.node('moved-a')).metadata.labels;
-    return team === tier && (await world.getPool('p'))?.status?.status === 200;
+    const { team, tier } = (await testEnv.node('moved-a')).metadata.labels;
+    return team === tier && (await testEnv.getPool('p'))?.status?.status === 200;
   });
   assert.equal(await watching.end(), 0);
 });

@@ -1,4 +1,4 @@
-/** What `top` and `drain` ask of a cluster of 300 nodes, by the server's audit log. */
+/** The requests of `top` and `drain` in a cluster of 300 nodes, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
@@ -7,11 +7,11 @@ import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld({ audit: true });
-const pods = poolsWithPods(world);
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const pods = poolsWithPods(testEnv);
+const { cluster } = testEnv;
 
 const NODES = Array.from({ length: 300 }, (_, at) => `n${at}`);
 const FEW = NODES.slice(0, 4);
@@ -37,15 +37,17 @@ async function listsOf(...args: string[]): Promise<{ lists: string[]; stdout: st
 
 /** Four nodes of pool few, and the others of pool many; each pool has pods on its first nodes. */
 async function pools(): Promise<void> {
-  await world.nodes(...NODES.map((name, at) => ({ name, labels: role(at < FEW.length ? 'few' : 'many') })));
-  await world.pool('few', {}, { metadata: { labels: { size: 'small' } } });
-  await world.pool('many', {});
+  await testEnv.nodes(...NODES.map((name, at) => ({ name, labels: role(at < FEW.length ? 'few' : 'many') })));
+  await testEnv.pool('few', {}, { metadata: { labels: { size: 'small' } } });
+  await testEnv.pool('many', {});
   for (const at of [0, 1, 2, 50, 51]) await pods.pod({ name: `p${at}`, node: `n${at}` });
 }
 
-test('300 nodes: every list once, and pods of the nodes that are meant alone', { timeout: 300_000 }, async () => {
+test('sends each list request once, and lists pods of the affected nodes only, of 300', {
+  timeout: 300_000,
+}, async () => {
   await pools();
-  // The metrics API's nodes are not there, and asked for once.
+  // The metrics API is not served, and requested once.
   const base = ['nodepools', 'nodes', 'nodes'];
 
   const few = await listsOf('top', 'few', '-o', 'json');
@@ -57,7 +59,7 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
   assert.deepEqual((await listsOf('top', 'many')).lists, [...base, ALL_PODS], 'of most nodes: one list');
   assert.deepEqual((await listsOf('top')).lists, [...base, ALL_PODS]);
 
-  // Which pools have the labels is known from the one list of all.
+  // The one list of all pools shows which of them have the labels.
   assert.deepEqual((await listsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
 
   const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
@@ -70,7 +72,7 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
     [...new Set(asked)],
     FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`),
   );
-  // For the plan, and to see its pods gone, or that a node that was empty and open got none before it was closed.
+  // For the plan, and to see its pods deleted, or that an empty node got no pod before it was cordoned.
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
   assert.deepEqual(counts, [2, 2, 2, 2]);
 
@@ -78,24 +80,26 @@ test('300 nodes: every list once, and pods of the nodes that are meant alone', {
   assert.deepEqual(again, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
 });
 
-test('of few nodes the pods of those that are meant are read, whatever their share', async () => {
-  await world.nodes(...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })));
-  await world.pool('few', {});
+test('lists pods node by node when few nodes are affected, whatever their share', async () => {
+  await testEnv.nodes(
+    ...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })),
+  );
+  await testEnv.pool('few', {});
   const base = ['nodepools', 'nodes', 'nodes'];
   assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ...NODES.slice(0, 3).map(podsOn)]);
-  await world.patchNode('n3', { metadata: { labels: role('few') } });
-  await world.patchNode('n4', { metadata: { labels: role('few') } });
+  await testEnv.patchNode('n3', { metadata: { labels: role('few') } });
+  await testEnv.patchNode('n4', { metadata: { labels: role('few') } });
   assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
 });
 
-test('a label selector is read here as the server reads it', async () => {
+test('parses a label selector as the server does', async () => {
   const labels = {
     a: { tier: 'gold', n: '5' },
     b: { tier: 'silver', n: 'x' },
     c: { tier: '' },
     d: { in: 'x', n: '10' },
   };
-  for (const [name, each] of Object.entries(labels)) await world.pool(name, {}, { metadata: { labels: each } });
+  for (const [name, each] of Object.entries(labels)) await testEnv.pool(name, {}, { metadata: { labels: each } });
   const selectors = [
     ...['', ' ', 'tier', '!tier', '! tier', 'tier=gold', 'tier==gold', 'tier = gold', 'tier!=gold', 'tier=', 'tier!='],
     ...['tier in (gold)', 'tier in (gold,silver)', 'tier in ( gold , silver )', 'tier notin (gold)', 'tier in ()'],

@@ -1,4 +1,4 @@
-/** No way to the cluster, no right in it, and command lines that are wrong: the exact line, the exit code, nothing written. */
+/** Unreachable clusters, missing permissions and wrong command lines: the exact error, the exit code, and no write. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { verbsOf } from './verbs.ts';
-import { role, useWorld } from './world.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const { refused, unchanged } = verbsOf(cluster);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused, unchanged } = commandsOf(cluster);
 
 /** The cluster's kubeconfig with another server or user. */
 async function kubeconfig(change: (text: string) => string): Promise<string> {
@@ -21,7 +21,7 @@ async function kubeconfig(change: (text: string) => string): Promise<string> {
   return path;
 }
 
-test('no kubeconfig', async () => {
+test('reports a missing kubeconfig', async () => {
   const home = join(cluster().dir, 'home');
   const next = 'next: name one with --kubeconfig FILE or the variable KUBECONFIG';
   await refused(
@@ -45,7 +45,7 @@ test('no kubeconfig', async () => {
   );
 });
 
-test('a server that is not there, and one that never answers', async t => {
+test('reports a server that refuses connections, and one that never answers', async t => {
   const sockets: Socket[] = [];
   const silent = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -71,7 +71,7 @@ test('a server that is not there, and one that never answers', async t => {
   );
 });
 
-test('an expired certificate, and a bad token', async () => {
+test('reports an expired certificate and a bad token', async () => {
   const expired = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
   await refused(
     ['get', '--kubeconfig', expired],
@@ -86,25 +86,25 @@ test('an expired certificate, and a bad token', async () => {
   assert.doesNotMatch(stderr, /not-one/);
 });
 
-test('403: every verb names what is missing', async () => {
+test('names the missing permission in every command on a 403', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const pools = 'nodepools.nodes.lailin.xyz';
-  const definition = 'customresourcedefinitions.apiextensions.k8s.io';
-  const cannotGetDefinition = `get CustomResourceDefinition "${pools}"`;
+  const crd = 'customresourcedefinitions.apiextensions.k8s.io';
+  const cannotGetCrd = `get CustomResourceDefinition "${pools}"`;
   const cases: [args: string[], cannot: string, lacks: string][] = [
     [['get'], 'list nodepools', `list on ${pools}`],
     [['create', 'x'], 'create NodePool "x"', `create on ${pools}`],
     [['edit', 'x', '--label', 'a=b'], 'get NodePool "x"', `get on ${pools}`],
     [['delete', 'x'], 'get NodePool "x"', `get on ${pools}`],
     [['events'], 'list events', 'list on events.events.k8s.io'],
-    [['install'], cannotGetDefinition, `get on ${definition}`],
-    [['uninstall', '--cascade'], cannotGetDefinition, `get on ${definition}`],
+    [['install'], cannotGetCrd, `get on ${crd}`],
+    [['uninstall', '--cascade'], cannotGetCrd, `get on ${crd}`],
   ];
   for (const [args, cannot, lacks] of cases) {
     const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
-  // These read several resources at once: the first refusal is told.
+  // These read several resources at once and report the first refusal.
   for (const [verb, code] of [
     ['describe', 1],
     ['reconcile', 1],
@@ -118,7 +118,7 @@ test('403: every verb names what is missing', async () => {
   }
 });
 
-/** The kubeconfig of somebody who may do this and nothing else. */
+/** The kubeconfig of a user with only these permissions. */
 async function userWith(user: string, rules: object[]): Promise<string> {
   const roles = '/apis/rbac.authorization.k8s.io/v1';
   await raw(cluster()).expect('POST', `${roles}/clusterroles`, { metadata: { name: user }, rules });
@@ -130,9 +130,9 @@ async function userWith(user: string, rules: object[]): Promise<string> {
   return kubeconfigFor(cluster(), user);
 }
 
-test('403 half-way: reconcile says which pool and why; create --nodes makes no pool that would have no nodes', async () => {
-  await world.nodes({ name: 'a', labels: role('gpu') });
-  await world.pool('gpu', { labels: { tier: 'gold' } });
+test('names the pool when reconcile is forbidden half-way; create --nodes creates no pool without its nodes', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const rules = [
     {
       apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'],
@@ -152,7 +152,7 @@ test('403 half-way: reconcile says which pool and why; create --nodes makes no p
       stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
     },
   );
-  await world.nodes({ name: 'b' });
+  await testEnv.nodes({ name: 'b' });
   await refused(
     ['create', 'new', '--nodes', 'b', '--kubeconfig', rita],
     1,
@@ -160,11 +160,11 @@ test('403 half-way: reconcile says which pool and why; create --nodes makes no p
   );
 });
 
-test('403 of every node: reconcile and delete say it once, with what to ask for', async () => {
-  await world.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
-  await world.pool('gpu', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  await world.edit('gpu', { spec: { labels: { tier: 'silver' } } });
+test('reports a 403 of all nodes once, with the permission to ask for', async () => {
+  await testEnv.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'silver' } } });
   const nora = await userWith('nora', [
     { apiGroups: ['', 'node.k8s.io'], resources: ['nodes', 'runtimeclasses'], verbs: ['get', 'list'] },
     { apiGroups: ['nodes.lailin.xyz', 'events.k8s.io'], resources: ['*'], verbs: ['*'] },
@@ -180,7 +180,7 @@ test('403 of every node: reconcile and delete say it once, with what to ask for'
   );
 });
 
-test('wrong command lines: exit 2, and where to look', async () => {
+test('exits with 2 on a wrong command line, and points to the help', async () => {
   const cases: [args: string[], error: string, verb?: string][] = [
     [['creat'], 'unknown verb "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],

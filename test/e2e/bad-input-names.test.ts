@@ -1,14 +1,14 @@
-/** Names that would be another address: of the collection, of what is above it, of a part of the object. */
+/** Names that would address something else: the collection, a parent path or a subresource. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 const NAMES = ['.', '..', 'worker/status', 'x/../worker', 'worker%2Fstatus'];
-const VERBS: [before: string[], after: string[]][] = [
+const COMMANDS: [before: string[], after: string[]][] = [
   [['get'], []],
   [['get'], ['-o', 'yaml']],
   [['edit'], ['--label', 'new=label']],
@@ -21,28 +21,28 @@ const VERBS: [before: string[], after: string[]][] = [
   [['create', 'other', '--nodes'], []],
 ];
 
-test('are refused by every verb, in one line, and nothing is written', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  const before = [await world.getPool('worker'), await world.node('a')];
-  for (const [verb, flags] of VERBS) {
+test('every command refuses invalid names in one line and writes nothing', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const before = [await testEnv.getPool('worker'), await testEnv.node('a')];
+  for (const [command, flags] of COMMANDS) {
     await Promise.all(
       NAMES.map(async name => {
-        const { code, stdout, stderr } = await cli(cluster(), [...verb, name, ...flags]);
-        const what = `${verb.join(' ')} ${name}: ${stderr}`;
+        const { code, stdout, stderr } = await cli(cluster(), [...command, name, ...flags]);
+        const what = `${command.join(' ')} ${name}: ${stderr}`;
         assert.ok(code === 1 || code === 2, what);
         assert.equal(stdout, '', what);
         assert.match(stderr, /^error: [^\n]*(cannot be the name of|not found)[^\n]*\n$/, what);
       }),
     );
   }
-  assert.deepEqual([await world.getPool('worker'), await world.node('a')], before);
-  assert.equal(await world.getPool('other'), undefined);
+  assert.deepEqual([await testEnv.getPool('worker'), await testEnv.node('a')], before);
+  assert.equal(await testEnv.getPool('other'), undefined);
 });
 
-test('an empty one is a variable that is not set, and not all', async () => {
-  await world.pool('worker');
+test('an empty name is refused, as an unset variable, and does not select all', async () => {
+  await testEnv.pool('worker');
   for (const words of [
     ['get'],
     ['delete', '--yes'],
@@ -56,5 +56,5 @@ test('an empty one is a variable that is not set, and not all', async () => {
     assert.deepEqual([code, stdout], [2, ''], words.join(' '));
     assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
   }
-  assert.notEqual(await world.getPool('worker'), undefined);
+  assert.notEqual(await testEnv.getPool('worker'), undefined);
 });

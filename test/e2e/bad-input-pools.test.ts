@@ -1,20 +1,20 @@
-/** Pools that are wrong, in files and on the command line: one line names the field and the way out, nothing is written. */
+/** Invalid pools in files and on the command line: one line names the field and the next step, and nothing is written. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
-import { poolYaml, verbsOf } from './verbs.ts';
-import { useWorld } from './world.ts';
+import { commandsOf, poolYaml } from './commands.ts';
+import { useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const { refused } = verbsOf(cluster);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused } = commandsOf(cluster);
 
 const HELP = "\nSee 'kubectl nodepool create --help'.";
 const HEAD = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: gpu}\n';
 
-/** What stdin holds, and the one line that it gets. */
+/** The manifest on stdin, and the error line. */
 const FILES: [what: string, text: string, error: string][] = [
   ['malformed YAML', `${HEAD}spec:\n  labels: {a: b}\n tier: x\n`, 'stdin:6:2: not valid YAML: '],
   [
@@ -86,15 +86,15 @@ for (const [what, text, error] of FILES) {
   });
 }
 
-test('create -f: of several documents one is invalid, and none is created', async () => {
+test('create -f creates no pool when one of several documents is invalid', async () => {
   const file = join(cluster().dir, 'three.yaml');
   await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
   await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must be /);
   await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file; next: check the path');
 });
 
-test('flags and names', async () => {
-  await world.nodes({ name: 'a' });
+test('create and edit refuse invalid flags and names', async () => {
+  await testEnv.nodes({ name: 'a' });
   const effects = 'NoSchedule, PreferNoSchedule, NoExecute';
   const cases: [args: string[], code: number, error: string | RegExp][] = [
     [
@@ -152,7 +152,7 @@ test('flags and names', async () => {
   for (const [args, code, error] of cases) await refused(['create', ...args], code, error);
 });
 
-test('-v 9 shows where an error comes from; without it no stack is shown', async () => {
+test('shows the stack of an error with -v 9 only', async () => {
   const args = ['create', 'x', '--label', 'tier'];
   const plain = await cli(cluster(), [...args, '-v', '8']);
   assert.doesNotMatch(plain.stderr, /^ {4}at /m);

@@ -16,27 +16,27 @@ import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';
 import { run } from '../cluster/run.ts';
 import { openCommand } from './terminal.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 const MINORS = ['1.30', '1.33', '1.36'] as const;
-/** Where distributions and Homebrew put bash-completion, on which kubectl's script for bash stands. */
+/** Where distributions and Homebrew install bash-completion, which kubectl's script for bash needs. */
 const BASH_COMPLETION = [
   '/usr/share/bash-completion/bash_completion',
   '/usr/local/share/bash-completion/bash_completion',
   '/opt/homebrew/share/bash-completion/bash_completion',
 ].find(existsSync);
-/** What that script takes of it, where words are not split at marks. */
+/** The functions that this script needs of it. */
 const STAND_IN = `COMP_WORDBREAKS=$' \\t\\n'
 _get_comp_words_by_ref() {
   words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
 }
 __ltrim_colon_completions() { :; }
 `;
-/** What starts each without a person's own settings, and what loads a script there. */
+/** Starts each shell without personal settings, and loads a script there. */
 const SHELLS = {
   bash: { start: 'bash --norc --noprofile -i', load: (file: string) => `source base.bash; source ${file}` },
   zsh: { start: 'zsh -f -i', load: (file: string) => `autoload -U compinit; compinit -u -D; source ${file}` },
@@ -44,7 +44,7 @@ const SHELLS = {
 };
 type Shell = keyof typeof SHELLS;
 
-/** Run, each makes a file HIT in the current folder. */
+/** When a shell runs one of them, it creates the file HIT in the current folder. */
 const EVIL = [
   '$(touch HIT)',
   '`touch HIT`',
@@ -55,14 +55,14 @@ const EVIL = [
   '&touch HIT&',
 ];
 const KEYS: [keys: string, ran: string][] = [
-  // Beside an evil one there is one good name, which is completed to.
+  // Beside hostile names there is one good name, to which TAB completes.
   ['top --resources exa\t', '<top><--resources><example.com/gpu>'],
   ['top --resources evil\t', '<top><--resources><evil>'],
   ['top --resources evil\t\t', '<top><--resources><evil>'],
   ['get --context ev\t\t', '<get><--context><ev>'],
   ['get --context ki\t', '<get><--context><kind>'],
 ];
-/** Ways of bash alone: to the next candidate at each key, and all of them at once. */
+/** Key bindings of bash only: menu completion, and inserting all candidates. */
 const BASH_KEYS: [keys: string, ran: string][] = [
   ['top --resources exa\u0014', '<top><--resources><example.com/gpu>'],
   ['top --resources evil\u0014', '<top><--resources><evil>'],
@@ -89,7 +89,7 @@ async function prepare(): Promise<Place> {
     await chmod(join(bin, name), 0o755);
   };
   await program('kubectl_complete-nodepool', completionScript('kubectl'));
-  // Completes as kubectl does; anything else it only shows.
+  // Completes as kubectl does, and prints any other command line.
   await program(
     'kubectl',
     `#!/bin/sh
@@ -116,11 +116,11 @@ printf 'RAN'; printf '<%s>' "$@"; printf 'END\\n'
 }
 
 async function seed(): Promise<void> {
-  await world.nodes({ name: 'node-a', labels: role('gpu') });
-  await world.pool('gpu');
+  await testEnv.nodes({ name: 'node-a', labels: role('gpu') });
+  await testEnv.pool('gpu');
   const names = ['example.com/gpu', ...EVIL.flatMap(text => [`example.com/${text}`, `evil${text}`])];
   const allocatable = Object.fromEntries(names.map(name => [name, '1']));
-  // As whoever may write a status.
+  // As a user who may write statuses.
   await raw(cluster()).expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/gpu/status', { status: { allocatable } });
 }
 

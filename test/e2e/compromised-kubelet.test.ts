@@ -1,56 +1,23 @@
-/** What a compromised kubelet can do to the pool of its node, with a real credential of one and NodeRestriction on. */
+/**
+ * What a compromised kubelet can do to the pool of its node, with real kubelet credentials and NodeRestriction. With
+ * manifests/protect-membership.yaml: protect-membership.test.ts.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isKubeletSettable } from '../../src/nodepool/kubelet-labels.ts';
-import { clientCertificate } from '../cluster/certificates.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
-import { nodeObject } from '../cluster/nodes.ts';
-import { raw, rawClient } from '../cluster/raw.ts';
+import { cli } from '../cluster/harness.ts';
+import { commandsOf } from './commands.ts';
 import { doctorOf } from './doctoring.ts';
-import { verbsOf } from './verbs.ts';
-import { eventually } from './watching.ts';
-import { condition, role, taintsOf, useWorld } from './world.ts';
+import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
+import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
-const { cluster } = world;
-
-const GROUP = 'eks.amazonaws.com/nodegroup';
-const SECRET = 'node-restriction.kubernetes.io/pci';
-const TAINT = { key: 'dedicated', value: 'pci', effect: 'NoSchedule' } as const;
-const ALLOW = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
+const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const { cluster } = testEnv;
 const RECORD = 'nodes.lailin.xyz/applied';
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const kubelet = (node: string) => kubeletOf(cluster(), node);
 
-function kubelet(node: string) {
-  const { server, ca, authority } = cluster();
-  const client = rawClient(server, ca, clientCertificate(authority, `system:node:${node}`, ['system:nodes']));
-  const write = (path: string, body: object, method = 'PATCH') => client.request(method, `/api/v1/nodes${path}`, body);
-  return {
-    label: (labels: object) => write(`/${node}`, { metadata: { labels } }),
-    labelByStatus: (labels: object) => write(`/${node}/status`, { metadata: { labels } }),
-    annotate: (annotations: object) => write(`/${node}`, { metadata: { annotations } }),
-    labelOf: (other: string) => write(`/${other}`, { metadata: { labels: { x: 'y' } } }),
-    report: (status: object) => write(`/${node}/status`, { status }),
-    heartbeat: () => write(`/${node}/status`, { status: { nodeInfo: { bootID: `${performance.now()}` } } }),
-    register: (labels: object) => write('', nodeObject({ name: node, labels: labels as never }), 'POST'),
-    unregister: () => write(`/${node}`, {}, 'DELETE'),
-  };
-}
-
-const apply = async () => {
-  const { code, stderr } = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-membership.yaml']);
-  assert.deepEqual([code, stderr], [0, '']);
-};
-/** The policy takes a moment to be enforced, and a label that stays as it is is no change. */
-const enforced = async (node: string) => {
-  const probe = async () => (await kubelet(node).label({ [GROUP]: `probe-${Math.floor(performance.now())}` })).status;
-  await eventually('the policy is enforced', async () => (await probe()) === 422, 60_000);
-  await world.patchNode(node, { metadata: { labels: { [GROUP]: null } } });
-};
-const message = ({ body }: { body: unknown }) => (body as { message: string }).message;
-
-test('the labels that NodeRestriction lets a kubelet set are those that count as such', async () => {
-  await world.nodes({ name: 'a' });
+test('NodeRestriction lets a kubelet set exactly the labels that the product assumes', async () => {
+  await testEnv.nodes({ name: 'a' });
   const keys = [
     ...[
       'plain',
@@ -85,12 +52,12 @@ test('the labels that NodeRestriction lets a kubelet set are those that count as
   }
 });
 
-test('60,000 resource names, and names that are none, neither grow the status nor reach the outputs', async () => {
-  await world.nodes(...['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ name, labels: role('one') })));
-  await world.pool('one');
+test('60,000 resource names and invalid ones neither grow the status nor reach any output', async () => {
+  await testEnv.nodes(...['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ name, labels: role('one') })));
+  await testEnv.pool('one');
   const gpu = { 'nvidia.com/gpu': '2' };
   for (const name of ['b', 'c']) assert.equal((await kubelet(name).report({ allocatable: gpu })).status, 200);
-  // A node has room for no more.
+  // The most that fits into a node object.
   const names = (node: string) =>
     Array.from({ length: 15_000 }, (_, at) => `a.example.com/${node}-of-a-hostile-kubelet-${at}`);
   const flood = (node: string, ...more: string[]) => {
@@ -100,8 +67,8 @@ test('60,000 resource names, and names that are none, neither grow the status no
   const evil = ['$(reboot)', 'a b', 'evil/\u001b[31m'];
   for (const report of [await flood('a', ...evil), await flood('d'), await flood('e'), await flood('f')])
     assert.equal(report.status, 200, 'the server takes it');
-  await world.reconcile();
-  const pool = await world.getPool('one');
+  await testEnv.reconcile();
+  const pool = await testEnv.getPool('one');
   const { status, allocatable = {} } = pool?.status ?? {};
   assert.equal(status, 200, 'the pool is no worse for it');
   assert.deepEqual([Object.keys(allocatable).length, allocatable.cpu, allocatable['nvidia.com/gpu']], [128, '24', '4']);
@@ -110,11 +77,11 @@ test('60,000 resource names, and names that are none, neither grow the status no
   const odd = 'left out: node a: 3 resources without a qualified name, such as "$(reboot)"';
   assert.ok(told.includes(odd.replace('left out: ', '')), told);
   assert.match(told, /: \d+ sums beyond 128 resources .* node a: 14\d+ resources beyond the first 128;/);
-  await world.reconcile();
-  assert.deepEqual((await world.getPool('one'))?.metadata, pool?.metadata, 'it is the same every time');
+  await testEnv.reconcile();
+  assert.deepEqual((await testEnv.getPool('one'))?.metadata, pool?.metadata, 'it is the same every time');
 
   const all = ['--resources', 'all'];
-  const { ok } = verbsOf(cluster);
+  const { ok } = commandsOf(cluster);
   for (const args of [['get', ...all], ['describe'], ['nodes', '-o', 'json'], ['get', '-o', 'wide']]) {
     const shown = await ok(args);
     assert.ok(!/^(?!.*resources without).*(reboot|a b|evil)/m.test(shown), args.join(' '));
@@ -130,15 +97,15 @@ test('60,000 resource names, and names that are none, neither grow the status no
   assert.equal(find('quantities').details[0], `one: ${odd}`);
 });
 
-test('a quantity that is too long neither makes its pool abnormal nor is written or printed whole', async () => {
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
-  await world.pool('one');
+test('an overlong quantity neither changes the status number nor is written or printed whole', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
+  await testEnv.pool('one');
   const huge = '9'.repeat(509);
   const large = '9999999999999999999999999999E';
   const allocatable = { 'example.com/x': huge, 'example.com/y': '1e20000', memory: huge, cpu: large };
   assert.equal((await kubelet('a').report({ allocatable })).status, 200, 'the server takes it');
-  await world.reconcile();
-  const pool = await world.getPool('one');
+  await testEnv.reconcile();
+  const pool = await testEnv.getPool('one');
   assert.equal(pool?.status?.status, 200);
   const sums = pool?.status?.allocatable ?? {};
   assert.deepEqual(
@@ -158,141 +125,29 @@ test('a quantity that is too long neither makes its pool abnormal nor is written
 });
 
 test('a forged record changes nothing on other nodes', async () => {
-  await world.nodes(...['a', 'b'].map(name => ({ name, labels: role('one') })), { name: 'c' });
-  await world.pool('one', { labels: { tier: 'gold' }, taints: [TAINT] });
-  await world.reconcile();
-  const others = [await world.node('b'), await world.node('c')];
-  const record = (await world.node('a')).metadata.annotations?.[RECORD]?.replaceAll('"one"', '"two"');
+  await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('one') })), { name: 'c' });
+  await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT] });
+  await testEnv.reconcile();
+  const others = [await testEnv.node('b'), await testEnv.node('c')];
+  const record = (await testEnv.node('a')).metadata.annotations?.[RECORD]?.replaceAll('"one"', '"two"');
   assert.ok(record);
   for (const forged of [record, '{}', 'x'.repeat(100_000), '{"pool":"one","labels":{"x":{"applied":"1"}}}']) {
     assert.equal((await kubelet('a').annotate({ [RECORD]: forged })).status, 200);
-    await world.reconcile();
-    assert.deepEqual([await world.node('b'), await world.node('c')], others);
-    assert.equal((await world.getPool('one'))?.status?.status, 200);
+    await testEnv.reconcile();
+    assert.deepEqual([await testEnv.node('b'), await testEnv.node('c')], others);
+    assert.equal((await testEnv.getPool('one'))?.status?.status, 200);
   }
   assert.equal((await kubelet('a').labelOf('b')).status, 403);
 });
 
-test('without the policy a kubelet gets restricted labels by joining a pool, and loses taints by leaving', async () => {
-  await world.nodes({ name: 'a' });
-  await world.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' }, taints: [TAINT] });
+test('without the policy a kubelet gains restricted labels by joining a pool and loses taints by leaving', async () => {
+  await testEnv.nodes({ name: 'a' });
+  await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' }, taints: [TAINT] });
   assert.equal((await kubelet('a').label({ [SECRET]: 'yes' })).status, 403, 'NodeRestriction is on');
   assert.equal((await kubelet('a').label({ [GROUP]: 'pci' })).status, 200);
-  await world.reconcile();
-  assert.equal((await world.node('a')).metadata.labels[SECRET], 'yes');
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('a')).metadata.labels[SECRET], 'yes');
   assert.equal((await kubelet('a').label({ [GROUP]: null })).status, 200);
-  await world.reconcile();
-  assert.deepEqual(taintsOf(await world.node('a')), []);
+  await testEnv.reconcile();
+  assert.deepEqual(taintsOf(await testEnv.node('a')), []);
 });
-
-test('with the policy it can neither join nor leave, on the node or through its status; all else it still can', async () => {
-  await apply();
-  await world.nodes({ name: 'a' }, { name: 'b', labels: { [GROUP]: 'pci' } });
-  await world.pool('pci', {
-    nodeSelector: { [GROUP]: 'pci', extra: 'x' },
-    labels: { [SECRET]: 'yes' },
-    taints: [TAINT],
-  });
-  await world.pool('default');
-  await enforced('a');
-  const said = `a kubelet may not change the label ${GROUP}, by which pool pci selects its nodes; let an administrator change it, or allow it with the annotation nodes.lailin.xyz/kubelet-membership=Allow on the pool`;
-  const joins = await kubelet('a').label({ [GROUP]: 'pci' });
-  assert.equal(joins.status, 422);
-  assert.ok(message(joins).endsWith(said), message(joins));
-  for (const attempt of [
-    await kubelet('a').labelByStatus({ [GROUP]: 'pci' }),
-    await kubelet('a').label({ extra: '' }),
-    await kubelet('b').label({ [GROUP]: null }),
-    await kubelet('b').labelByStatus({ [GROUP]: 'other' }),
-  ]) {
-    assert.equal(attempt.status, 422, JSON.stringify(attempt.body));
-  }
-  // However much there is to compare, the policy's budget lasts.
-  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`example.com/${at}`, 'x']));
-  assert.equal((await kubelet('a').label(many)).status, 200);
-  assert.equal((await kubelet('a').label({ [GROUP]: 'pci' })).status, 422);
-  assert.equal((await kubelet('b').unregister()).status, 403, 'it cannot delete its node to register it anew');
-  assert.equal((await kubelet('a').label({ 'example.com/other': 'x' })).status, 200);
-  assert.equal((await kubelet('a').labelByStatus({ 'topology.kubernetes.io/zone': 'z' })).status, 200);
-  assert.equal((await kubelet('b').heartbeat()).status, 200);
-  // Others than kubelets are not meant, and the pool itself least of all.
-  await world.patchNode('a', { metadata: { labels: { [GROUP]: 'pci', extra: 'x' } } });
-  await world.reconcile();
-  assert.equal((await world.node('a')).metadata.labels[SECRET], 'yes');
-});
-
-test('a new node may register with the labels of a pool, unless the pool gives restricted labels', async () => {
-  await apply();
-  await world.nodes({ name: 'a' });
-  await world.pool('plain', { nodeSelector: { [GROUP]: 'plain' }, taints: [TAINT] });
-  await world.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' } });
-  await enforced('a');
-  assert.equal((await kubelet('n1').register({ [GROUP]: 'plain' })).status, 201);
-  assert.equal((await kubelet('n2').register({ [GROUP]: 'none' })).status, 201);
-  const refused = await kubelet('n3').register({ [GROUP]: 'pci' });
-  assert.equal(refused.status, 422);
-  assert.match(
-    message(refused),
-    /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
-  );
-  await world.edit('pci', { metadata: { annotations: ALLOW } });
-  await world.pool('edge', {
-    nodeSelector: { [GROUP]: 'ingress' },
-    labels: { 'node-role.kubernetes.io/ingress': 'yes' },
-    taints: [TAINT],
-  });
-  assert.equal((await kubelet('n4').register({ [GROUP]: 'ingress' })).status, 201, 'as node groups rely on');
-  await world.reconcile();
-  assert.equal((await world.node('n4')).metadata.labels['node-role.kubernetes.io/ingress'], 'yes');
-  const { status, details } = (await doctorOf(cluster)()).find('membership');
-  assert.equal(status, 'warning', 'doctor does not say that all is well');
-  assert.deepEqual(details, [
-    `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
-  ]);
-  await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
-});
-
-test('the annotation exempts one pool, not the others', async () => {
-  await apply();
-  await world.nodes({ name: 'a' });
-  await world.pool('strict', { nodeSelector: { [GROUP]: 'strict' } });
-  await world.pool('loose', { nodeSelector: { loose: 'yes' } }, { metadata: { annotations: ALLOW } });
-  await enforced('a');
-  assert.equal((await kubelet('a').label({ loose: 'yes' })).status, 200);
-});
-
-test('without the NodePool resource nodes can be written; when it is back the policy holds, beside a pool that is broken', {
-  timeout: 120_000,
-}, async () => {
-  await apply();
-  await world.nodes({ name: 'a' });
-  const { apiVersion, kind, spec } = (await raw(cluster()).expect('GET', DEFINITION)) as Definition;
-  await raw(cluster()).expect('DELETE', DEFINITION);
-  await eventually('it is gone', async () => (await raw(cluster()).request('GET', DEFINITION)).status === 404);
-  for (let round = 0; round < 20; round++) {
-    assert.equal((await kubelet('a').heartbeat()).status, 200);
-    await world.patchNode('a', { metadata: { labels: { round: `${round}` } } });
-  }
-  // As an earlier operator's, which took anything.
-  for (const version of spec.versions) {
-    version.schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  }
-  const metadata = { name: 'nodepools.nodes.lailin.xyz' };
-  await raw(cluster()).expect('POST', DEFINITION.replace(/\/[^/]*$/, ''), { apiVersion, kind, metadata, spec });
-  const { crd: port } = await world.connection();
-  await port.waitUntilEstablished(30_000);
-  const create = (name: string, nodeSelector: unknown) => {
-    const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: { nodeSelector } };
-    return raw(cluster()).request('POST', '/apis/nodes.lailin.xyz/v1/nodepools', pool);
-  };
-  await eventually('pools can be made', async () => (await create('broken', 'text')).status === 201);
-  assert.equal((await create('pci', { [GROUP]: 'pci' })).status, 201);
-  await enforced('a');
-  assert.equal((await kubelet('a').heartbeat()).status, 200);
-});
-
-interface Definition {
-  apiVersion: string;
-  kind: string;
-  spec: { versions: { schema: object }[] };
-}

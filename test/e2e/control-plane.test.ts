@@ -27,7 +27,7 @@ interface NodeBody {
 describe('a running control plane', () => {
   const cluster = useCluster({ own: true, audit: true });
 
-  test('is ready, on loopback, with a kubeconfig that only its owner reads', async () => {
+  test('is ready, listens on loopback, and has a kubeconfig of mode 0600', async () => {
     const { kubeconfig, server } = cluster();
     assert.deepEqual(await raw(cluster()).request('GET', '/readyz'), { status: 200, body: 'ok' });
     assert.match(server, /^https:\/\/127\.0\.0\.1:\d+$/);
@@ -35,7 +35,7 @@ describe('a running control plane', () => {
     assert.match(await readFile(kubeconfig, 'utf8'), /^current-context: nodepool-demo$/m);
   });
 
-  test('kubectl is of the same version, and finds the product as a plugin', async () => {
+  test('has a kubectl of the same version that finds the product as a plugin', async () => {
     const version = await kubectl(cluster(), ['version', '-o', 'json']);
     const { clientVersion, serverVersion } = JSON.parse(version.stdout);
     assert.equal(clientVersion.gitVersion, serverVersion.gitVersion);
@@ -43,7 +43,7 @@ describe('a running control plane', () => {
     assert.match(plugins.stdout, /kubectl-nodepool$/m);
   });
 
-  test('a simulated node is made in one request and is as large as a real one', async () => {
+  test('creates a simulated node, as large as a real one, in one request', async () => {
     await createNodes(cluster(), [{ name: 'n1', labels: { zone: 'x' }, taints: [{ key: 'a', effect: 'NoExecute' }] }]);
     const body = (await raw(cluster()).expect('GET', '/api/v1/nodes/n1')) as NodeBody;
     const size = JSON.stringify(body).length;
@@ -64,7 +64,7 @@ describe('a running control plane', () => {
     await deleteNodes(cluster(), ['n1', 'never-there']);
   });
 
-  test('a node that is not ready or cordoned has the taint that a cluster puts there', async () => {
+  test('taints a node that is cordoned or not ready as a cluster does', async () => {
     await createNodes(cluster(), [
       { name: 'down', ready: false },
       { name: 'cordoned', unschedulable: true },
@@ -83,7 +83,7 @@ describe('a running control plane', () => {
     assert.equal(items.length, 0);
   });
 
-  test('an expired certificate is not let in, a user without rights is told so', async () => {
+  test('refuses an expired certificate and a user without permissions', async () => {
     const { authority, server, ca } = cluster();
     const hour = 3_600_000;
     const expired = { notBefore: new Date(Date.now() - 2 * hour), notAfter: new Date(Date.now() - hour) };
@@ -101,8 +101,8 @@ describe('a running control plane', () => {
   });
 });
 
-describe('the end of a control plane', () => {
-  test('stop() leaves neither a process nor a file, within two seconds', async () => {
+describe('stopping a control plane', () => {
+  test('stop() leaves neither a process nor a file within two seconds', async () => {
     const cluster = await startControlPlane();
     assert.equal(cluster.pids.filter(isAlive).length, 2);
     const start = performance.now();
@@ -114,7 +114,7 @@ describe('the end of a control plane', () => {
   });
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {
-    test(`${signal} of the process that started it leaves nothing`, async () => {
+    test(`${signal} to the process that started it leaves neither a process nor a file`, async () => {
       const { child, pids, dir } = await startElsewhere('');
       child.kill(signal);
       await until(() => !pids.some(isAlive) && !existsSync(dir));
@@ -137,7 +137,7 @@ describe('the end of a control plane', () => {
     await until(() => !pids.some(isAlive) && !existsSync(dir));
   });
 
-  test('a program that does not start is shown with the end of its log', async () => {
+  test('reports a program that does not start with the end of its log', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'broken-'));
     const broken = join(folder, 'kube-apiserver');
     await writeFile(broken, '#!/bin/sh\necho "the flag --whatever is wrong" >&2\nexit 1\n', { mode: 0o755 });
@@ -153,7 +153,7 @@ describe('the end of a control plane', () => {
   });
 });
 
-/** A process of its own with a control plane; `then` is run once it is up. */
+/** Starts a control plane in another process, which runs `then` once it is up. */
 async function startElsewhere(then: string) {
   const module = new URL('../cluster/control-plane.ts', import.meta.url).href;
   const script = `

@@ -8,7 +8,7 @@ import { Api } from '../../src/kube/resources/api.ts';
 import { leasePort } from '../../src/kube/resources/leases.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from './controller-world.ts';
+import { openTransport, until } from './admin-transport.ts';
 
 interface LeaseBody {
   metadata: { annotations?: Record<string, string> };
@@ -18,7 +18,7 @@ interface LeaseBody {
 describe('leader election on a Lease', () => {
   const cluster = useCluster();
 
-  /** `cut` is the loss of the network: no request is answered any more. */
+  /** `cut` simulates a network failure: no further request is answered. */
   function candidate(identity: string, lease: string) {
     const transport = openTransport(cluster());
     const port = leasePort(new Api(transport, () => new Date()), transport, 'kube-system', lease);
@@ -50,7 +50,7 @@ describe('leader election on a Lease', () => {
       elector,
       events,
       run,
-      /** Requests that were answered. */
+      /** Requests that got a response. */
       asked: () => asked,
       cut: () => {
         cut = true;
@@ -64,7 +64,7 @@ describe('leader election on a Lease', () => {
     return (await raw(cluster()).expect('GET', path)) as LeaseBody;
   }
 
-  test('one of two leads, renews, and hands over at its end; what others wrote on the lease stays', async () => {
+  test('one of two leads, renews and releases the Lease when it stops, and keeps metadata of others', async () => {
     const a = candidate('a', 'handed-over');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'handed-over');
@@ -98,7 +98,7 @@ describe('leader election on a Lease', () => {
     b.close();
   });
 
-  test('a deleted lease is made anew by the leader, and nobody else leads meanwhile', async () => {
+  test('the leader recreates a deleted Lease, and nobody else leads meanwhile', async () => {
     const a = candidate('a', 'deleted');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'deleted');
@@ -118,7 +118,7 @@ describe('leader election on a Lease', () => {
     b.close();
   });
 
-  test('a leader that is cut off gives up before the other leads, which is within 20 s', async () => {
+  test('a leader that is cut off stops before the other one leads, within 20 s', async () => {
     const a = candidate('a', 'lost');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'lost');

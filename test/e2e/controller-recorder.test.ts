@@ -1,4 +1,4 @@
-/** The recorder's folding, as it is to be seen in the Event objects. */
+/** The recorder's aggregation, as seen in the Event objects. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
@@ -7,7 +7,7 @@ import { eventSink } from '../../src/kube/resources/event-sink.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport } from './controller-world.ts';
+import { openTransport } from './admin-transport.ts';
 
 interface EventBody {
   metadata: { name: string };
@@ -52,7 +52,7 @@ describe('the recorder', () => {
     return list.items.filter(({ regarding }) => regarding.name === name);
   }
 
-  test('the same again is one Event that counts; a single one has no series', async () => {
+  test('counts repeats in one Event; a single one has no series', async () => {
     const { recorder, tell, log, close } = create();
     await createNodes(cluster(), [{ name: 'node-a' }]);
     tell('node-a', 'Once', 'only this');
@@ -72,7 +72,7 @@ describe('the recorder', () => {
     close();
   });
 
-  test('alike but for the note: ten are told, further ones share an Event', async () => {
+  test('records ten events that differ in the note only, and aggregates further ones', async () => {
     const { recorder, tell, log, close } = create();
     for (let index = 1; index <= 15; index++) tell('node-b', 'Changed', `change ${index}`);
     assert.equal(await recorder.flush(5_000), true);
@@ -87,7 +87,7 @@ describe('the recorder', () => {
     close();
   });
 
-  test('of a flood about one object 25 are told', async () => {
+  test('records 25 events of a burst about one object', async () => {
     const { recorder, tell, close } = create();
     for (let index = 1; index <= 100; index++) tell('node-c', `Reason${index}`, 'flood');
     assert.equal(await recorder.flush(10_000), true);
@@ -95,7 +95,7 @@ describe('the recorder', () => {
     close();
   });
 
-  test('an Event that is gone is made anew; texts beyond the limits are cut; what is refused is dropped', async () => {
+  test('recreates a deleted Event, cuts texts at the limits, and drops what the server refuses', async () => {
     const { recorder, tell, log, close } = create();
     tell('node-d', 'Again', `${'x'.repeat(1023)}é`);
     await recorder.flush(5_000);
@@ -113,7 +113,7 @@ describe('the recorder', () => {
     close();
   });
 
-  test('what is told while the API server is away arrives when it is back', async () => {
+  test('delivers events of an outage when the API server is back', async () => {
     const { recorder, tell, close } = create();
     await cluster().stopApiserver();
     tell('node-e', 'Early', 'nobody listens');

@@ -1,4 +1,4 @@
-/** The reflector on a real kube-apiserver: what it sees, and what it asks for. */
+/** The reflector on a real kube-apiserver: its events and its requests. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,11 +16,11 @@ import type { ControlPlane } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, deleteNodes, labelNode, nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from './controller-world.ts';
+import { openTransport, until } from './admin-transport.ts';
 
 const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
 
-/** Nodes from a server, and what ends their connections. */
+/** A source of nodes, and a function that closes its connections. */
 type Open = (cluster: ControlPlane, query: Record<string, string>) => { source: Source; close(): void };
 
 const casesOn = (open: Open) => () => {
@@ -28,26 +28,26 @@ const casesOn = (open: Open) => () => {
   const cluster = useCluster({ own: true });
   afterEach(() => deleteNodes(cluster()));
 
-  test('sees what is there, added, changed and deleted, and keeps what the transform keeps', async t => {
+  test('reports existing, added, changed and deleted objects, and stores what the transform returns', async t => {
     await createNodes(cluster(), [{ name: 'old', labels: { color: 'red' } }]);
-    const world = await start(t, cluster());
-    await world.reflector.synced();
-    assert.deepEqual(world.told.splice(0), ['added old']);
+    const run = await start(t, cluster());
+    await run.reflector.synced();
+    assert.deepEqual(run.told.splice(0), ['added old']);
     await createNodes(cluster(), [{ name: 'new' }]);
     await labelNode(cluster(), 'new', { color: 'blue' });
     await deleteNodes(cluster(), ['old']);
-    await until(() => world.told.length === 3);
-    assert.deepEqual(world.told, ['added new', 'updated new', 'deleted old (final)']);
-    const node: Node | undefined = world.reflector.store.get('new')?.object;
+    await until(() => run.told.length === 3);
+    assert.deepEqual(run.told, ['added new', 'updated new', 'deleted old (final)']);
+    const node: Node | undefined = run.reflector.store.get('new')?.object;
     assert.equal(node?.labels.color, 'blue');
     assert.deepEqual(
-      world.reflector.store.byIndex('color', 'blue').map(({ key }) => key),
+      run.reflector.store.byIndex('color', 'blue').map(({ key }) => key),
       ['new'],
     );
     assert.equal(JSON.stringify(node).length < 1500, true);
   });
 
-  test('WatchList gives the list where the server has it; pages where it does not, with the same result', async t => {
+  test('reads the list by WatchList or in pages, with the same result', async t => {
     await createNodes(
       cluster(),
       Array.from({ length: 620 }, (_, index) => ({ name: `page-${index}` })),
@@ -59,9 +59,9 @@ const casesOn = (open: Open) => () => {
       streamed.asked.map(({ initialEvents }) => initialEvents),
       [true, false],
     );
-    // A server still busy with telling others of the new nodes may end the stream early, and only then are pages read.
+    // A server that is still busy with the new nodes may end the stream early; only then are pages read.
     assert.equal(streamed.pages() > 0, streamed.lines.includes(ENDED_EARLY));
-    // What an older server answers to sendInitialEvents.
+    // The response of an older server to sendInitialEvents.
     const paged = await start(t, cluster(), source => ({
       ...source,
       watch: (options, onLine) =>
@@ -75,7 +75,7 @@ const casesOn = (open: Open) => () => {
     assert.deepEqual([...paged.reflector.store.keys()].sort(), [...streamed.reflector.store.keys()].sort());
   });
 
-  test('a quiet watch ends after its time, with a bookmark just before, and goes on from there', async t => {
+  test('a quiet watch ends at its timeout and resumes from the last bookmark', async t => {
     await createNodes(cluster(), [{ name: 'quiet' }, { name: 'busy' }]);
     const lines: string[] = [];
     const count = (source: Source): Source => ({
@@ -86,43 +86,43 @@ const casesOn = (open: Open) => () => {
           onLine(line);
         }),
     });
-    const world = await start(t, cluster(), count, { fieldSelector: 'metadata.name=quiet' });
-    await until(() => world.asked.length === 2);
+    const run = await start(t, cluster(), count, { fieldSelector: 'metadata.name=quiet' });
+    await until(() => run.asked.length === 2);
     const since = performance.now();
-    // Once the watch is there: the server sends no bookmark for what it left out while it caught up.
+    // After the watch has started: the server sends no bookmark for events that it skipped while catching up.
     await sleep(1_000);
     await labelNode(cluster(), 'busy', { changed: 'yes' });
-    await until(() => world.asked.length === 3, 45_000);
+    await until(() => run.asked.length === 3, 45_000);
     const seconds = (performance.now() - since) / 1000;
     assert.ok(seconds > 28 && seconds < 41, `${seconds} s`);
     assert.deepEqual([...new Set(lines)], ['BOOKMARK']);
-    assert.deepEqual(world.told, ['added quiet']);
-    assert.ok(Number(world.asked[2]?.resourceVersion) > Number(world.asked[1]?.resourceVersion));
-    assert.deepEqual(world.problems, []);
+    assert.deepEqual(run.told, ['added quiet']);
+    assert.ok(Number(run.asked[2]?.resourceVersion) > Number(run.asked[1]?.resourceVersion));
+    assert.deepEqual(run.problems, []);
   });
 
-  test('the API server goes away and comes back: what happened meanwhile is told', async t => {
+  test('reports what happened during an outage of the API server', async t => {
     await createNodes(cluster(), [{ name: 'stays' }, { name: 'goes' }]);
-    const world = await start(t, cluster());
-    await world.reflector.synced();
-    world.told.length = 0;
+    const run = await start(t, cluster());
+    await run.reflector.synced();
+    run.told.length = 0;
     await cluster().stopApiserver();
-    await until(() => world.problems.length >= 2);
+    await until(() => run.problems.length >= 2);
     await cluster().startApiserver();
     await deleteNodes(cluster(), ['goes']);
     await createNodes(cluster(), [{ name: 'comes' }]);
-    await until(() => world.told.length === 2, 60_000);
-    assert.deepEqual([...world.reflector.store.keys()].sort(), ['comes', 'stays']);
-    const told = world.told.map(text => text.replace(/ \(.*/, '')).sort();
+    await until(() => run.told.length === 2, 60_000);
+    assert.deepEqual([...run.reflector.store.keys()].sort(), ['comes', 'stays']);
+    const told = run.told.map(text => text.replace(/ \(.*/, '')).sort();
     assert.deepEqual(told, ['added comes', 'deleted goes']);
   });
 
-  test('410: one list, and an object that was deleted and made again is told as such', async t => {
+  test('relists once after a 410 and reports a recreated object as deleted and added', async t => {
     await createNodes(cluster(), [{ name: 'reborn' }, { name: 'goes' }]);
-    // The first watch is held back until all has happened, then asks for a version that is not kept any more.
+    // The first watch is held back until all has happened, then starts from an expired resourceVersion.
     const held = Promise.withResolvers<void>();
     let expired = 0;
-    const world = await start(t, cluster(), source => ({
+    const run = await start(t, cluster(), source => ({
       ...source,
       watch: async (options, onLine) => {
         if (options.initialEvents) return source.watch(options, onLine);
@@ -130,41 +130,41 @@ const casesOn = (open: Open) => () => {
         return source.watch(expired++ === 0 ? { ...options, resourceVersion: '1' } : options, onLine);
       },
     }));
-    await world.reflector.synced();
-    const before = world.reflector.store.get('reborn')?.uid;
-    world.told.length = 0;
+    await run.reflector.synced();
+    const before = run.reflector.store.get('reborn')?.uid;
+    run.told.length = 0;
     await deleteNodes(cluster(), ['reborn', 'goes']);
     await createNodes(cluster(), [{ name: 'reborn' }]);
-    // A restarted server keeps no history: it knows nothing of version 1.
+    // A restarted server has no history: version 1 is expired.
     await cluster().stopApiserver();
     await cluster().startApiserver();
     held.resolve();
-    await until(() => world.told.length === 3, 20_000);
-    assert.deepEqual(world.told.sort(), ['added reborn', 'deleted goes (unknown)', 'deleted reborn (unknown)']);
-    assert.notEqual(world.reflector.store.get('reborn')?.uid, before);
-    assert.equal(world.asked.filter(({ initialEvents }) => initialEvents).length, 2);
-    assert.equal(world.lines.filter(line => line.includes('expired')).length, 1);
+    await until(() => run.told.length === 3, 20_000);
+    assert.deepEqual(run.told.sort(), ['added reborn', 'deleted goes (unknown)', 'deleted reborn (unknown)']);
+    assert.notEqual(run.reflector.store.get('reborn')?.uid, before);
+    assert.equal(run.asked.filter(({ initialEvents }) => initialEvents).length, 2);
+    assert.equal(run.lines.filter(line => line.includes('expired')).length, 1);
   });
 
-  test('a change comes through on its own, not with the next', async t => {
+  test('reports each change without waiting for the next', async t => {
     await createNodes(cluster(), [{ name: 'fast' }]);
-    const world = await start(t, cluster());
-    await world.reflector.synced();
+    const run = await start(t, cluster());
+    await run.reflector.synced();
     for (let round = 0; round < 20; round++) {
-      world.told.length = 0;
+      run.told.length = 0;
       await labelNode(cluster(), 'fast', { round: String(round) });
-      await until(() => world.told.length > 0);
+      await until(() => run.told.length > 0);
     }
   });
 
-  test('stop() ends it at once, and the store stays as it is', async t => {
-    const world = await start(t, cluster());
-    await world.reflector.synced();
+  test('stop() ends it at once and keeps the store', async t => {
+    const run = await start(t, cluster());
+    await run.reflector.synced();
     const since = performance.now();
-    await world.reflector.stop();
+    await run.reflector.stop();
     assert.ok(performance.now() - since < 1_000);
     await raw(cluster()).expect('POST', '/api/v1/nodes', nodeObject({ name: 'late' }));
-    assert.equal(world.reflector.store.get('late'), undefined);
+    assert.equal(run.reflector.store.get('late'), undefined);
   });
 };
 
@@ -189,11 +189,11 @@ describe(
   }),
 );
 
-interface World {
+interface RunningReflector {
   reflector: Reflector<Node>;
-  /** `added name`, and how a tombstone came to be. */
+  /** `added name`, and for deletions the kind of tombstone. */
   told: string[];
-  /** Every watch that was asked for. */
+  /** The options of every watch request. */
   asked: WatchOptions[];
   pages(): number;
   /** Log lines of warnings and errors. */
@@ -207,7 +207,7 @@ async function startOn(
   cluster: ControlPlane,
   wrap: (source: Source) => Source = source => source,
   query: Record<string, string> = {},
-): Promise<World> {
+): Promise<RunningReflector> {
   const { source: opened, close } = open(cluster, query);
   const [told, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
   let pages = 0;

@@ -10,16 +10,16 @@ import { kubectl, useCluster } from '../cluster/harness.ts';
 import { type RawClient, raw } from '../cluster/raw.ts';
 import { POOL_CASES } from '../contract/pool-cases.ts';
 
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const DEFINITION = `${DEFINITIONS}/nodepools.nodes.lailin.xyz`;
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const CRD = `${CRDS}/nodepools.nodes.lailin.xyz`;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const HEAD = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool' };
 const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
 
 const file = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
-const definition = load(readFileSync(file, 'utf8')) as Definition;
+const crd = load(readFileSync(file, 'utf8')) as Crd;
 
-interface Definition {
+interface Crd {
   spec: { versions: { schema?: unknown }[] } & Record<string, unknown>;
 }
 
@@ -31,9 +31,9 @@ interface Status {
 const cluster = useCluster();
 const client = () => raw(cluster());
 
-describe('the rules', () => {
+describe('the rules of the CRD', () => {
   before(async () => {
-    await client().expect('POST', DEFINITIONS, definition);
+    await client().expect('POST', CRDS, crd);
     await untilServed(client());
   });
 
@@ -69,7 +69,7 @@ describe('the rules', () => {
     });
   }
 
-  test('a pool without spec gets an empty one, as decoding gives it', async () => {
+  test('default a missing spec to an empty one, as decoding does', async () => {
     const pool = { ...HEAD, metadata: { name: 'gpu' } };
     const created = (await client().expect('POST', `${POOLS}?dryRun=All`, pool)) as NodePool;
     assert.deepEqual(created.spec, {});
@@ -79,7 +79,7 @@ describe('the rules', () => {
     assert.deepEqual(decodePool(nulls, 'pool').spec, {});
   });
 
-  test('hold for changes too', async () => {
+  test('apply to updates too', async () => {
     await client().expect('POST', POOLS, {
       ...HEAD,
       metadata: { name: 'changed' },
@@ -95,7 +95,7 @@ describe('the rules', () => {
     for (const name of ['changed', 'master']) await client().expect('DELETE', `${POOLS}/${name}`);
   });
 
-  test('take the objects of the operator before as it is, status and all', async () => {
+  test('accept the objects of the earlier operator unchanged, with their status', async () => {
     const status = {
       allocatable: {
         cpu: '8',
@@ -123,7 +123,7 @@ describe('the rules', () => {
     await client().expect('DELETE', `${POOLS}/seed`);
   });
 
-  test('kubectl prints the columns of the operator before, and more', async () => {
+  test('kubectl prints the columns of the earlier operator, and more', async () => {
     await client().expect('POST', POOLS, { ...HEAD, metadata: { name: 'worker' }, spec: { handler: 'runc' } });
     const allocatable = { cpu: '8', memory: '6129040Ki' };
     const conditions = [{ type: 'Conflict', status: 'False' }];
@@ -162,7 +162,7 @@ describe('the rules', () => {
   });
 });
 
-describe('a pool older than the rules', () => {
+describe('a pool created before the rules', () => {
   const old: [name: string, spec: NodePoolSpec][] = [
     ['master', {}],
     ['own-label', { labels: { 'node-role.kubernetes.io/own-label': '' } }],
@@ -174,14 +174,14 @@ describe('a pool older than the rules', () => {
   ];
 
   before(async () => {
-    await client().request('DELETE', DEFINITION);
-    await until(async () => (await client().request('GET', DEFINITION)).status === 404);
-    await client().expect('POST', DEFINITIONS, permissive());
+    await client().request('DELETE', CRD);
+    await until(async () => (await client().request('GET', CRD)).status === 404);
+    await client().expect('POST', CRDS, permissive());
     await untilServed(client());
     for (const [name, spec] of old) {
       await client().expect('POST', POOLS, { ...HEAD, metadata: { name, finalizers: [FINALIZER] }, spec });
     }
-    await client().expect('PATCH', DEFINITION, { spec: definition.spec });
+    await client().expect('PATCH', CRD, { spec: crd.spec });
     await until(async () => {
       const probe = { ...HEAD, metadata: { name: 'control-plane' }, spec: {} };
       return (await client().request('POST', `${POOLS}?dryRun=All`, probe)).status === 422;
@@ -189,7 +189,7 @@ describe('a pool older than the rules', () => {
   });
 
   for (const [name, spec] of old) {
-    test(`${name.slice(0, 20)}: is invalid, gets a status, and can be released`, async () => {
+    test(`is invalid, gets a status and can be released: ${name.slice(0, 20)}`, async () => {
       const pool = (await client().expect('GET', `${POOLS}/${name}`)) as NodePool;
       assert.notDeepEqual(validatePool(pool), []);
       assert.deepEqual(pool.spec, spec);
@@ -201,12 +201,12 @@ describe('a pool older than the rules', () => {
   }
 });
 
-/** The definition without any rule, as the operator before had it. */
+/** The CRD without validation rules, as the earlier operator had it. */
 function permissive(): unknown {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return {
-    ...definition,
-    spec: { ...definition.spec, versions: definition.spec.versions.map(v => ({ ...v, schema })) },
+    ...crd,
+    spec: { ...crd.spec, versions: crd.spec.versions.map(v => ({ ...v, schema })) },
   };
 }
 
@@ -214,13 +214,13 @@ function taint(key: string, value: string): NonNullable<NodePoolSpec['taints']>[
   return { key, value, effect: 'NoSchedule' };
 }
 
-/** The fields that the server complains about. A cause about rules that were not run has none. */
+/** The fields that the server refuses. A cause about rules that were not run names none. */
 function serverFields({ details }: Status): string[] {
   const fields = (details?.causes ?? []).map(cause => cause.field ?? '');
   return [...new Set(fields.filter(field => field !== '' && field !== '<nil>'))];
 }
 
-/** The server names a map (`spec.labels`) or one of its entries (`spec.labels.a`) where ours are `spec.labels[a]`. */
+/** The server names a map (`spec.labels`) or an entry (`spec.labels.a`) where the product names `spec.labels[a]`. */
 function sameFields(server: string[], ours: string[], message: string): void {
   const covers = (field: string, own: string) => {
     const entry = own.replace(/^(spec\.(?:labels|nodeSelector))\[(.*)\]$/s, '$1.$2');

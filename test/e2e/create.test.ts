@@ -1,4 +1,4 @@
-/** Creating pools where the cluster refuses, or labels are there already. The verb's own words: verbs-create.test.ts. */
+/** Creating pools when the cluster refuses or labels exist already. The command's output: command-create.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
@@ -6,17 +6,17 @@ import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepoo
 import { createPools } from '../../src/operations/create.ts';
 import { cli } from '../cluster/harness.ts';
 import { override } from '../override.ts';
+import { commandsOf, poolYaml } from './commands.ts';
 import { whileRefusing } from './refusal.ts';
-import { poolYaml, verbsOf } from './verbs.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { refused } = verbsOf(world.cluster);
+const testEnv = useTestEnv();
+const { refused } = commandsOf(testEnv.cluster);
 
 const ZONE = 'topology.kubernetes.io/zone';
 const RACK = 'example.com/rack';
 
-test('a pool that is refused: the error says which were created before it and which were not', async () => {
+test('names the pools created before a refused one and those that were not', async () => {
   const refusal = {
     group: 'nodes.lailin.xyz',
     resource: 'nodepools',
@@ -24,22 +24,22 @@ test('a pool that is refused: the error says which were created before it and wh
     unless: "object.metadata.name != 'two'",
     probe: ['POST', '/apis/nodes.lailin.xyz/v1/nodepools', pool('two')] as [string, string, unknown],
   } as const;
-  await whileRefusing(world.cluster(), refusal, async () => {
+  await whileRefusing(testEnv.cluster(), refusal, async () => {
     const stdin = ['one', 'two', 'three'].map(name => poolYaml(name)).join('---\n');
-    const { code, stdout, stderr } = await cli(world.cluster(), ['create', '-f', '-'], { stdin });
+    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['create', '-f', '-'], { stdin });
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^error: .*two.*not in this test \(created before it: one; not created: three\)/);
-    const dry = await cli(world.cluster(), ['create', '-f', '-', '--dry-run=server'], {
+    const dry = await cli(testEnv.cluster(), ['create', '-f', '-', '--dry-run=server'], {
       stdin: stdin.replace('name: one', 'name: zero'),
     });
     assert.match(dry.stderr, /not in this test/);
     assert.doesNotMatch(dry.stderr, /created before/, 'a dry run creates nothing');
   });
-  assert.deepEqual([(await world.getPool('one'))?.spec, await world.getPool('three')], [{}, undefined]);
+  assert.deepEqual([(await testEnv.getPool('one'))?.spec, await testEnv.getPool('three')], [{}, undefined]);
 });
 
-test('--nodes does not overwrite a label that is there with another value', async () => {
-  await world.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
+test('--nodes does not overwrite a label that has another value', async () => {
+  await testEnv.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
   await refused(
     ['create', 'z', '--node-selector', `${RACK}=eu-2`, '--nodes', 'a,n', '--reconcile'],
     1,
@@ -47,8 +47,8 @@ test('--nodes does not overwrite a label that is there with another value', asyn
   );
 });
 
-test('--nodes sets no label that the cluster itself sets', async () => {
-  await world.nodes({ name: 'n' });
+test('--nodes sets no label that the cluster owns', async () => {
+  await testEnv.nodes({ name: 'n' });
   await refused(
     ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'n'],
     1,
@@ -56,13 +56,13 @@ test('--nodes sets no label that the cluster itself sets', async () => {
   );
 });
 
-test('--nodes: nor one that is set while the nodes are labelled; the others are, and the pool is there', async () => {
-  await world.nodes({ name: 'a' }, { name: 'n' });
-  const connection = await world.connection();
+test('--nodes does not overwrite a label that is set meanwhile, labels the other nodes and keeps the pool', async () => {
+  await testEnv.nodes({ name: 'a' }, { name: 'n' });
+  const connection = await testEnv.connection();
   const cluster = override(connection.cluster, {
     nodes: {
       async patch(name, patch, options) {
-        if (name === 'n') await world.patchNode('n', { metadata: { labels: { [RACK]: 'eu-1' } } });
+        if (name === 'n') await testEnv.patchNode('n', { metadata: { labels: { [RACK]: 'eu-1' } } });
         return connection.cluster.nodes.patch(name, patch, options);
       },
     },
@@ -79,14 +79,14 @@ test('--nodes: nor one that is set while the nodes are labelled; the others are,
       return true;
     },
   );
-  assert.equal((await world.node('n')).metadata.labels[RACK], 'eu-1');
-  assert.equal((await world.node('a')).metadata.labels[RACK], 'eu-2');
-  assert.notEqual(await world.getPool('z'), undefined);
+  assert.equal((await testEnv.node('n')).metadata.labels[RACK], 'eu-1');
+  assert.equal((await testEnv.node('a')).metadata.labels[RACK], 'eu-2');
+  assert.notEqual(await testEnv.getPool('z'), undefined);
 });
 
-test('--nodes takes a node that has the label already', async () => {
-  await world.nodes({ name: 'n', labels: role('w') });
-  const { code } = await cli(world.cluster(), ['create', 'w', '--nodes', 'n']);
+test('--nodes accepts a node that has the label already', async () => {
+  await testEnv.nodes({ name: 'n', labels: role('w') });
+  const { code } = await cli(testEnv.cluster(), ['create', 'w', '--nodes', 'n']);
   assert.equal(code, 0);
 });
 

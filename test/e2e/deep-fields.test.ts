@@ -1,4 +1,4 @@
-/** Thousands of levels of objects inside each other: the server takes them where a CRD preserves unknown fields. */
+/** Objects nested thousands of levels deep, which the server accepts when a CRD preserves unknown fields. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import { API_VERSION } from '../../src/nodepool/types.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld();
-const run = (...args: string[]) => cli(world.cluster(), args, { env: { EDITOR: 'true' } });
+const testEnv = useTestEnv();
+const run = (...args: string[]) => cli(testEnv.cluster(), args, { env: { EDITOR: 'true' } });
 /** The server refuses 10,000. */
 const LEVELS = 9_900;
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
@@ -21,7 +21,7 @@ const tooDeep = (where: string) =>
 
 async function deepFile(name: string): Promise<string> {
   const extra = `${'{"a":'.repeat(LEVELS)}1${'}'.repeat(LEVELS)}`;
-  const file = join(world.cluster().dir, `${name}.json`);
+  const file = join(testEnv.cluster().dir, `${name}.json`);
   const head = `"apiVersion":"${API_VERSION}","kind":"NodePool","metadata":{"name":"${name}"}`;
   await writeFile(file, `{${head},"spec":{"labels":{"tier":"x"},"extra":${extra}}}`);
   return file;
@@ -29,22 +29,22 @@ async function deepFile(name: string): Promise<string> {
 
 /** A pool of an earlier CRD. */
 async function create(name: string): Promise<void> {
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   const crd = (await api.expect('GET', CRD)) as { spec: { versions: object[] } };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = crd.spec.versions.map(version => ({ ...version, schema }));
   await api.expect('PATCH', CRD, { spec: { versions } });
   const file = await deepFile(name);
   await eventually('the server preserves unknown fields', async () => {
-    const { code, stdout } = await kubectl(world.cluster(), ['create', '--raw', `${POOLS}?dryRun=All`, '-f', file]);
+    const { code, stdout } = await kubectl(testEnv.cluster(), ['create', '--raw', `${POOLS}?dryRun=All`, '-f', file]);
     return code === 0 && stdout.includes('"extra"');
   });
-  assert.equal((await kubectl(world.cluster(), ['create', '--raw', POOLS, '-f', file])).code, 0);
+  assert.equal((await kubectl(testEnv.cluster(), ['create', '--raw', POOLS, '-f', file])).code, 0);
 }
 
-test('what would print them says where they are; other output of the same pool is as ever', async () => {
+test('refuses to print deeply nested fields and names their path; other output is unaffected', async () => {
   await create('deep');
-  await world.nodes({ name: 'a', labels: role('deep') });
+  await testEnv.nodes({ name: 'a', labels: role('deep') });
   for (const [args, where] of [
     [['get', '-o', 'yaml'], 'spec.extra.a.a of "deep"'],
     [['get', 'deep', '-o', 'json'], 'spec.extra.a.a of "deep"'],
@@ -71,17 +71,17 @@ test('what would print them says where they are; other output of the same pool i
   }
 });
 
-test('a watch goes on', async t => {
-  await world.nodes({ name: 'a', labels: role('deep') });
-  const watch = await startWatching(t, world.cluster());
+test('a watch continues after a deeply nested object', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('deep') });
+  const watch = await startWatching(t, testEnv.cluster());
   await create('deep');
-  await eventually('its node is labelled', async () => (await world.node('a')).metadata.labels.tier === 'x');
-  await world.edit('deep', { spec: { labels: { tier: 'y' } } });
-  await eventually('its node is labelled anew', async () => (await world.node('a')).metadata.labels.tier === 'y');
+  await eventually('its node is labelled', async () => (await testEnv.node('a')).metadata.labels.tier === 'x');
+  await testEnv.edit('deep', { spec: { labels: { tier: 'y' } } });
+  await eventually('its node is labelled again', async () => (await testEnv.node('a')).metadata.labels.tier === 'y');
   assert.doesNotMatch(watch.log(), /call stack|error/i);
 });
 
-test('a file of -f has at most 100', async () => {
+test('create -f accepts at most 100 levels', async () => {
   const file = await deepFile('file');
   const { code, stdout, stderr } = await run('create', '-f', file);
   assert.deepEqual([code, stdout], [1, '']);

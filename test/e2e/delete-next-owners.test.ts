@@ -1,4 +1,4 @@
-/** What becomes of other pools that match the nodes of one that is deleted. */
+/** The next owners: other pools that match the nodes of a deleted pool. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,67 +9,67 @@ import { deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
 import { cli } from '../cluster/harness.ts';
 import { override } from '../override.ts';
-import { condition, role, useWorld } from './world.ts';
+import { condition, role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
-test('pools that get the nodes, or lost them, are brought up to date, and no other node of theirs is written', async () => {
+test('reconciles the pools that gain or lose the nodes, and writes no other node of theirs', async () => {
   const both = { ...role('old'), kind: 'big' };
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'a', labels: both },
     { name: 'b', labels: both },
     { name: 'c', labels: role('old') },
     { name: 'd', labels: { kind: 'big' } },
   );
-  await world.pool('old', { labels: { tier: 'gold' } });
-  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  await world.pool('late', { nodeSelector: { kind: 'big' } }, { younger: true });
-  await world.reconcile();
-  assert.equal((await world.getPool('big'))?.status?.status, 409);
+  await testEnv.pool('old', { labels: { tier: 'gold' } });
+  await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  await testEnv.pool('late', { nodeSelector: { kind: 'big' } }, { younger: true });
+  await testEnv.reconcile();
+  assert.equal((await testEnv.getPool('big'))?.status?.status, 409);
 
   const said = (text: string) =>
     `nodepool.nodes.lailin.xyz "old" deleted (3 nodes released, 2 of them to pool big${text}`;
-  const before = (await world.node('d')).metadata.resourceVersion;
-  const dry = await cli(world.cluster(), ['delete', 'old', '--dry-run=server']);
+  const before = (await testEnv.node('d')).metadata.resourceVersion;
+  const dry = await cli(testEnv.cluster(), ['delete', 'old', '--dry-run=server']);
   assert.deepEqual([dry.stdout, dry.stderr], [said(') (server dry run)\n'), '']);
-  const { stdout, stderr } = await cli(world.cluster(), ['delete', 'old', '--detach-nodes']);
+  const { stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
   assert.deepEqual([stdout, stderr], [said(', 3 detached)\n'), '']);
-  const big = (await world.getPool('big'))?.status;
+  const big = (await testEnv.getPool('big'))?.status;
   assert.deepEqual([big?.status, big?.nodeCount, big?.allocatable?.cpu], [200, 3, '12']);
-  assert.match(condition(await world.getPool('late'), 'Conflict').message, /^nodes a, b, d belong to pool big /);
-  assert.equal((await world.node('a')).metadata.labels.size, 'l');
-  assert.equal((await world.node('d')).metadata.resourceVersion, before);
-  const patched = await world.reconcile('big', 'late');
+  assert.match(condition(await testEnv.getPool('late'), 'Conflict').message, /^nodes a, b, d belong to pool big /);
+  assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
+  assert.equal((await testEnv.node('d')).metadata.resourceVersion, before);
+  const patched = await testEnv.reconcile('big', 'late');
   assert.deepEqual(
     patched.map(({ outcome }) => outcome?.statusWritten),
     [false, false],
   );
 });
 
-test('so are those of a pool that was never reconciled; a pool that has more to do than that is named', async () => {
-  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
-  await world.pool('old', { labels: { tier: 'gold' } });
-  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  const { code, stdout, stderr } = await cli(world.cluster(), ['delete', 'old']);
+test('reconciles the next owners of a pool that was never reconciled, and names pools with more to do', async () => {
+  await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
+  await testEnv.pool('old', { labels: { tier: 'gold' } });
+  await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  const { code, stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old']);
   const told =
     'warning: big: 1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile big`\n';
   const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
   assert.deepEqual([code, stdout, stderr], [0, done, told]);
-  assert.equal((await world.node('a')).metadata.labels.size, 'l');
-  assert.equal('size' in (await world.node('b')).metadata.labels, false);
+  assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
+  assert.equal('size' in (await testEnv.node('b')).metadata.labels, false);
 });
 
-test('of a node that old never wrote to the label goes, too, and an heir that strips says so first', async () => {
-  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
-  await world.pool('old');
-  await world.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
-  const { stdout, stderr } = await cli(world.cluster(), ['delete', 'old', '--detach-nodes']);
+test('removes the label of a node without a record, and warns when a next owner has unmanaged: Remove', async () => {
+  await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
+  await testEnv.pool('old');
+  await testEnv.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
+  const { stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
   assert.match(
     stderr,
     /^warning: pool big has unmanaged: Remove: labels and taints of 1 node that the pool does not set/,
   );
   assert.equal(stdout, 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big, 1 detached)\n');
-  const { labels } = (await world.node('a')).metadata;
+  const { labels } = (await testEnv.node('a')).metadata;
   assert.deepEqual(
     [Object.keys(role('old')).filter(key => key in labels), labels.kind, labels.vendor],
     [[], 'big', undefined],
@@ -78,17 +78,17 @@ test('of a node that old never wrote to the label goes, too, and an heir that st
 
 /** Pool old owns node a, pool big is to inherit it; old is deleted with a call of the cluster that fails. */
 async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
-  await world.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
-  await world.pool('old');
-  await world.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
+  await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } });
+  await testEnv.pool('old');
+  await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
   // Without it old has no record that it would have to take off the node: only big has something to write.
-  if (call !== 'patch') await world.reconcile();
-  const connection = await world.connection();
+  if (call !== 'patch') await testEnv.reconcile();
+  const connection = await testEnv.connection();
   const fail = async () => {
     throw new NodepoolError('cluster', 'not today');
   };
   const cluster = override(connection.cluster, { [call === 'patch' ? 'nodes' : 'pools']: { [call]: fail } });
-  const warn = (said: string[]) => void world.warnings.push(...said);
+  const warn = (said: string[]) => void testEnv.warnings.push(...said);
   const deps = {
     ...connection,
     cluster,
@@ -102,21 +102,21 @@ async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
   return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }
 
-test('a status of theirs that cannot be written is told of, and the pool is deleted all the same', async () => {
+test('warns when the status of a next owner cannot be written, and deletes the pool', async () => {
   assert.equal(await deleteFailing('patchStatus'), 'released');
-  assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
 });
 
-test('a node of theirs that cannot be written: their status does not say that it was', async () => {
+test('does not report a failed node write as done in the status of a next owner', async () => {
   assert.equal(await deleteFailing('patch'), 'released');
-  assert.deepEqual(world.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
-  assert.equal((await world.getPool('big'))?.status, undefined);
+  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+  assert.equal((await testEnv.getPool('big'))?.status, undefined);
 });
 
-test('a delete that fails after it gave them the nodes has brought them up to date, and can be repeated', async () => {
+test('updates the next owners when the delete fails afterwards, and can be repeated', async () => {
   assert.equal(await deleteFailing('setFinalizers'), 'not today');
-  assert.equal((await world.getPool('big'))?.status?.nodeCount, 1);
-  const [again] = await world.delete(['old']);
+  assert.equal((await testEnv.getPool('big'))?.status?.nodeCount, 1);
+  const [again] = await testEnv.delete(['old']);
   assert.equal(again?.outcome?.kind, 'released');
-  assert.deepEqual((await world.getPool('big'))?.status?.nodeCount, 1);
+  assert.deepEqual((await testEnv.getPool('big'))?.status?.nodeCount, 1);
 });

@@ -1,4 +1,4 @@
-/** `npm run demo`: each verb of the main job, typed and really run, and nothing left of it. */
+/** `npm run demo`: runs each command of the main job and leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,9 +10,9 @@ import { cacheFolder } from '../cluster/binaries.ts';
 import { type RunResult, run } from '../cluster/run.ts';
 
 const SETUP = join(ROOT, 'scripts', 'setup.mjs');
-const VERBS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
+const COMMANDS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
 
-/** In a home and a folder for temporary files of its own; gives what it left in them. */
+/** Runs it with its own home and TMPDIR; returns the files it left there. */
 async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { left: string[] }> {
   const home = await mkdtemp(join(tmpdir(), 'nodepool-demo-'));
   t.after(() => rm(home, { recursive: true }));
@@ -26,21 +26,21 @@ async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { le
     NO_COLOR: '1',
   };
   const result = await run(process.execPath, [SETUP, 'scripts/demo.ts', ...args], { env });
-  // Node's compile cache is there for the next run of the bundle.
+  // Node's compile cache stays for the next run of the bundle.
   const left = [...readdirSync(folder), ...readdirSync(home)].filter(
     file => !['tmp', 'node-compile-cache'].includes(file),
   );
   return { ...result, left };
 }
 
-test('the main job: every command is echoed before what it really printed, and nothing is left', async t => {
+test('echoes every command before its real output, and leaves nothing behind', async t => {
   const { code, stdout, stderr, left } = await demo(t);
   assert.deepEqual([code, left], [0, []], stderr.slice(-1000));
   const echoed = stdout.split('\n').filter(line => line.startsWith('$ kubectl'));
-  for (const verb of VERBS)
+  for (const command of COMMANDS)
     assert.ok(
-      echoed.some(line => line.startsWith(`$ kubectl nodepool ${verb}`)),
-      verb,
+      echoed.some(line => line.startsWith(`$ kubectl nodepool ${command}`)),
+      command,
     );
   const after = (command: string) =>
     stdout
@@ -53,7 +53,7 @@ test('the main job: every command is echoed before what it really printed, and n
   assert.match(stderr, /^starting etcd and kube-apiserver: done, [\d.]+ s$/m);
 });
 
-test('wrong arguments: one line and how it is used', async t => {
+test('reports wrong arguments in one line with the usage', async t => {
   const { code, stderr } = await demo(t, '--node');
   assert.equal(code, 2);
   assert.match(stderr, /^Unknown option '--node'.*\nusage: npm run demo \[-- \[--nodes N \| --full\] \[--keep\]\]\n$/);

@@ -1,4 +1,4 @@
-/** What `diff` finds where pools are on their way out, and how runs end. Its screen: verbs-reconcile.test.ts. */
+/** `diff` of terminating pools, and exit codes of reconcile. Output: command-reconcile.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/operations/diff.ts';
@@ -6,16 +6,16 @@ import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { whileRefusing } from './refusal.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
-test('a deleted pool is shown as it will be released, whether its spec is valid or not', async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
-  await world.reconcile();
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
-  const { cluster } = await world.connection();
+test('shows the release of a deleted pool, whether its spec is valid or not', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
+  await testEnv.reconcile();
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
+  const { cluster } = await testEnv.connection();
   // As a pool would be that is older than the rule.
   const listCoerced = async () =>
     (await cluster.pools.listCoerced()).map(pool => ({
@@ -32,18 +32,18 @@ test('a deleted pool is shown as it will be released, whether its spec is valid 
   }
 });
 
-test('a node that joins without a change of labels or taints is no difference, and reconcile takes it over', async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w');
-  assert.deepEqual(await cli(world.cluster(), ['diff']), { code: 0, stdout: '', stderr: '' });
-  const [summary] = await world.reconcile();
+test('shows no difference for a node that needs only a record, which reconcile writes', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w');
+  assert.deepEqual(await cli(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: '' });
+  const [summary] = await testEnv.reconcile();
   assert.equal(summary?.joined, 1);
 });
 
-test('reconcile ends with 1 when a write failed, also when some pool is not 200', async () => {
-  await world.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
-  await world.pool('held', { labels: { tier: 'gold' } });
-  await world.pool('idle');
+test('reconcile exits with 1 when a write failed, also when the status of a pool is not 200', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
+  await testEnv.pool('held', { labels: { tier: 'gold' } });
+  await testEnv.pool('idle');
   const refusal = {
     group: '',
     resource: 'nodes',
@@ -51,11 +51,11 @@ test('reconcile ends with 1 when a write failed, also when some pool is not 200'
     unless: "object.metadata.name != 'a'",
     probe: ['PATCH', '/api/v1/nodes/a', { metadata: { labels: { x: 'y' } } }] as [string, string, unknown],
   } as const;
-  await whileRefusing(world.cluster(), refusal, async () => {
-    const { code, stdout, stderr } = await cli(world.cluster(), ['reconcile']);
+  await whileRefusing(testEnv.cluster(), refusal, async () => {
+    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.equal(code, 1);
     assert.match(stdout, /^held +500,.*\nidle +503,/);
     assert.match(stderr, /^error: held: .*not in this test/);
   });
-  assert.equal((await cli(world.cluster(), ['reconcile'])).code, 3);
+  assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 3);
 });

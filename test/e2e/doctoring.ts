@@ -1,15 +1,15 @@
-/** `doctor -o json` in the tests. */
+/** Runs `doctor -o json`. */
 import assert from 'node:assert/strict';
 import type { Check, CheckId } from '../../src/operations/doctor/check.ts';
 import { CHECKS } from '../../src/operations/doctor/check.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { verbsOf } from './verbs.ts';
+import { commandsOf } from './commands.ts';
 
 export const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** What a run of `doctor -o json` says, after seeing that its exit code fits and that nothing was written. */
+/** The report of `doctor -o json`; checks that the exit code fits and that nothing was written. */
 export function doctorOf(cluster: () => ControlPlane) {
-  const { unchanged } = verbsOf(cluster);
+  const { unchanged } = commandsOf(cluster);
   return async (...args: string[]) => {
     const { code, stdout, stderr } = await unchanged(['doctor', '-o', 'json', ...args]);
     assert.equal(stderr, '');
@@ -24,7 +24,7 @@ export function doctorOf(cluster: () => ControlPlane) {
       assert.ok(found);
       return found;
     };
-    /** Those that are not ok. */
+    /** The findings that are not ok. */
     const troubles = checks.filter(check => check.status !== 'ok').map(check => `${check.id} ${check.status}`);
     return { find, troubles };
   };

@@ -8,9 +8,9 @@ import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { start } from './following.ts';
-import { useFullWorld } from './full-world.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role } from './world.ts';
 
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -25,10 +25,10 @@ interface Pod {
 }
 
 describe('drain on a full cluster', () => {
-  const world = useFullWorld();
-  const api = () => raw(world.cluster());
+  const testEnv = useFullTestEnv();
+  const api = () => raw(testEnv.cluster());
 
-  /** Runs `replicas` pods, of which a budget wants `minAvailable`; what is left over goes with the test. */
+  /** Runs a Deployment with `replicas` pods and a budget of `minAvailable` until the test ends. */
   async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, minAvailable: number) {
     const labels = { app };
     const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: CONTAINERS } };
@@ -52,7 +52,7 @@ describe('drain on a full cluster', () => {
     return items;
   }
 
-  /** The node of each that runs and stays. */
+  /** The node of each pod that runs and is not terminating. */
   async function running(app: string): Promise<string[]> {
     const pods = await podsOf(app);
     const stay = pods.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running');
@@ -60,15 +60,15 @@ describe('drain on a full cluster', () => {
   }
 
   const begin = (t: { after(fn: () => unknown): void }, ...args: string[]) =>
-    start(t, world.cluster(), [...productCommand(), 'drain', ...args]);
+    start(t, testEnv.cluster(), [...productCommand(), 'drain', ...args]);
 
-  test('a budget blocks, is freed, and the drain ends; what was evicted runs elsewhere', {
+  test('waits for a disruption budget, then finishes; evicted pods run elsewhere', {
     timeout: TEST_MS,
   }, async t => {
-    await world.nodes({ name: 'w-1', labels: role('worker') }, { name: 'w-2', labels: role('worker') });
-    await world.pool('worker');
+    await testEnv.nodes({ name: 'w-1', labels: role('worker') }, { name: 'w-2', labels: role('worker') });
+    await testEnv.pool('worker');
     await deploy(t, 'web', 4, 4);
-    await world.nodes({ name: 'spare' });
+    await testEnv.nodes({ name: 'spare' });
     const draining = begin(t, 'worker');
     await eventually('the budget is named', () =>
       /PodDisruptionBudget default\/web: needs 4 healthy/.test(draining.stderr()),
@@ -95,27 +95,27 @@ describe('drain on a full cluster', () => {
     assert.match(draining.stdout(), /worker drained \(2 nodes, 4 pods\)$/m);
   });
 
-  test('Ctrl-C, and again: it goes on; --max-unavailable; uncordoned nodes get pods again', {
+  test('continues after Ctrl-C, respects --max-unavailable, and uncordoned nodes get pods again', {
     timeout: TEST_MS,
   }, async t => {
-    await world.nodes(...['r-1', 'r-2', 'r-3'].map(name => ({ name, labels: role('red') })));
-    await world.pool('red');
+    await testEnv.nodes(...['r-1', 'r-2', 'r-3'].map(name => ({ name, labels: role('red') })));
+    await testEnv.pool('red');
     await deploy(t, 'api', 6, 5);
-    await world.nodes({ name: 'spare' });
+    await testEnv.nodes({ name: 'spare' });
     const draining = begin(t, 'red');
     await eventually('the first pod is gone', () => draining.stderr().includes(' evicted'));
     assert.equal(await draining.end(), 130);
     assert.match(draining.stdout(), /^NODE +STATE +PODS GONE +NOTE$/m);
     assert.match(draining.stderr(), /error: nodepool "red" interrupted: \d nodes? of 3 left to do/);
 
-    const { code, stdout } = await cli(world.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {
+    const { code, stdout } = await cli(testEnv.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {
       timeoutMs: TEST_MS / 2,
     });
     assert.equal(code, 0);
     assert.match(stdout, /^node\/r-1 already cordoned$/m);
     await eventually('all run elsewhere', async () => (await running('api')).join() === Array(6).fill('spare').join());
 
-    assert.equal((await cli(world.cluster(), ['uncordon', 'red'])).code, 0);
+    assert.equal((await cli(testEnv.cluster(), ['uncordon', 'red'])).code, 0);
     await api().expect('PATCH', `${DEPLOYMENTS}/api`, { spec: { replicas: 9 } });
     await eventually('they get pods again', async () => (await running('api')).some(node => node.startsWith('r-')));
   });

@@ -1,4 +1,4 @@
-/** What holds a drain back: budgets, pods that stay, Ctrl-C, permissions. */
+/** What delays or ends a drain: disruption budgets, pods that do not terminate, Ctrl-C, permissions. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,16 +6,16 @@ import { isWrite, readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
-const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(world);
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
+const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
-test('a budget holds it back, is named, and lets go', async t => {
+test('names the disruption budget that blocks, and continues when it allows', async t => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await budget('web', WEB, 0);
@@ -33,7 +33,7 @@ test('a budget holds it back, is named, and lets go', async t => {
   assert.deepEqual(await names(), ['elsewhere']);
 });
 
-test('a budget that the server has not looked at yet: a 429 with Retry-After is named, too', async t => {
+test('names a budget that the server has not processed yet (429 with Retry-After)', async t => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await api().expect('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
@@ -49,7 +49,7 @@ test('a budget that the server has not looked at yet: a 429 with Retry-After is 
   assert.equal(await draining.end(), 130);
 });
 
-test('two budgets: told with their names, and the other pods go', async () => {
+test('names two budgets of one pod, and evicts the other pods', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await pod({ name: 'q', node: 'w-1' });
@@ -70,7 +70,7 @@ test('two budgets: told with their names, and the other pods go', async () => {
   assert.deepEqual(await names(), ['elsewhere']);
 });
 
-test('the time is up', async () => {
+test('--timeout ends the drain with what is left', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
@@ -84,9 +84,9 @@ test('the time is up', async () => {
   assert.match(stdout, /^w-1 +failed +0\/2 +1 pod waits for PodDisruptionBudget default\/web: needs 2 healthy/m);
 });
 
-test('Ctrl-C leaves a report; run again, it goes on where it ended', async t => {
-  await world.nodes(...['w-1', 'w-2', 'w-3'].map(name => ({ name, labels: role('worker') })));
-  await world.pool('worker');
+test('Ctrl-C reports what is left, and the next run continues', async t => {
+  await testEnv.nodes(...['w-1', 'w-2', 'w-3'].map(name => ({ name, labels: role('worker') })));
+  await testEnv.pool('worker');
   await pod({ name: 'p', node: 'w-1' });
   await pod({ name: 'held', node: 'w-2', labels: WEB });
   await pod({ name: 'q', node: 'w-2' });
@@ -128,7 +128,7 @@ test('Ctrl-C leaves a report; run again, it goes on where it ended', async t => 
   assert.equal(ofFirst.length, 1, 'a node that is drained costs one look');
 });
 
-test('the permissions that the docs name suffice', async () => {
+test('needs only the permissions in the docs', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await budget('one', WEB, 1);

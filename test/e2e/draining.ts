@@ -1,17 +1,17 @@
-/** Pods and budgets as a drain meets them, where nobody runs pods: what a kubelet or a controller would say is said here. */
+/** Pods and budgets for drains without kubelets and controllers: the statuses are written here. */
 import { beforeEach } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import type { RunResult } from '../cluster/run.ts';
 import { type Following, start } from './following.ts';
-import { role, type World } from './world.ts';
+import { role, type TestEnv } from './test-env.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const CONTAINERS = [{ name: 'c', image: 'i' }];
 
-/** Pods are gone at once: there is no kubelet that would end them. */
+/** Deletes pods at once, as no kubelet would terminate them. */
 export const NOW = '--grace-period=0';
 
 export interface PodSpec {
@@ -30,22 +30,22 @@ export interface Pods {
   /** Bound to its node, running and ready. */
   pod(spec: PodSpec): Promise<void>;
   daemonSet(name: string): Promise<void>;
-  /** As the disruption controller keeps it. */
+  /** With a status as the disruption controller would write it. */
   budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
-  /** Names of those that are not on their way out, sorted. */
+  /** Sorted names of pods that are not terminating. */
   names(): Promise<string[]>;
   /** Names of the nodes that are cordoned. */
   closed(): Promise<string[]>;
-  /** Pool worker with two nodes; and a node that is none of its members, with a pod. */
+  /** Pool worker with two nodes, and a node of no pool with a pod. */
   worker(): Promise<void>;
   /** Drains pool worker, to the end or in the background. */
   drain(...args: string[]): Promise<RunResult>;
   background(t: { after(fn: () => unknown): void }, ...args: string[]): Following;
 }
 
-/** Pods, budgets and DaemonSets are gone before every test. */
-export function poolsWithPods(world: World): Pods {
-  const api = () => raw(world.cluster());
+/** Deletes pods, budgets and DaemonSets before every test. */
+export function poolsWithPods(testEnv: TestEnv): Pods {
+  const api = () => raw(testEnv.cluster());
   const list = async () => {
     const { items } = (await api().expect('GET', `${NAMESPACE}/pods`)) as {
       items: { metadata: { name: string; deletionTimestamp?: string; finalizers?: string[] } }[];
@@ -105,15 +105,15 @@ export function poolsWithPods(world: World): Pods {
       return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
     },
     async worker() {
-      await world.nodes(
+      await testEnv.nodes(
         { name: 'w-1', labels: role('worker') },
         { name: 'w-2', labels: role('worker') },
         { name: 'other' },
       );
-      await world.pool('worker');
+      await testEnv.pool('worker');
       await pod({ name: 'elsewhere', node: 'other', owner: null });
     },
-    drain: (...args) => cli(world.cluster(), ['drain', 'worker', ...args]),
-    background: (t, ...args) => start(t, world.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
+    drain: (...args) => cli(testEnv.cluster(), ['drain', 'worker', ...args]),
+    background: (t, ...args) => start(t, testEnv.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
   };
 }

@@ -1,29 +1,29 @@
-/** A CRD of an earlier version in the place of ours, which drops spec.nodeSelector of pools that have one. */
+/** A CRD of an earlier version replaces ours and drops spec.nodeSelector of pools that have one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
+import { commandsOf, stateOf } from './commands.ts';
 import { useCrd } from './earlier-crd.ts';
-import { stateOf, verbsOf } from './verbs.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const { refused } = verbsOf(cluster);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused } = commandsOf(cluster);
 const SAYS =
   /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
 
-/** Pool p of node a; node b has the label by which p would select without its nodeSelector. */
+/** Pool p with node a; node b has the label that p would select without its nodeSelector. */
 async function prepare(): Promise<void> {
-  await world.nodes({ name: 'a', labels: { kind: 'big' } }, { name: 'b', labels: role('p') });
-  await world.pool('p', { nodeSelector: { kind: 'big' }, taints: [{ key: 'big', effect: 'NoSchedule' }] });
-  await world.reconcile();
+  await testEnv.nodes({ name: 'a', labels: { kind: 'big' } }, { name: 'b', labels: role('p') });
+  await testEnv.pool('p', { nodeSelector: { kind: 'big' }, taints: [{ key: 'big', effect: 'NoSchedule' }] });
+  await testEnv.reconcile();
 }
 
-const taints = async () => [taintsOf(await world.node('a')), taintsOf(await world.node('b'))];
+const taints = async () => [taintsOf(await testEnv.node('a')), taintsOf(await testEnv.node('b'))];
 
-test('no node and no pool is written while the CRD drops a field, and install brings it back', async t => {
+test('writes neither nodes nor pools while the CRD drops a field, and install restores it', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -33,7 +33,7 @@ test('no node and no pool is written while the CRD drops a field, and install br
   assert.match(stderr, SAYS);
   assert.deepEqual(await stateOf(cluster()), before);
   await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
-  await world.pool('q');
+  await testEnv.pool('q');
   for (const args of [
     ['add', 'p', 'b'],
     ['remove', 'p', 'a'],
@@ -45,11 +45,11 @@ test('no node and no pool is written while the CRD drops a field, and install br
 
   assert.equal((await cli(cluster(), ['install'])).code, 0);
   assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
-  assert.deepEqual((await world.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
+  assert.deepEqual((await testEnv.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });
 
-test('a watch that starts then leaves nodes and pool alone, and goes on after install', {
+test('a watch that starts under such a CRD writes nothing, and continues after install', {
   timeout: 120_000,
 }, async t => {
   await prepare();
@@ -61,34 +61,34 @@ test('a watch that starts then leaves nodes and pool alone, and goes on after in
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
   assert.equal((await cli(cluster(), ['install'])).code, 0);
-  await world.edit('p', { spec: { labels: { tier: 'gold' } } });
-  await eventually('it reconciles', async () => (await world.node('a')).metadata.labels.tier === 'gold');
+  await testEnv.edit('p', { spec: { labels: { tier: 'gold' } } });
+  await eventually('it reconciles', async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
   assert.equal(await watching.end(), 0);
 });
 
-test('a watch that is running leaves nodes and pool alone as soon as the CRD is replaced, and goes on after install', {
+test('a running watch stops writing when the CRD is replaced, and continues after install', {
   timeout: 120_000,
 }, async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   const watching = await startWatching(t, cluster());
   await useCrd(cluster(), 'earlier schema');
-  // Members that change would have the status written, and with it the pool as the server reads it now.
-  await world.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
+  // A change of members would write the status, and with it the pool as the server decodes it now.
+  await testEnv.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
   await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
   assert.equal((await cli(cluster(), ['install'])).code, 0);
-  await eventually('c is reconciled', async () => taintsOf(await world.node('c'))[0] === 'big:NoSchedule');
-  assert.deepEqual((await world.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
+  await eventually('c is reconciled', async () => taintsOf(await testEnv.node('c'))[0] === 'big:NoSchedule');
+  assert.deepEqual((await testEnv.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
   assert.equal(await watching.end(), 0);
 });
 
-test('create and edit with a field that the CRD lacks say install, and work after it', async t => {
-  await world.pool('q');
+test('create and edit name install for a field that the CRD lacks, and work after it', async t => {
+  await testEnv.pool('q');
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   const says = (verb: string, name: string) =>
@@ -101,21 +101,21 @@ test('create and edit with a field that the CRD lacks say install, and work afte
   assert.equal((await cli(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
 });
 
-test('a pool is deleted, and its nodes are released, while the CRD drops a field of it', async t => {
+test('deletes a pool and releases its nodes while the CRD drops a field of it', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   const { code, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
   assert.deepEqual([code, stderr], [0, '']);
-  assert.deepEqual([await taints(), await world.getPool('p')], [[[], []], undefined]);
+  assert.deepEqual([await taints(), await testEnv.getPool('p')], [[[], []], undefined]);
 });
 
-test('a field that somebody lost is set again, and the pool is reconciled', async t => {
+test('reconciles the pool after a lost field was set again', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
-  // As kubectl annotate does: the server stores what it reads.
-  await world.edit('p', { metadata: { annotations: { note: 'theirs' } } });
+  // As kubectl annotate does: the server stores what it decodes.
+  await testEnv.edit('p', { metadata: { annotations: { note: 'theirs' } } });
   assert.equal((await cli(cluster(), ['install'])).code, 0);
   const { code, stderr } = await cli(cluster(), ['reconcile']);
   assert.equal(code, 1);

@@ -1,4 +1,4 @@
-/** CRDs of NodePool as other versions installed them, put in the place of ours. */
+/** CRDs of NodePool of other versions, which replace ours. */
 import { API_VERSION } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
@@ -53,7 +53,7 @@ const EARLIER_SCHEMA = {
   },
 };
 
-/** What a status write comes to under each of them: the answer's code, and whether observedGeneration is kept. */
+/** The result of a status write under each: the response code, and whether observedGeneration is kept. */
 const PROBED = { ours: [200, true], 'no status subresource': [404, false], 'earlier schema': [200, false] } as const;
 
 /** Resolves when the server serves it. */
@@ -67,7 +67,7 @@ export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED):
   const { metadata } = (await api.expect('GET', CRD)) as Crd;
   await api.expect('PUT', CRD, { ...ours, metadata: { ...ours.metadata, ...metadata } });
   const probe = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name: 'probe' } };
-  // While the server changes over it answers 429.
+  // The server answers 429 during the change.
   await eventually('a pool is made', async () => [201, 409].includes((await api.request('POST', POOLS, probe)).status));
   const status = { status: 200, nodeCount: 0, observedGeneration: 1 };
   await eventually(`the server serves the CRD: ${which}`, async () => {

@@ -1,15 +1,15 @@
 /**
- * What the preview of NoExecute says, and what Kubernetes' own taint eviction then does, beside its controller manager
- * and scheduler, with kwok as the kubelets.
+ * The preview of NoExecute evictions, compared with the taint eviction of kube-controller-manager; kwok acts as the
+ * kubelets.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { useFullWorld } from './full-world.ts';
-import { inTerminal, NO_TERMINAL, verbsOf } from './verbs.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { role, taintsOf } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, taintsOf } from './world.ts';
 
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -25,13 +25,13 @@ interface Pod {
 }
 
 describe('NoExecute', () => {
-  const world = useFullWorld();
-  const { cluster } = world;
-  const { refused, ok } = verbsOf(cluster);
+  const testEnv = useFullTestEnv();
+  const { cluster } = testEnv;
+  const { refused, ok } = commandsOf(cluster);
   const api = () => raw(cluster());
   const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
 
-  /** A pod on that node, put there without the scheduler, so that nothing waits for it. */
+  /** A pod that is bound to the node without waiting for the scheduler. */
   async function pod(name: string, node: string, spec: object = {}, metadata: object = {}): Promise<void> {
     await api().expect('POST', PODS, {
       metadata: { name, ...metadata },
@@ -48,10 +48,10 @@ describe('NoExecute', () => {
     });
   }
 
-  /** Of every kind that the eviction treats in its own way. */
+  /** Pods of each kind that taint eviction treats differently. */
   async function workload(t: { after(fn: () => unknown): void }, ...nodes: string[]): Promise<void> {
     t.after(async () => {
-      // Before the pods: it would make them again.
+      // Before the pods, which it would recreate.
       await api().expect('DELETE', `${DAEMON_SETS}?propagationPolicy=Background`);
       await api().expect('DELETE', PODS);
       await eventually('the pods go', async () => (await pods()).length === 0);
@@ -85,7 +85,7 @@ describe('NoExecute', () => {
   const uids = async (node: string) =>
     new Set((await pods()).filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.uid));
 
-  /** How many of the pods that were there before are gone, when that has come to rest. */
+  /** How many of the earlier pods are deleted, once the number is stable. */
   async function evicted(earlier: Set<string>, node: string): Promise<number> {
     let last = -1;
     await eventually('the evictions end', async () => {
@@ -101,9 +101,9 @@ describe('NoExecute', () => {
 
   const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? assert.fail(text));
 
-  test('the preview says how many pods go, and so many go', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
-    await world.pool('strict', { taints: [DRAINING] });
+  test('the preview counts the pods that the taint then evicts', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes({ name: 'a', labels: { work: 'yes' } }, { name: 'b', labels: { work: 'yes' } }, { name: 'c' });
+    await testEnv.pool('strict', { taints: [DRAINING] });
     await workload(t, 'a', 'b');
 
     await refused(
@@ -118,7 +118,7 @@ describe('NoExecute', () => {
     assert.match(stderr, /1 of them has ended already/);
     const dry = await cli(cluster(), ['add', 'strict', 'a', '--dry-run']);
     assert.deepEqual([dry.code, numberIn(dry.stderr, /evict (\d+) pods at once/)], [0, expected]);
-    assert.deepEqual(taintsOf(await world.node('a')), []);
+    assert.deepEqual(taintsOf(await testEnv.node('a')), []);
 
     const before = await uids('a');
     const other = await uids('b');
@@ -128,20 +128,20 @@ describe('NoExecute', () => {
     assert.equal(await evicted(before, 'a'), expected);
     assert.deepEqual(await uids('b'), other);
 
-    // Nobody is there: nobody is asked.
+    // There is no terminal, so it does not ask.
     assert.equal(await ok(['add', 'strict', 'c']), 'node/c added to pool strict\n');
   });
 
-  test('reconcile, diff, edit and create say it too, and need --yes', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
-    await world.pool('p', { labels: { tier: 'x' } });
-    await world.reconcile();
+  test('reconcile, diff, edit and create warn about evictions, and need --yes', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
+    await testEnv.pool('p', { labels: { tier: 'x' } });
+    await testEnv.reconcile();
     await workload(t, 'a');
     const sentence = /^taints with the effect NoExecute evict 6 pods at once, and 1 pod when/;
 
     await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
     const first = ['create', 'q', '--taint', 'x:NoExecute'];
-    // Pool p has the node already: the new one would not get it.
+    // Pool p owns the node: the new pool would not get it.
     await ok([...first, '--dry-run=server']);
     const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);
     assert.deepEqual([edited.code, edited.stdout], [0, 'nodepool.nodes.lailin.xyz/p edited\n']);
@@ -159,26 +159,26 @@ describe('NoExecute', () => {
     assert.equal(await ok(['reconcile']).then(text => text.split('  ')[1]), '200');
   });
 
-  test('create --nodes --reconcile asks before it creates', { timeout: TEST_MS }, async t => {
-    await world.nodes({ name: 'a' });
+  test('create --nodes --reconcile asks before it creates the pool', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes({ name: 'a' });
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
     const args = ['create', 'fresh', '--taint', 'x:NoExecute', '--nodes', 'a', '--reconcile'];
     await refused(args, 1, /^taints with the effect NoExecute evict 1 pod at once, from 1 node:/);
-    assert.equal(await world.getPool('fresh'), undefined);
+    assert.equal(await testEnv.getPool('fresh'), undefined);
     assert.equal((await cli(cluster(), [...args, '--yes'])).code, 0);
     await eventually('it goes', async () => (await pods()).length === 0);
   });
 
-  test('on a terminal it asks', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
-    await world.nodes({ name: 'a' });
-    await world.pool('strict', { taints: [DRAINING] });
+  test('asks on a terminal', { timeout: TEST_MS, skip: NO_TERMINAL ?? false }, async t => {
+    await testEnv.nodes({ name: 'a' });
+    await testEnv.pool('strict', { taints: [DRAINING] });
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
     const no = await inTerminal(cluster(), ['add', 'strict', 'a'], 'n\n');
     assert.match(no.shown, /default\/bare\n1 of them has no controller.*\nGo on\? \[y\/N\] /);
-    assert.deepEqual([no.code, taintsOf(await world.node('a'))], [1, []]);
+    assert.deepEqual([no.code, taintsOf(await testEnv.node('a'))], [1, []]);
     const yes = await inTerminal(cluster(), ['add', 'strict', 'a'], 'y\n');
-    assert.deepEqual([yes.code, taintsOf(await world.node('a'))], [0, ['draining=now:NoExecute']]);
+    assert.deepEqual([yes.code, taintsOf(await testEnv.node('a'))], [0, ['draining=now:NoExecute']]);
   });
 });

@@ -8,7 +8,7 @@ import { kubeconfigFor } from '../cluster/credentials.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, labelNode } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { until } from './controller-world.ts';
+import { until } from './admin-transport.ts';
 
 const NODES = '/api/v1/nodes';
 const NAMES = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];
@@ -43,7 +43,7 @@ describe('client-node as the source of a reflector', () => {
     return listWatch(connection, NODES).list({ limit: 2, continue: token, signal });
   }
 
-  /** A watch that is under way, and its lines so far. */
+  /** A running watch, and its lines so far. */
   function watch(options: Partial<WatchOptions>, connection = connect(), query: Record<string, string> = {}) {
     const lines: Line[] = [];
     let opened = 0;
@@ -60,7 +60,7 @@ describe('client-node as the source of a reflector', () => {
     return ((await raw(cluster()).expect('GET', NODES)) as List).metadata.resourceVersion;
   }
 
-  test('lists in pages of one state, each object as the server sends it', async () => {
+  test('lists in pages of one resourceVersion, with each object as the server sends it', async () => {
     const connection = connect();
     const pages: Page[] = [];
     let token: string | undefined;
@@ -81,7 +81,7 @@ describe('client-node as the source of a reflector', () => {
     );
   });
 
-  test('a watch with initial events tells everything, then a bookmark, then changes, and ends by its signal', async () => {
+  test('watches with initial events, a bookmark and changes, and ends by its signal', async () => {
     const stop = new AbortController();
     const { lines, end, opened } = watch({ initialEvents: true, signal: stop.signal });
     await until(() => lines.at(-1)?.type === 'BOOKMARK');
@@ -99,10 +99,10 @@ describe('client-node as the source of a reflector', () => {
     assert.equal(opened(), 1);
   });
 
-  test('a quiet watch ends when its time is up, however long nothing came', async () => {
+  test('a quiet watch ends at its timeout', async () => {
     const since = performance.now();
     const query = { fieldSelector: 'metadata.name=none' };
-    // Longer than Node keeps a connection that nobody uses.
+    // Longer than Node keeps an idle connection.
     const { lines, end, opened } = watch({ resourceVersion: await newest(), timeoutSeconds: 8 }, connect(), query);
     await until(() => opened() === 1);
     assert.deepEqual(await end, { kind: 'ended' });
@@ -111,13 +111,13 @@ describe('client-node as the source of a reflector', () => {
     assert.ok(lines.every(({ type }) => type === 'BOOKMARK'));
   });
 
-  test('a list and a watch whose signal is aborted already are broken', async () => {
+  test('a list and a watch with an aborted signal fail', async () => {
     const signal = AbortSignal.abort();
     assert.equal((await list(connect(), undefined, signal)).kind, 'broken');
     assert.equal((await watch({ signal }).end).kind, 'broken');
   });
 
-  test('what the server refuses is a value with its words; a call of an API class throws them', async () => {
+  test('returns a refusal as a value with its message; a call of an API class throws it', async () => {
     const connection = connect(await kubeconfigFor(cluster(), 'nobody'));
     const refused = await list(connection);
     const { kind, status, message } = refused as { kind: string; status: number; message: string };
@@ -131,7 +131,7 @@ describe('client-node as the source of a reflector', () => {
     assert.partialDeepStrictEqual(await listWatch(connect(), path).list(options), { kind: 'refused', status: 404 });
   });
 
-  test('a 401 loads the kubeconfig anew', async () => {
+  test('reloads the kubeconfig after a 401', async () => {
     let loaded = 0;
     const connection = new Connection(() => {
       loaded += 1;
@@ -148,7 +148,7 @@ describe('client-node as the source of a reflector', () => {
     assert.equal(loaded, 2);
   });
 
-  test('an exec plugin that does not end does not hold up the signal; one that fails is a broken connection', async () => {
+  test('the signal ends a hanging exec plugin; a failing one is a broken connection', async () => {
     const withPlugin = (...command: string[]) => {
       const config = new KubeConfig();
       config.loadFromFile(cluster().kubeconfig);
@@ -166,7 +166,7 @@ describe('client-node as the source of a reflector', () => {
     }
   });
 
-  test('a server that goes away breaks a watch and refuses connections; what is too old is an ERROR line', async () => {
+  test('a stopped server breaks the watch and refuses connections; an expired resourceVersion is an ERROR line', async () => {
     const before = watch({ resourceVersion: await newest() });
     await until(() => before.opened() === 1);
     await cluster().stopApiserver();
@@ -174,7 +174,7 @@ describe('client-node as the source of a reflector', () => {
     const refused = await list(connect());
     assert.match((refused as { message: string }).message, /ECONNREFUSED/);
     await cluster().startApiserver();
-    // A restarted server keeps no history: it knows nothing of version 1.
+    // A restarted server has no history: version 1 is expired.
     const { lines, end } = watch({ resourceVersion: '1' });
     assert.deepEqual(await end, { kind: 'ended' });
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** examples/count: what its README says. */
+/** examples/count behaves as its README says. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { kubectl, useCluster } from '../cluster/harness.ts';
@@ -15,7 +15,7 @@ describe('the example count', () => {
     return ((await raw(cluster()).expect('GET', COUNT)) as { status?: object }).status;
   }
 
-  /** How often an event Synced tells of the object: once each, or counted. */
+  /** How often the event Synced was recorded for the object. */
   async function synced(): Promise<number> {
     const list = await raw(cluster()).expect('GET', '/apis/events.k8s.io/v1/namespaces/default/events');
     const { items } = list as { items: { reason: string; note: string; series?: { count: number } }[] };
@@ -23,7 +23,7 @@ describe('the example count', () => {
     return found.reduce((sum, { series }) => sum + (series?.count ?? 1), 0);
   }
 
-  test('waits for its definition, works on a Count once a generation, then on its deletion', async t => {
+  test('waits for its CRD, handles each generation of a Count once, then its deletion', async t => {
     const example = startExample(t, 'count', cluster().kubeconfig, '-v', '4');
     const says = (text: RegExp) => eventually(String(text), () => text.test(example.log()));
     await says(/counts: the server answered 404/);
@@ -42,7 +42,7 @@ describe('the example count', () => {
     );
     assert.match(await kubectlOk(cluster(), 'get', 'counts'), /test-count +nginx +3 +true/);
 
-    // Neither a label nor the status is something to be done.
+    // A change of a label or of the status needs no work.
     await kubectlOk(cluster(), 'label', 'count', 'test-count', 'team=a');
     await kubectlOk(cluster(), 'patch', 'count', 'test-count', '--type=merge', '-p', '{"spec":{"count":5}}');
     await eventually('the new spec is done', async () => (await status())?.observedGeneration === 2);
@@ -54,7 +54,7 @@ describe('the example count', () => {
     assert.equal(await example.end(), 0);
   });
 
-  test('without -v 4 there are no debug lines; what was done before it started is not done again', async t => {
+  test('logs no debug lines without -v 4, and repeats no finished work after a restart', async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('count', 'sample.yaml'));
     const before = startExample(t, 'count', cluster().kubeconfig);
     await eventually('it is done', async () => (await status())?.healthy);
@@ -66,7 +66,7 @@ describe('the example count', () => {
     assert.doesNotMatch(again.log(), /would be compared/);
   });
 
-  test('the server refuses what the definition does not allow', async () => {
+  test('the server refuses what the CRD does not allow', async () => {
     const object = (spec: object) =>
       JSON.stringify({ apiVersion: 'demo.mark8s.io/v1', kind: 'Count', metadata: { name: 'bad' }, spec });
     for (const [spec, message] of [

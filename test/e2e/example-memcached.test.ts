@@ -1,4 +1,4 @@
-/** examples/memcached: what its README says, as its own service account. */
+/** examples/memcached behaves as its README says, with its own service account. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -28,7 +28,7 @@ interface Deployment {
 
 describe('the example memcached', () => {
   const cluster = useCluster({ own: true }, async started => {
-    // Here, and not in the test, where making them would take longer than it may.
+    // Not in the test, whose timeout is shorter than building them may take.
     await ensureBinaries(CONTROLLER_BINARIES);
     await createNodes(started, [{ name: 'node-1' }, { name: 'node-2' }]);
   });
@@ -51,10 +51,12 @@ describe('the example memcached', () => {
   const resize = (size: number) =>
     kubectlOk(cluster(), 'patch', 'memcached', 'memcached-sample', '--type=merge', '-p', `{"spec":{"size":${size}}}`);
 
-  test('owns a Deployment of the wanted size, names its pods, goes with all it has', { timeout: 60_000 }, async t => {
+  test('owns a Deployment of the wanted size, lists its pods, and is deleted with all it owns', {
+    timeout: 60_000,
+  }, async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'manifests'));
     await kubectlOk(cluster(), 'wait', '--for=condition=Established', 'crd/memcacheds.cache.example.com');
-    // After the definition: the garbage collector looks for new kinds every 30 s only.
+    // After the CRD: the garbage collector discovers new kinds every 30 s only.
     const controllers = await startControllers(cluster());
     t.after(controllers.stop);
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'sample.yaml'));
@@ -82,7 +84,7 @@ describe('the example memcached', () => {
     });
     await runs(4);
     await kubectlOk(cluster(), 'delete', 'deployment', 'memcached-sample');
-    await eventually('it is made anew', async () => {
+    await eventually('it is recreated', async () => {
       const { body } = await raw(cluster()).request('GET', DEPLOYMENT);
       const uid = (body as Partial<Deployment>).metadata?.uid;
       return uid !== undefined && uid !== metadata.uid;
@@ -104,7 +106,7 @@ describe('the example memcached', () => {
     assert.equal(await example.end(), 0);
   });
 
-  test('a negative size and a name that is no label value are refused', async () => {
+  test('refuses a negative size and a name that is no label value', async () => {
     const refused = async (name: string, size: number) => {
       const object = {
         apiVersion: 'cache.example.com/v1alpha1',
@@ -120,7 +122,7 @@ describe('the example memcached', () => {
     assert.match(await refused('m'.repeat(64), 1), /at most 63 characters/);
   });
 
-  test("a Deployment that is somebody else's is left alone", async t => {
+  test('leaves the Deployment of somebody else alone', async t => {
     const foreign = {
       metadata: { name: 'memcached-sample', labels: { 'app.kubernetes.io/name': 'memcached' } },
       spec: {

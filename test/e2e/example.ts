@@ -1,4 +1,4 @@
-/** A controller of examples/ as a process of its own, and its files on the server. */
+/** Runs a controller of examples/ as a process, with its manifests applied. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ export interface Example {
   child: ChildProcess;
   /** What it has written to stderr. */
   log(): string;
-  /** Ctrl-C. Resolves with the exit code. */
+  /** Sends SIGINT; resolves with the exit code. */
   end(): Promise<number | null>;
 }
 
@@ -51,7 +51,7 @@ export function startExample(
   };
 }
 
-/** kubectl with what must succeed; gives its output. */
+/** Runs kubectl, which must succeed; returns its output. */
 export async function kubectlOk(cluster: ControlPlane, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await kubectl(cluster, args);
   assert.equal(code, 0, stderr);

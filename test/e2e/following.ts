@@ -1,4 +1,4 @@
-/** A command that keeps printing, and waiting for what it prints. */
+/** Runs a command that keeps printing, and waits for its output. */
 import { spawn } from 'node:child_process';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { eventually } from './watching.ts';
@@ -10,7 +10,7 @@ export interface Following {
   lines(): string[];
   /** Waits until stdout has so many lines. */
   has(lines: number): Promise<void>;
-  /** Sends the signal, SIGINT unless told, and resolves with the exit code. */
+  /** Sends the signal, by default SIGINT, and resolves with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 

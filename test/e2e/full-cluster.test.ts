@@ -1,15 +1,15 @@
 /**
- * The whole thing at work: `reconcile --watch` beside Kubernetes' own controller manager and scheduler, with kwok as the
- * kubelets. Every node takes two pods, so that a pod that stays without a node has been refused by those with room.
+ * `reconcile --watch` beside kube-controller-manager and kube-scheduler, with kwok as the kubelets. Every node has room
+ * for two pods, so a pod stays pending only if nodes with room were refused.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
 import type { NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { useFullWorld } from './full-world.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { role, taintsOf } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf } from './world.ts';
 
 const TEST_MS = 60_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -30,8 +30,8 @@ const small = (name: string, labels: Record<string, string> = {}): NodeSpec => (
 });
 
 describe('a full cluster', () => {
-  const world = useFullWorld({ audit: true });
-  const api = () => raw(world.cluster());
+  const testEnv = useFullTestEnv({ audit: true });
+  const api = () => raw(testEnv.cluster());
 
   async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, spec: object) {
     const labels = { app };
@@ -49,7 +49,7 @@ describe('a full cluster', () => {
   const scale = (app: string, replicas: number) =>
     api().expect('PATCH', `${DEPLOYMENTS}/${app}`, { spec: { replicas } });
 
-  /** Those that are not on their way out. */
+  /** Pods that are not terminating. */
   async function podsOf(app: string): Promise<Pod[]> {
     const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
     return items.filter(pod => pod.metadata.deletionTimestamp === undefined);
@@ -57,7 +57,7 @@ describe('a full cluster', () => {
 
   const uidsOf = async (app: string) => (await podsOf(app)).map(({ metadata }) => metadata.uid).sort();
 
-  /** The node of each, in the order of their names; what the scheduler found no node for is `none`. */
+  /** The node of each pod, sorted by pod name; `none` for an unschedulable pod. */
   async function places(app: string): Promise<string> {
     const found = (await podsOf(app)).map(({ spec, status }) => {
       if (spec.nodeName !== undefined) return status.phase === 'Running' ? spec.nodeName : `${spec.nodeName}?`;
@@ -66,7 +66,7 @@ describe('a full cluster', () => {
     return found.sort().join(' ');
   }
 
-  /** Waits until the pods are there, a node's name for each one that runs. */
+  /** Waits until the pods run on these nodes. */
   async function runs(app: string, expected: string): Promise<void> {
     let last = '';
     const found = async () => {
@@ -79,12 +79,12 @@ describe('a full cluster', () => {
   }
 
   const tainted = (node: string, taint: string) =>
-    eventually(`${node} is tainted`, async () => taintsOf(await world.node(node)).join() === taint);
+    eventually(`${node} is tainted`, async () => taintsOf(await testEnv.node(node)).join() === taint);
 
-  test('pods of the RuntimeClass run on the nodes of the pool, others do not', { timeout: TEST_MS }, async t => {
-    await world.nodes(small('a-1', role('alpha')), small('a-2', role('alpha')), small('a-other'));
-    await startWatching(t, world.cluster());
-    await world.pool('alpha', {
+  test('pods of the RuntimeClass run on nodes of the pool only', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes(small('a-1', role('alpha')), small('a-2', role('alpha')), small('a-other'));
+    await startWatching(t, testEnv.cluster());
+    await testEnv.pool('alpha', {
       labels: { tier: 'alpha' },
       taints: [{ key: 'dedicated', value: 'alpha', effect: 'NoSchedule' }],
       handler: 'runc',
@@ -103,18 +103,20 @@ describe('a full cluster', () => {
     await runs('batch', 'a-1 a-1 a-2 a-2');
   });
 
-  test('a node moves, and new pods follow', { timeout: TEST_MS }, async t => {
-    await world.nodes(small('b-1', role('blue')), small('r-1', role('red')), small('mover', role('red')));
-    await startWatching(t, world.cluster());
+  test('new pods follow a node that moves to another pool', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes(small('b-1', role('blue')), small('r-1', role('red')), small('mover', role('red')));
+    await startWatching(t, testEnv.cluster());
     for (const pool of ['red', 'blue']) {
-      await world.pool(pool, { taints: [{ key: 'dedicated', value: pool, effect: 'NoSchedule' }], handler: 'runc' });
+      await testEnv.pool(pool, { taints: [{ key: 'dedicated', value: pool, effect: 'NoSchedule' }], handler: 'runc' });
       await deploy(t, pool, pool === 'red' ? 4 : 3, { runtimeClassName: `node-pool-${pool}` });
     }
     await runs('red', 'mover mover r-1 r-1');
     await runs('blue', 'b-1 b-1 none');
 
     const stay = await uidsOf('red');
-    await world.patchNode('mover', { metadata: { labels: { 'node-role.kubernetes.io/red': null, ...role('blue') } } });
+    await testEnv.patchNode('mover', {
+      metadata: { labels: { 'node-role.kubernetes.io/red': null, ...role('blue') } },
+    });
     await tainted('mover', 'dedicated=blue:NoSchedule');
     assert.deepEqual(await uidsOf('red'), stay, 'what runs already is not disturbed by NoSchedule');
 
@@ -127,10 +129,10 @@ describe('a full cluster', () => {
     await runs('blue', 'b-1 b-1 mover mover');
   });
 
-  test('a NoExecute taint evicts what does not tolerate it', { timeout: TEST_MS }, async t => {
-    await world.nodes(small('c-1', role('calm')), small('c-2', role('calm')));
-    await startWatching(t, world.cluster());
-    await world.pool('calm', { labels: { tier: 'calm' }, handler: 'runc' });
+  test('a NoExecute taint evicts pods that do not tolerate it', { timeout: TEST_MS }, async t => {
+    await testEnv.nodes(small('c-1', role('calm')), small('c-2', role('calm')));
+    await startWatching(t, testEnv.cluster());
+    await testEnv.pool('calm', { labels: { tier: 'calm' }, handler: 'runc' });
     const here = { nodeSelector: { tier: 'calm' } };
     await deploy(t, 'intolerant', 1, here);
     await deploy(t, 'tolerant', 1, { ...here, tolerations: [{ key: 'maintenance', operator: 'Exists' }] });
@@ -139,9 +141,9 @@ describe('a full cluster', () => {
     for (const app of ['intolerant', 'tolerant', 'member']) await eventually(`${app} runs`, () => running(app));
     const [tolerant, early] = [await uidsOf('tolerant'), await uidsOf('member')];
 
-    await world.edit('calm', { spec: { taints: [{ key: 'maintenance', value: 'now', effect: 'NoExecute' }] } });
+    await testEnv.edit('calm', { spec: { taints: [{ key: 'maintenance', value: 'now', effect: 'NoExecute' }] } });
     await runs('intolerant', 'none');
-    // The server gives a pod the tolerations of its RuntimeClass when it is created: those from before go too, once.
+    // Pods get the tolerations of their RuntimeClass at creation, so older ones are evicted too, once.
     await eventually('the pods of the RuntimeClass are new and run', async () => {
       const uids = await uidsOf('member');
       return uids.length === 2 && !uids.some(uid => early.includes(uid)) && (await running('member'));
@@ -162,27 +164,27 @@ describe('a full cluster', () => {
     assert.equal(await places('intolerant'), 'none');
   });
 
-  test('the RuntimeClass of a deleted pool goes, and its nodes are free', { timeout: TEST_MS }, async t => {
+  test('deleting a pool deletes its RuntimeClass and frees its nodes', { timeout: TEST_MS }, async t => {
     const taint = { key: 'dedicated', value: 'd', effect: 'NoSchedule' } as const;
-    await world.nodes(small('d-1', role('released')), small('d-2', role('forced')));
-    const watching = await startWatching(t, world.cluster());
-    await world.pool('released', { taints: [taint], handler: 'runc' });
-    await world.pool('forced', { taints: [taint], handler: 'runc' });
+    await testEnv.nodes(small('d-1', role('released')), small('d-2', role('forced')));
+    const watching = await startWatching(t, testEnv.cluster());
+    await testEnv.pool('released', { taints: [taint], handler: 'runc' });
+    await testEnv.pool('forced', { taints: [taint], handler: 'runc' });
     for (const node of ['d-1', 'd-2']) await tainted(node, 'dedicated=d:NoSchedule');
     await deploy(t, 'waiting', 1, {});
     await runs('waiting', 'none');
 
     await api().expect('DELETE', `${POOLS}/released`);
-    await eventually('the pool goes', async () => (await world.getPool('released')) === undefined);
-    assert.equal(await world.runtimeClass('released'), undefined);
+    await eventually('the pool goes', async () => (await testEnv.getPool('released')) === undefined);
+    assert.equal(await testEnv.runtimeClass('released'), undefined);
     await runs('waiting', 'd-1');
 
-    // Without the product, and with its finalizer taken off, there is the owner reference alone.
+    // Without the product and the finalizer only the owner reference remains.
     assert.equal(await watching.end(), 0);
-    await world.edit('forced', { metadata: { finalizers: [] } });
-    assert.notEqual(await world.runtimeClass('forced'), undefined);
+    await testEnv.edit('forced', { metadata: { finalizers: [] } });
+    assert.notEqual(await testEnv.runtimeClass('forced'), undefined);
     await api().expect('DELETE', `${POOLS}/forced`);
-    await eventually('it is collected', async () => (await world.runtimeClass('forced')) === undefined);
+    await eventually('it is collected', async () => (await testEnv.runtimeClass('forced')) === undefined);
 
     assert.match(await whoDeleted('node-pool-released'), /^kubectl-nodepool\//);
     assert.match(await whoDeleted('node-pool-forced'), /^kube-controller-manager\/.*generic-garbage-collector$/);
@@ -190,7 +192,7 @@ describe('a full cluster', () => {
 
   /** The user agents, one a line. */
   async function whoDeleted(runtimeClass: string): Promise<string> {
-    const events = (await readAudit(world.cluster())).filter(
+    const events = (await readAudit(testEnv.cluster())).filter(
       ({ verb, resource, name, code }) =>
         verb === 'delete' && resource === 'runtimeclasses' && name === runtimeClass && code === 200,
     );

@@ -1,6 +1,6 @@
-/** What verbs-get-output.test.ts gives to kubectl and to us: templates that find something, nothing, and errors. */
+/** Templates that command-get-output.test.ts runs in kubectl and in the product: matches, no matches, and errors. */
 
-/** Of a List of the pools. */
+/** For a List of pools. */
 export const LIST_TEMPLATES = [
   // Text, paths, quotes, escapes
   'plain text',
@@ -89,7 +89,7 @@ export const LIST_TEMPLATES = [
   '{.items[?(@.status.status=200)]}',
 ];
 
-/** Of one pool. */
+/** For one pool. */
 export const OBJECT_TEMPLATES = [
   '{.metadata.name}',
   '{.spec}',

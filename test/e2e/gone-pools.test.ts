@@ -1,89 +1,22 @@
 /**
- * Ways to hear that a pool is gone while the server has it (docs/decisions/0029-gone-is-asked-again.md): its nodes keep
- * what they have. The server is real; a proxy before it tells what is not so.
+ * False reports that a pool was deleted (docs/decisions/0029-gone-is-asked-again.md) do not release its nodes. The
+ * server is real; a proxy before it falsifies responses. Under a watch: gone-pools-watch.test.ts.
  */
 import assert from 'node:assert/strict';
-import { text } from 'node:stream/consumers';
-import { beforeEach, describe, test } from 'node:test';
-import { type Connection, connect } from '../../src/kube/connect.ts';
-import { FINALIZER, type NodePool, RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { describe, test } from 'node:test';
+import { FINALIZER } from '../../src/nodepool/types.ts';
 import type { NodesClient } from '../../src/reconciler/ports.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { type Asked, isWatch } from '../fault/asked.ts';
-import { startChild } from '../fault/child.ts';
-import { auditMark, writes } from '../fault/oracle.ts';
-import { type FaultProxy, startProxy, type Treatment } from '../fault/proxy.ts';
-import { forgeNextLine } from '../fault/streams.ts';
+import type { Treatment } from '../fault/proxy.ts';
 import { answerWith } from '../fault/treatments.ts';
 import { override } from '../override.ts';
-import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
+import { answer, isGet, notFound, POOLS, usePoolW, W, withoutW } from './pool-w.ts';
+import { role } from './test-env.ts';
 
-const world = useWorld({ audit: true });
-const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
-const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', effect: 'NoSchedule' as const }] };
+const { testEnv, tierOf, kept, startFalsifying } = usePoolW();
 
-const isPools = ({ path }: Asked) => path === POOLS;
-const isGet = (asked: Asked) => asked.method === 'GET' && asked.path === `${POOLS}/w`;
-const tierOf = async (node: string) => (await world.node(node)).metadata.labels.tier;
-
-let proxy: FaultProxy;
-let proxied: Connection;
-
-async function startLying(t: { after(fn: () => unknown): void }): Promise<void> {
-  proxy = await startProxy(world.cluster(), world.cluster().dir);
-  proxied = await connect({ kubeconfig: proxy.kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
-  t.after(async () => {
-    proxied.close();
-    await proxy.stop();
-  });
-}
-
-function answer(status: number, body: string, type = 'application/json'): Treatment {
-  return ({ client }) => client.writeHead(status, { 'content-type': type }).end(body);
-}
-
-function notFound(details: object, reason = 'NotFound'): Treatment {
-  return answer(
-    404,
-    JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, details, code: 404 }),
-  );
-}
-
-const W = { name: 'w', group: 'nodes.lailin.xyz', kind: 'nodepools' };
-
-/** Lists of pools say this of them instead. */
-function lists(change: (pools: NodePool[]) => NodePool[]): () => void {
-  return proxy.onRequest(asked => {
-    if (!isPools(asked) || isWatch(asked) || asked.method !== 'GET') return undefined;
-    return async ({ forward, client }) => {
-      const list = JSON.parse(await text(await forward()));
-      const body = JSON.stringify({ ...list, items: change(list.items) });
-      client.writeHead(200, { 'content-type': 'application/json' }).end(body);
-    };
-  });
-}
-
-const withoutW = (pools: NodePool[]) => pools.filter(({ metadata }) => metadata.name !== 'w');
-
-/** Pool w has node a; nothing is written on it by what `act` does. */
-async function kept(act: () => Promise<unknown>): Promise<void> {
-  const mark = await auditMark(world.cluster());
-  await act();
-  const patched = Object.keys(await writes(world.cluster(), mark)).filter(write => write.includes(' nodes '));
-  assert.deepEqual(patched, []);
-  assert.equal(await tierOf('a'), 'gold');
-}
-
-beforeEach(async () => {
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', SPEC);
-  await world.reconcile();
-  assert.equal(await tierOf('a'), 'gold');
-});
-
-describe('a list has no pool w, and to the GET of it comes', () => {
+describe('when a list lacks pool w, and the GET of it returns', () => {
   const answers: [string, Treatment, RegExp][] = [
     [
       'a 404 of a resource that is not served',
@@ -99,48 +32,48 @@ describe('a list has no pool w, and to the GET of it comes', () => {
     ['a refusal', answerWith(403, 'no'), /cannot get NodePool "w"/],
   ];
   for (const [name, treatment, message] of answers) {
-    test(`${name}: an error, and no node is written`, async t => {
-      await startLying(t);
+    test(`${name}, reconcile fails and writes no node`, async t => {
+      const { proxy, proxied, lists } = await startFalsifying(t);
       lists(withoutW);
       proxy.onRequest(asked => (isGet(asked) ? treatment : undefined));
       await kept(async () => {
-        const [summary] = await world.reconcileWith(proxied.cluster);
+        const [summary] = await testEnv.reconcileWith(proxied.cluster);
         assert.match(String(summary?.error?.message), message);
       });
     });
   }
 
-  test('the pool: it is reconciled', async t => {
-    await startLying(t);
+  test('the pool, reconcile continues with it', async t => {
+    const { proxied, lists } = await startFalsifying(t);
     lists(withoutW);
     await kept(async () => {
-      const [summary] = await world.reconcileWith(proxied.cluster);
+      const [summary] = await testEnv.reconcileWith(proxied.cluster);
       assert.deepEqual([summary?.outcome?.kind, summary?.outcome?.status?.nodeCount], ['reconciled', 1]);
     });
   });
 
-  test('the pool, while another pool matches its node: the node is not given to that one', async t => {
-    await world.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
-    await startLying(t);
+  test('the pool, its node is not handed to another pool that matches', async t => {
+    await testEnv.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
+    const { proxied, lists } = await startFalsifying(t);
     lists(withoutW);
-    await kept(() => world.reconcileWith(proxied.cluster, 'x'));
+    await kept(() => testEnv.reconcileWith(proxied.cluster, 'x'));
   });
 
-  test('that there is none: its nodes are released, for one GET', async t => {
-    await world.nodes({ name: 'b', labels: role('w') });
-    await world.reconcile();
-    await world.edit('w', { metadata: { finalizers: [] } });
-    await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-    await startLying(t);
-    const [summary] = await world.reconcileWith(proxied.cluster);
+  test('NotFound, its nodes are released after one GET', async t => {
+    await testEnv.nodes({ name: 'b', labels: role('w') });
+    await testEnv.reconcile();
+    await testEnv.edit('w', { metadata: { finalizers: [] } });
+    await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
+    const { proxy, proxied } = await startFalsifying(t);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.deepEqual([summary?.outcome?.kind, summary?.left], ['released', 2]);
     assert.deepEqual([await tierOf('a'), await tierOf('b')], [undefined, undefined]);
     assert.equal(proxy.requests.filter(isGet).length, 1);
   });
 });
 
-test('a list has the pool as it was marked, and another one was made under the name since: that one keeps the nodes', async t => {
-  await startLying(t);
+test('a recreated pool keeps the nodes when a stale list has its predecessor marked for deletion', async t => {
+  const { proxied, lists } = await startFalsifying(t);
   lists(([pool]) => {
     assert.ok(pool);
     const { metadata } = pool;
@@ -149,53 +82,53 @@ test('a list has the pool as it was marked, and another one was made under the n
     ];
   });
   await kept(async () => {
-    const [summary] = await world.reconcileWith(proxied.cluster);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.equal(summary?.outcome?.kind, 'reconciled');
   });
 });
 
-test('a list has a pool without nodes as it was marked, and the server has it unmarked: its RuntimeClass stays', async t => {
-  await raw(world.cluster()).expect('DELETE', '/api/v1/nodes/a');
-  await world.edit('w', { spec: { handler: 'runc' } });
-  await world.reconcile();
-  const before = await world.runtimeClass('w');
+test('keeps the RuntimeClass of a pool that only a stale list has marked for deletion', async t => {
+  await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/a');
+  await testEnv.edit('w', { spec: { handler: 'runc' } });
+  await testEnv.reconcile();
+  const before = await testEnv.runtimeClass('w');
   assert.ok(before);
-  await startLying(t);
+  const { proxy, proxied, lists } = await startFalsifying(t);
   lists(pools =>
     pools.map(pool => {
       const { metadata } = pool;
       return { ...pool, metadata: { ...metadata, deletionTimestamp: metadata.creationTimestamp ?? '' } };
     }),
   );
-  const [summary] = await world.reconcileWith(proxied.cluster);
-  assert.equal((await world.runtimeClass('w'))?.metadata.uid, before.metadata.uid);
+  const [summary] = await testEnv.reconcileWith(proxied.cluster);
+  assert.equal((await testEnv.runtimeClass('w'))?.metadata.uid, before.metadata.uid);
   assert.equal(summary?.outcome?.kind, 'reconciled');
   assert.equal(proxy.requests.filter(isGet).length, 1);
 });
 
-test('a pool is made anew while nodes are released for want of it: what it has written stays', async () => {
-  await world.edit('w', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', `${POOLS}/w`);
-  const { cluster } = await world.connection();
+test('keeps what a recreated pool wrote while the nodes of its predecessor are released', async () => {
+  await testEnv.edit('w', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
+  const { cluster } = await testEnv.connection();
   let isFirst = true;
-  const patchNode: NodesClient['patch'] = async (...args) => {
+  const patch: NodesClient['patch'] = async (...args) => {
     if (isFirst) {
       isFirst = false;
-      await world.pool('w', { labels: { tier: 'new' } });
-      await world.reconcile('w');
+      await testEnv.pool('w', { labels: { tier: 'new' } });
+      await testEnv.reconcile('w');
     }
     return cluster.nodes.patch(...args);
   };
-  await world.reconcileWith(override(cluster, { nodes: { patch: patchNode } }));
+  await testEnv.reconcileWith(override(cluster, { nodes: { patch } }));
   assert.equal(await tierOf('a'), 'new');
 });
 
-test('the finalizer cannot be set, since the pool is not found: an error, and no node is written', async t => {
-  await world.edit('w', { metadata: { finalizers: [] } });
-  await startLying(t);
+test('fails and writes no node when the pool is not found while its finalizer is set', async t => {
+  await testEnv.edit('w', { metadata: { finalizers: [] } });
+  const { proxy, proxied } = await startFalsifying(t);
   proxy.onRequest(({ method, path }) => (method === 'PATCH' && path === `${POOLS}/w` ? notFound(W) : undefined));
   await kept(async () => {
-    const [summary] = await world.reconcileWith(proxied.cluster);
+    const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.equal(
       summary?.error?.message,
       'cannot patch NodePool "w": the server answered that it does not exist, and still has it when it is read',
@@ -203,103 +136,25 @@ test('the finalizer cannot be set, since the pool is not found: an error, and no
   });
 });
 
-test('delete: the pool is not found by the DELETE, and is there: an error, and no node is written', async t => {
-  await startLying(t);
+test('delete fails and writes no node when the DELETE returns NotFound for an existing pool', async t => {
+  const { proxy } = await startFalsifying(t);
   proxy.onRequest(({ method }) => (method === 'DELETE' ? notFound(W) : undefined));
   await kept(async () => {
-    const { code, stderr } = await cli(world.cluster(), ['delete', 'w', '--yes', '--kubeconfig', proxy.kubeconfig]);
+    const { code, stderr } = await cli(testEnv.cluster(), ['delete', 'w', '--yes', '--kubeconfig', proxy.kubeconfig]);
     assert.equal(code, 1);
     assert.match(stderr, /cannot delete NodePool "w": the server answered that it does not exist, and still has it/);
   });
-  assert.equal((await world.getPool('w'))?.metadata.deletionTimestamp, undefined);
+  assert.equal((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 
-test('uninstall --cascade: a pool that no list has, and the server has, keeps the resource installed', async t => {
-  await startLying(t);
+test('uninstall --cascade keeps the CRD when the server has a pool that no list shows', async t => {
+  const { proxy, lists } = await startFalsifying(t);
   lists(withoutW);
   await kept(async () => {
     const args = ['uninstall', '--cascade', '--yes', '--kubeconfig', proxy.kubeconfig];
-    const { code, stderr } = await cli(world.cluster(), args);
+    const { code, stderr } = await cli(testEnv.cluster(), args);
     assert.equal(code, 1);
     assert.match(stderr, /the resource stays, since these pools could not be deleted or are new: w;/);
   });
-  assert.deepEqual((await world.getPool('w'))?.metadata.finalizers, [FINALIZER]);
-});
-
-describe('under a watch', () => {
-  /** The process goes on with the pool and its node. */
-  async function assertFollowed(): Promise<void> {
-    await world.edit('w', { spec: { labels: { tier: 'silver' } } });
-    await eventually('the pool is followed', async () => (await tierOf('a')) === 'silver');
-  }
-
-  test('an event says that the pool was deleted, and the server has it', async t => {
-    await world.pool('x');
-    await world.reconcile();
-    await startLying(t);
-    const child = startChild(t, proxy);
-    await child.synced();
-    const pool = await world.getPool('w');
-    assert.ok(pool);
-    await world.patchNode('a', { metadata: { annotations: { some: 'change' } } });
-    const { resourceVersion } = (await world.node('a')).metadata;
-    await kept(async () => {
-      const object = { ...pool, metadata: { ...pool.metadata, resourceVersion } };
-      const told = forgeNextLine(proxy, `${JSON.stringify({ type: 'DELETED', object })}\n`, isPools);
-      await world.edit('x', { spec: { labels: { other: 'pool' } } });
-      await told;
-      await eventually('the pool is asked for', () =>
-        proxy.requests.some(asked => isGet(asked) && asked.status === 200),
-      );
-      await eventually(
-        'what comes later is done',
-        async () => (await world.getPool('x'))?.status?.observedGeneration === 2,
-      );
-    });
-    await assertFollowed();
-    assert.equal(await child.end(), 0);
-  });
-
-  test('the list after a 410 has no pool w, and the server has it', async t => {
-    await startLying(t);
-    const child = startChild(t, proxy);
-    await child.synced();
-    await kept(async () => {
-      // The list comes as the first events of a watch.
-      let rest = '';
-      const endLists = proxy.onPiece((asked, piece, client) => {
-        if (!isPools(asked) || !asked.query.has('sendInitialEvents') || piece.length === 0) return undefined;
-        const lines = (rest + piece).split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) if (JSON.parse(line).object.metadata.name !== 'w') client.write(`${line}\n`);
-        return 'eaten';
-      });
-      const end = proxy.onRequest(asked => {
-        if (!isPools(asked) || !isWatch(asked)) return undefined;
-        end();
-        return answerWith(410, 'too old resource version');
-      });
-      proxy.cut();
-      await eventually('the pool is asked for', () => proxy.requests.some(one => isGet(one) && one.status === 200));
-      endLists();
-    });
-    await assertFollowed();
-    assert.equal(await child.end(), 0);
-  });
-
-  test('a node is not found by a PATCH, and is there: the next attempt writes it', async t => {
-    await startLying(t);
-    const child = startChild(t, proxy);
-    await child.synced();
-    const end = proxy.onRequest(({ method, path }) => {
-      if (method !== 'PATCH' || path !== '/api/v1/nodes/a') return undefined;
-      end();
-      return notFound({ name: 'a', kind: 'nodes' });
-    });
-    await world.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
-    await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
-    assert.ok((await world.node('a')).metadata.annotations?.[RECORD_ANNOTATION]);
-    assert.match(child.log(), /cannot patch Node "a": the server answered that it does not exist/);
-    assert.equal(await child.end(), 0);
-  });
+  assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });

@@ -1,20 +1,20 @@
-/** What somebody gets who may write NodePools and nothing else, beside a `reconcile --watch` of an administrator. */
+/** What a user who may only write NodePools can achieve through `reconcile --watch` of an administrator. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAudit } from '../cluster/audit.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
+import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { condition, role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** A client of mallory's, who has the role nodepool-edit as the manifest has it. */
+/** A client of mallory, who has the role nodepool-edit of the manifest. */
 async function mallory() {
   const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['*'] }];
   const metadata = { name: 'mallory' };
@@ -32,7 +32,7 @@ async function mallory() {
   return pool;
 }
 
-test('the labels and taints that the cluster sets itself are refused by the server, and `Remove` leaves them', async t => {
+test('the server refuses labels and taints that the cluster owns, and `Remove` keeps them', async t => {
   const pool = await mallory();
   for (const spec of [
     { labels: { 'kubernetes.io/hostname': 'x' } },
@@ -50,18 +50,18 @@ test('the labels and taints that the cluster sets itself are refused by the serv
     'k8s.example.com/a': 'b',
   };
   const taints = [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' as const }];
-  await world.nodes({ name: 'a', labels: { ...role('strip'), ...labels }, taints });
+  await testEnv.nodes({ name: 'a', labels: { ...role('strip'), ...labels }, taints });
   await startWatching(t, cluster());
   assert.equal((await pool('strip', { unmanaged: 'Remove' })).status, 201);
-  await eventually('it is applied', async () => !('k8s.example.com/a' in (await world.node('a')).metadata.labels));
-  const { metadata, ...node } = await world.node('a');
+  await eventually('it is applied', async () => !('k8s.example.com/a' in (await testEnv.node('a')).metadata.labels));
+  const { metadata, ...node } = await testEnv.node('a');
   assert.equal(metadata.labels['topology.kubernetes.io/zone'], 'z');
   assert.equal(metadata.labels['node-restriction.kubernetes.io/x'], 'y');
   assert.equal(metadata.labels['kubernetes.io/hostname'], 'a');
   assert.deepEqual(taintsOf({ metadata, ...node }), ['node.kubernetes.io/unreachable:NoExecute']);
 });
 
-test('a RuntimeClass that is not the pool’s stays as it is, while the pool lives and when it goes', async t => {
+test('keeps a foreign RuntimeClass while the pool exists and when it is deleted', async t => {
   const pool = await mallory();
   const path = '/apis/node.k8s.io/v1/runtimeclasses';
   const foreign = {
@@ -73,23 +73,23 @@ test('a RuntimeClass that is not the pool’s stays as it is, while the pool liv
   const made = await raw(cluster()).expect('POST', path, foreign);
   await startWatching(t, cluster());
   await pool('x', { handler: 'evil' });
-  await eventually('it is told', async () => (await world.getPool('x'))?.status?.status === 409);
-  assert.equal(condition(await world.getPool('x'), 'Conflict').reason, 'RuntimeClassConflict');
+  await eventually('it is told', async () => (await testEnv.getPool('x'))?.status?.status === 409);
+  assert.equal(condition(await testEnv.getPool('x'), 'Conflict').reason, 'RuntimeClassConflict');
   await raw(cluster()).expect('DELETE', `${POOLS}/x`);
-  await eventually('the pool goes', async () => (await world.getPool('x')) === undefined);
+  await eventually('the pool goes', async () => (await testEnv.getPool('x')) === undefined);
   assert.deepEqual(await raw(cluster()).expect('GET', `${path}/node-pool-x`), made);
 });
 
-test('pools that would hand nodes to each other for ever do not make the loop spin', { timeout: 120_000 }, async t => {
+test('does not spin on pools that would hand nodes to each other forever', { timeout: 120_000 }, async t => {
   const pool = await mallory();
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: { x: '1' } }, { name: 'c' });
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: { x: '1' } }, { name: 'c' });
   await startWatching(t, cluster());
   await pool('one', { labels: { x: '1' } });
-  await eventually('one is applied', async () => (await world.node('a')).metadata.labels.x === '1');
+  await eventually('one is applied', async () => (await testEnv.node('a')).metadata.labels.x === '1');
   await pool('two', { nodeSelector: { x: '1' }, labels: { y: '1', ...role('one') } });
   await pool('three', { nodeSelector: { y: '1' }, labels: { x: '2', ...role('four') }, unmanaged: 'Remove' });
   await pool('four', { labels: { ...role('three') }, nodeSelector: role('four'), unmanaged: 'Remove' });
-  await world.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, x: null } } });
+  await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, x: null } } });
   await sleep(3_000);
   const writes = async () =>
     (await readAudit(cluster())).filter(({ verb, uri }) => verb !== 'watch' && !uri.includes('/leases')).length;

@@ -1,6 +1,6 @@
 /**
- * What others may write into a cluster, in all the places that the server allows: no verb lets it move the cursor, colour
- * the terminal, forge a line, hide, or break JSON and YAML; neither on a terminal nor in a pipe.
+ * Hostile text in every field that the server accepts: no command lets it move the cursor, colour the terminal, forge a
+ * line, hide text, or break JSON and YAML, on a terminal or in a pipe.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -9,18 +9,18 @@ import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { commands } from '../../src/commands/index.ts';
 import { cli } from '../cluster/harness.ts';
+import { inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { COLUMNS, check, checkColored, EVIL, isData, LOOKS, MEGABYTE, seed, TEXTS } from './hostile.ts';
 import { refuseWith } from './hostile-webhook.ts';
 import { startMetricsServer } from './metrics-server.ts';
-import { inTerminal, NO_TERMINAL } from './verbs.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
-const pods = poolsWithPods(world);
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const pods = poolsWithPods(testEnv);
 
-/** So many processes at once. */
+/** Processes at once. */
 const AT_ONCE = 3;
 
 async function each(lines: readonly string[][], look: (args: string[], what: string) => Promise<void>): Promise<void> {
@@ -32,16 +32,16 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
   );
 }
 
-/** Of __complete the last word is the one under the cursor. */
+/** The last word of __complete is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
-test('every verb is looked at; view has screens of its own, in verbs-view.test.ts', () => {
+test('covers every command but view, which command-view.test.ts covers', () => {
   const missing = Object.keys(commands).filter(verb => !LOOKS.some(([first]) => first === verb));
   assert.deepEqual(missing, ['view']);
 });
 
-test('no verb lets through what others wrote, in a pipe with colours', async () => {
-  await seed(world, pods);
+test('every command escapes text of others in a pipe with colours', async () => {
+  await seed(testEnv, pods);
   let shown = '';
   await each(LOOKS, async (args, what) => {
     const { stdout, stderr, code } = await cli(cluster(), withFlags(args, '--color=always'));
@@ -51,14 +51,14 @@ test('no verb lets through what others wrote, in a pipe with colours', async () 
     checkColored(stderr, `${what}, stderr`);
     shown += stdout + stderr;
   });
-  // It was there to be seen.
+  // The text was in the output.
   assert.ok(shown.includes('\\u001b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
-test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
-  await seed(world, pods);
+test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }, async () => {
+  await seed(testEnv, pods);
   await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
-    // With -v there is no spinner, which is ours and does move the cursor.
+    // -v turns off the spinner, which moves the cursor itself.
     const { shown } = await inTerminal(cluster(), withFlags(args, '-v', '1'), '');
     check(shown, `${what} on a terminal`, { bounded: !isData(args) });
   });
@@ -69,9 +69,9 @@ test('nor on a terminal', { skip: NO_TERMINAL }, async () => {
   }
 });
 
-test('JSON and YAML hold the very values, by escapes', async () => {
-  await seed(world, pods);
-  const live = await world.getPool('gpu');
+test('JSON and YAML keep the exact values by escapes', async () => {
+  await seed(testEnv, pods);
+  const live = await testEnv.getPool('gpu');
   for (const [format, parse] of [
     ['json', JSON.parse],
     ['yaml', load],
@@ -87,14 +87,14 @@ test('JSON and YAML hold the very values, by escapes', async () => {
   assert.deepEqual(JSON.parse(stdout), [EVIL]);
 });
 
-test('a refusal in words of a webhook is one line', async () => {
-  await world.nodes(
+test('prints the refusal of a webhook in one line', async () => {
+  await testEnv.nodes(
     { name: 'locked', labels: role('gpu') },
     { name: 'locked-free', labels: { 'example.com/group': 'locked-group' } },
     { name: 'open', labels: role('soft') },
   );
-  await world.pool('gpu', { labels: { tier: 'gold' } });
-  await world.pool('soft');
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.pool('soft');
   await pods.pod({ name: 'locked-pod', node: 'open' });
   const end = await refuseWith(cluster(), MEGABYTE, 'locked');
   try {
@@ -129,7 +129,7 @@ test('a refusal in words of a webhook is one line', async () => {
   }
 });
 
-test('nor do names of the kubeconfig', async () => {
+test('escapes names of the kubeconfig', async () => {
   const file = join(cluster().dir, 'evil.config');
   const config = {
     clusters: [{ name: EVIL, cluster: { server: EVIL } }],
@@ -155,9 +155,9 @@ test('nor do names of the kubeconfig', async () => {
   assert.match(doctor.stdout + doctor.stderr, /a\\u001b\[35mb/);
 });
 
-test('nor do the figures of a metrics server', async t => {
-  await world.nodes({ name: 'node-a', labels: role('gpu') });
-  await world.pool('gpu');
+test('escapes the values of a metrics server', async t => {
+  await testEnv.nodes({ name: 'node-a', labels: role('gpu') });
+  await testEnv.pool('gpu');
   const usage = { 'node-a': { cpu: EVIL, memory: '1Mi' }, [EVIL]: { cpu: '1' } };
   const metrics = await startMetricsServer(cluster(), usage);
   t.after(() => metrics.stop());

@@ -1,4 +1,4 @@
-/** An admission webhook that refuses some writes in words of its own. */
+/** An admission webhook that refuses some writes with a hostile message. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { serverCertificate } from '../cluster/certificates.ts';
@@ -11,7 +11,7 @@ interface Review {
   request: { uid: string; name: string };
 }
 
-/** Refuses to create pools, to change nodes and to evict pods whose name begins so. Resolves when it is in force; gives what ends it. */
+/** Refuses to create pools, change nodes and evict pods with this name prefix. Resolves with its end once it is in force. */
 export async function refuseWith(cluster: ControlPlane, message: string, prefix: string): Promise<() => Promise<void>> {
   const server = createServer(serverCertificate(cluster.authority, ['127.0.0.1']), (request, response) => {
     const chunks: Buffer[] = [];

@@ -1,23 +1,23 @@
-/** Text as nobody should write it, put wherever the API server takes it, and what may be seen of it. */
+/** Hostile text in every field that the API server accepts, and what output may show of it. */
 import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import type { Pods } from './draining.ts';
-import { role, type World } from './world.ts';
+import { role, type TestEnv } from './test-env.ts';
 
-/** Magenta is no colour of ours. */
+/** The product does not use magenta. */
 export const EVIL =
   'a\u001b[35mb\u001b[2J\u001b]0;title\u0007c\rd\u009b35me\u0001\u007f\u0085\u202ef\u2066g\u200bh\u2028i\u{e0061}j\u200dl\ufe0fm\n  next: forged\nforged line\tk';
 export const MEGABYTE = EVIL + 'x'.repeat(1_000_000);
 
-/** What may stand in a line of ours: all but controls and what is not seen. Colours are taken out before. */
+/** Allowed in a line of output, without our colours: everything but control and invisible characters. */
 const FORBIDDEN =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ufe00-\ufe0f]|\udb40/;
 /** 1,024 characters of a message, each as an escape. */
 const LONGEST_LINE = 8_192;
 const OUR_COLORS = /\u001b\[(1|2|22|3[1-3]|39)m/g;
 
-/** @param bounded whether a line may not be longer than can be read: data is never cut */
+/** @param bounded whether lines are limited in length: data is never cut */
 export function check(text: string, what: string, { bounded = true } = {}): void {
   for (const line of text.split('\n')) {
     const at = line.search(FORBIDDEN);
@@ -32,26 +32,26 @@ export function checkColored(text: string, what: string, options?: { bounded: bo
   check(text.replace(OUR_COLORS, ''), what, options);
 }
 
-/** Pool gpu with two nodes, pool other without, a free node with a pod; what others may write of them is hostile. */
-export async function seed(world: World, { pod }: Pods): Promise<void> {
+/** Pool gpu with two nodes, pool other without, a free node with a pod, all with hostile text. */
+export async function seed(testEnv: TestEnv, { pod }: Pods): Promise<void> {
   const devices = { [`example.com/${EVIL}`]: '1', [`example.com/${'x'.repeat(9_000)}`]: '1' };
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'node-a', labels: role('gpu'), allocatable: devices },
     { name: 'node-b', labels: role('gpu') },
     { name: 'node-c' },
   );
   await pod({ name: 'p', node: 'node-c', owner: null });
-  await world.pool('other', { taints: [{ key: 'other', effect: 'NoExecute' }] });
-  const pool = await world.pool(
+  await testEnv.pool('other', { taints: [{ key: 'other', effect: 'NoExecute' }] });
+  const pool = await testEnv.pool(
     'gpu',
     { labels: { tier: 'gold' }, handler: 'kata' },
     { metadata: { annotations: { evil: EVIL, 'example.com/long': MEGABYTE.slice(0, 100_000) } } },
   );
-  await world.reconcile('gpu');
-  await forgeRecord(world);
-  const api = raw(world.cluster());
+  await testEnv.reconcile('gpu');
+  await forgeRecord(testEnv);
+  const api = raw(testEnv.cluster());
   const condition = { type: 'Applied', status: 'False', reason: EVIL, message: MEGABYTE };
-  // The definition has a list of what a status may be.
+  // The CRD has an enum for the status number.
   const conditions = [condition, { ...condition, type: EVIL, message: EVIL }];
   const allocatable = { ...devices, cpu: EVIL, memory: MEGABYTE.slice(0, 50_000) };
   await api.expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/gpu/status', {
@@ -60,7 +60,7 @@ export async function seed(world: World, { pod }: Pods): Promise<void> {
   const ready = { type: 'Ready', status: 'False', reason: EVIL, message: MEGABYTE.slice(0, 200_000) };
   const status = { conditions: [ready], nodeInfo: { kubeletVersion: EVIL }, runtimeHandlers: [{ name: EVIL }] };
   await api.expect('PATCH', '/api/v1/nodes/node-a/status', { status }, 'application/strategic-merge-patch+json');
-  await holdLease(world);
+  await holdLease(testEnv);
   await api.expect('POST', '/api/v1/namespaces/default/events', {
     metadata: { name: 'evil', namespace: 'default' },
     involvedObject: {
@@ -79,19 +79,19 @@ export async function seed(world: World, { pod }: Pods): Promise<void> {
   });
 }
 
-/** A record of a pool that never was, on a node of ours. */
-async function forgeRecord(world: World): Promise<void> {
-  const { metadata } = await world.node('node-b');
+/** A record of a pool that never existed, on a member. */
+async function forgeRecord(testEnv: TestEnv): Promise<void> {
+  const { metadata } = await testEnv.node('node-b');
   const record = metadata.annotations?.[RECORD_ANNOTATION] ?? '';
   assert.match(record, /"gpu"/);
   const forged = record.replaceAll('"gpu"', JSON.stringify(EVIL)).replaceAll('"gold"', JSON.stringify(EVIL));
-  await world.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
+  await testEnv.patchNode('node-b', { metadata: { annotations: { [RECORD_ANNOTATION]: forged } } });
 }
 
-/** The controller's lease, in another's hands. */
-async function holdLease(world: World): Promise<void> {
+/** The controller's Lease, held by somebody else. */
+async function holdLease(testEnv: TestEnv): Promise<void> {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   await api.request('DELETE', `${leases}/kubectl-nodepool`);
   await api.expect('POST', leases, {
     metadata: { name: 'kubectl-nodepool' },
@@ -103,7 +103,7 @@ async function holdLease(world: World): Promise<void> {
   });
 }
 
-/** Command lines that only look, or fail before they write. */
+/** Command lines that only read, or fail before they write. */
 export const LOOKS: readonly string[][] = [
   ...[
     [],
@@ -184,15 +184,15 @@ export const LOOKS: readonly string[][] = [
   [EVIL],
 ];
 
-/** Whether a command line prints data, of which nothing is cut. */
+/** Whether a command line prints data, which is never cut. */
 export function isData(args: readonly string[]): boolean {
   return args.some(word => /^(json|yaml|csv|custom-columns=)/.test(word));
 }
 
-/** What the values themselves are asked for: a pipe gets their bytes, a terminal what they look like. */
+/** Formats of raw values: a pipe gets the bytes, a terminal gets them escaped. */
 export const COLUMNS = [
   'custom-columns=NAME:.metadata.name,EVIL:.metadata.annotations.evil,REASON:.status.conditions[*].reason',
   'custom-columns=ALL:.metadata.annotations,CPU:.status.allocatable.cpu',
 ];
-/** Values of several lines stay so. */
+/** Formats that keep values of several lines. */
 export const TEXTS = ['jsonpath={.items[*].metadata.annotations.evil}', 'jsonpath={..reason}'];

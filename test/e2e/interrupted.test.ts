@@ -5,15 +5,15 @@ import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
+import { type LiveNode, role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { type LiveNode, role, useWorld } from './world.ts';
 
 const NODES = 200;
 const FEW = 10;
 const RECORD = 'nodes.lailin.xyz/applied';
 const TEST_MS = 120_000;
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
 
 async function withRecord(of: string): Promise<number> {
@@ -21,7 +21,7 @@ async function withRecord(of: string): Promise<number> {
   return items.filter(({ metadata }) => metadata.annotations?.[RECORD]?.includes(`"pool":"${of}"`)).length;
 }
 
-/** Runs the command, presses Ctrl-C once the check holds, and gives how it ended. */
+/** Runs the command, sends Ctrl-C once the check holds, and returns how it ended. */
 async function interrupted(
   args: string[],
   check: () => Promise<boolean>,
@@ -47,25 +47,25 @@ function told(stderr: string): { written: number; left: number } {
   return { written: Number(written), left: Number(left) };
 }
 
-/** Nodes of the pool that its Events of this reason speak of. */
+/** The number of nodes in the pool's Events with this reason. */
 async function reported(pool: string, reason: string): Promise<number> {
-  const events = (await world.events(pool)).filter(event => event.reason === reason);
+  const events = (await testEnv.events(pool)).filter(event => event.reason === reason);
   return events.reduce((sum, { note }) => sum + Number(/^(\d+) nodes?/.exec(note)?.[1] ?? 0), 0);
 }
 
-test('reconcile, move and delete stop between two writes, say what is left, and are finished by a rerun', {
+test('reconcile, move and delete stop between two writes, report what is left, and a rerun finishes', {
   timeout: TEST_MS,
 }, async () => {
-  await world.nodes(...names.map(name => ({ name, labels: role('p') })));
-  await world.pool('p', { labels: { tier: 'p' } });
-  await world.pool('q', { labels: { tier: 'q' } });
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('p') })));
+  await testEnv.pool('p', { labels: { tier: 'p' } });
+  await testEnv.pool('q', { labels: { tier: 'q' } });
 
   const first = await interrupted(['reconcile', 'p'], async () => (await withRecord('p')) >= FEW);
   assert.equal(first.code, 130, first.stderr);
   const reconciled = told(first.stderr);
   assert.deepEqual([reconciled.written, reconciled.written + reconciled.left], [await withRecord('p'), NODES]);
   assert.equal(await reported('p', 'NodeJoined'), reconciled.written);
-  assert.equal((await world.getPool('p'))?.status, undefined, 'no status of a pool that is half written');
+  assert.equal((await testEnv.getPool('p'))?.status, undefined, 'no status of a pool that is half written');
   assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
   assert.equal(await withRecord('p'), NODES);
 
@@ -82,13 +82,13 @@ test('reconcile, move and delete stop between two writes, say what is left, and 
   const released = told(third.stderr);
   assert.deepEqual([await withRecord('q'), released.written + released.left], [released.left, NODES]);
   assert.equal(await reported('q', 'NodeLeft'), released.written);
-  assert.notEqual((await world.getPool('q'))?.metadata.deletionTimestamp, undefined);
+  assert.notEqual((await testEnv.getPool('q'))?.metadata.deletionTimestamp, undefined);
   assert.equal((await cli(cluster(), ['delete', 'q'])).code, 0);
   assert.equal(await withRecord('q'), 0);
 });
 
-test('create --nodes names the nodes that are left', { timeout: TEST_MS }, async () => {
-  await world.nodes(...names.map(name => ({ name })));
+test('create --nodes names the nodes that are not labelled yet', { timeout: TEST_MS }, async () => {
+  await testEnv.nodes(...names.map(name => ({ name })));
   const labelled = async () => {
     const path = '/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fz';
     return ((await raw(cluster()).expect('GET', path)) as { items: LiveNode[] }).items.length;
@@ -107,7 +107,7 @@ test('create --nodes names the nodes that are left', { timeout: TEST_MS }, async
 });
 
 test('uninstall --cascade says that the CRD is still being removed', { timeout: TEST_MS }, async t => {
-  await world.pool('p');
+  await testEnv.pool('p');
   const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
   await raw(cluster()).expect('PATCH', crd, { metadata: { finalizers: ['example.com/slow'] } });
   t.after(async () => {
@@ -124,11 +124,11 @@ test('uninstall --cascade says that the CRD is still being removed', { timeout: 
   assert.match(stderr, /interrupted: all nodes are released, and the server is still removing the CRD; next: /);
 });
 
-test('of many pools, those that are still to get a RuntimeClass get none', { timeout: TEST_MS }, async () => {
+test('reconcile creates no further RuntimeClass after Ctrl-C', { timeout: TEST_MS }, async () => {
   const pools = Array.from({ length: 40 }, (_, at) => `w${at}`);
-  await world.nodes(...pools.map(name => ({ name, labels: role(name) })));
-  for (const name of pools) await world.pool(name, { handler: 'runc', labels: { tier: 'w' } });
-  const classes = async () => (await Promise.all(pools.map(world.runtimeClass))).filter(found => found !== undefined);
+  await testEnv.nodes(...pools.map(name => ({ name, labels: role(name) })));
+  for (const name of pools) await testEnv.pool(name, { handler: 'runc', labels: { tier: 'w' } });
+  const classes = async () => (await Promise.all(pools.map(testEnv.runtimeClass))).filter(found => found !== undefined);
   const { code, stderr } = await interrupted(['reconcile'], async () => (await classes()).length >= 2);
   assert.equal(code, 130, stderr);
   const created = (await classes()).length;

@@ -1,4 +1,4 @@
-/** The port of the reconciler, and what concerns every write, against a real kube-apiserver. */
+/** The cluster port of the reconciler on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
@@ -18,10 +18,10 @@ describe('the cluster port', () => {
   let connection: Connection;
 
   before(async () => {
-    const definition = await readCrd();
+    const manifest = await readCrd();
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    await connection.crd.apply(definition, { dryRun: false });
+    await connection.crd.apply(manifest, { dryRun: false });
     await connection.crd.waitUntilEstablished(10_000);
   });
   after(() => connection?.close());
@@ -35,7 +35,7 @@ describe('the cluster port', () => {
   }
 
   describe('nodes', () => {
-    test('are read as what is used of them', async () => {
+    test('are decoded to the fields that are used', async () => {
       const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' as const }];
       await createNodes(cluster(), [
         { name: 'a', labels: { x: 'y' }, taints },
@@ -55,7 +55,7 @@ describe('the cluster port', () => {
       assert.equal(await connection.cluster.nodes.get('nowhere'), undefined);
     });
 
-    test('are patched only as they were read', async () => {
+    test('are patched only at the resourceVersion that was read', async () => {
       const before = await node('a');
       const { resourceVersion } = before;
       const taints = [...before.taints, { key: 'mine', value: '', effect: 'NoExecute' as const }];
@@ -89,7 +89,7 @@ describe('the cluster port', () => {
       assert.equal(cleaned.kind === 'written' && cleaned.node.labels.z, '1');
     });
 
-    test('are listed over several pages, none twice', async () => {
+    test('are listed over several pages without duplicates', async () => {
       await createNodes(
         cluster(),
         Array.from({ length: 1100 }, (_, i) => ({ name: `many-${i}` })),
@@ -100,7 +100,7 @@ describe('the cluster port', () => {
     });
   });
 
-  test('RuntimeClasses are created once, patched as read, deleted by UID', async () => {
+  test('creates RuntimeClasses once, patches them at their resourceVersion, deletes them by UID', async () => {
     const scheduling = { nodeSelector: { a: 'b', c: 'd' }, tolerations: [{ key: 'k', operator: 'Exists' }] };
     const wanted: RuntimeClass = { metadata: { name: 'rc' }, handler: 'runc', scheduling };
     const made = await connection.cluster.runtimeClasses.create(wanted, STORED);
@@ -123,7 +123,7 @@ describe('the cluster port', () => {
     assert.equal(await connection.cluster.runtimeClasses.get('rc'), undefined);
   });
 
-  test('events: ours, and those that another operator counted through core/v1', async () => {
+  test('lists our events and those that another operator counted through core/v1', async () => {
     const about = await created(pool('evented'));
     const event = { type: 'Warning', reason: 'NodeConflict', action: 'Reconcile', note: 'ü'.repeat(600) } as const;
     await connection.cluster.createEvent(about, event, STORED);
@@ -167,7 +167,7 @@ describe('the cluster port', () => {
     assert.equal((await connection.events.list()).length, 3);
   });
 
-  test('dry runs write nothing', async () => {
+  test('a dry-run connection writes nothing', async () => {
     const about = await created(pool('untouched'));
     const { resourceVersion } = await node('b');
     const write = await connection.cluster.nodes.patch('b', { resourceVersion, labels: { dry: 'yes' } }, DRY);
@@ -190,7 +190,7 @@ describe('the cluster port', () => {
     assert.deepEqual(await connection.events.list('untouched'), []);
   });
 
-  test('one node patch is one request', async () => {
+  test('patches a node in one request', async () => {
     const patches = (await readAudit(cluster())).filter(
       event => isWrite(event) && event.resource === 'nodes' && event.name === 'a' && event.verb === 'patch',
     );

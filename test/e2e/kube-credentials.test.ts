@@ -1,4 +1,4 @@
-/** What becomes of connections and logins when credentials expire, are refused or change, on a real kube-apiserver. */
+/** Connections and logins when credentials expire, are refused or change, on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
@@ -14,7 +14,7 @@ import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 
 const MINUTE_MS = 60_000;
-/** What every service account may read. */
+/** A path that every service account may read. */
 const READABLE = { path: '/api' };
 
 describe('credentials in use', () => {
@@ -44,12 +44,12 @@ describe('credentials in use', () => {
     return { transport, pass, answers, ask, askMany: () => Promise.all(Array.from({ length: 32 }, ask)) };
   }
 
-  /** An exec plugin whose run number n gives what stands in the shell's case for n; `runs` counts them. */
+  /** An exec plugin whose nth run executes the nth case; `runs` counts them. */
   async function plugin(cases: string) {
     const script = join(cluster().dir, `plugin-${++robots}`);
     const log = `${script}.runs`;
     await writeFile(log, '');
-    // Long enough for all requests to be refused while it runs, as a login would be.
+    // Long enough for all requests to be refused while it runs.
     const text = `echo run >> '${log}'; sleep 0.2; case $(wc -l < '${log}' | tr -d ' ') in ${cases} esac`;
     await writeFile(script, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const runs = async () => (await readFile(log, 'utf8')).split('\n').length - 1;
@@ -78,7 +78,7 @@ describe('credentials in use', () => {
     return issued.status.token;
   }
 
-  /** Passes bytes on to the API server and counts connections. */
+  /** Forwards bytes to the API server and counts connections. */
   async function relay(t: TestContext) {
     const target = new URL(cluster().server);
     const counts = { opened: 0, closed: 0 };
@@ -99,7 +99,7 @@ describe('credentials in use', () => {
     return { server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, counts };
   }
 
-  test('an expired token under many requests: one login', async t => {
+  test('many requests with an expired token log in once', async t => {
     const { user, runs } = await plugin(
       `1) ${await gives({ token: 'old' })};; *) ${await gives({ token: await newToken() })};;`,
     );
@@ -110,14 +110,14 @@ describe('credentials in use', () => {
     assert.equal(await runs(), 2);
   });
 
-  test('a token that stays bad: one more login for all, and 401', async t => {
+  test('requests with a token that stays invalid log in once more and fail with 401', async t => {
     const { user, runs } = await plugin(`*) ${await gives({ token: 'bad' })};;`);
     const { askMany } = open(t, user);
     assert.deepEqual(new Set(await askMany()), new Set([401]));
     assert.equal(await runs(), 2);
   });
 
-  test('a login that failed is tried again by the next request', async t => {
+  test('the next request retries a failed login', async t => {
     const { user, runs } = await plugin(`1) exit 1;; *) ${await gives({ token: await newToken() })};;`);
     const { ask } = open(t, user);
     await assert.rejects(ask(), /gave no credentials for user "u"/);
@@ -125,7 +125,7 @@ describe('credentials in use', () => {
     assert.equal(await runs(), 2);
   });
 
-  test('a plugin is run again at the time it named, not before', async t => {
+  test('runs a plugin again at its expirationTimestamp, not before', async t => {
     const [token, next] = [await newToken(), await gives({ token: await newToken() })];
     const expirationTimestamp = new Date(Date.now() + 4_000).toISOString();
     const { user, runs } = await plugin(`1) ${await gives({ token, expirationTimestamp })};; *) ${next};;`);
@@ -140,7 +140,7 @@ describe('credentials in use', () => {
     assert.equal(await runs(), 2);
   });
 
-  test('a token file that is read again every minute: the connection stays', async t => {
+  test('rereads a token file every minute and keeps the connection', async t => {
     const { server, counts } = await relay(t);
     const tokenFile = join(cluster().dir, 'renewed-token');
     await writeFile(tokenFile, await newToken());
@@ -155,7 +155,7 @@ describe('credentials in use', () => {
     assert.equal(counts.opened, 1);
   });
 
-  test('another certificate: a new connection, and the old one ends when its request has', async t => {
+  test('a new certificate opens a new connection, and the old one closes after its request', async t => {
     const { server, counts } = await relay(t);
     const { cert, key } = cluster().admin;
     const status = { clientCertificateData: cert, clientKeyData: key };
@@ -205,7 +205,7 @@ describe('credentials in use', () => {
       return { ...opened, rotate, who, counts };
     }
 
-    test('are read again every minute: a new certificate is used, the same keeps its connection', async t => {
+    test('are reread every minute: a new certificate is used, the same one keeps its connection', async t => {
       const { who, rotate, pass, counts } = await rotating(t, 'each-minute', 'alice');
       assert.equal(await who(), 'alice');
       pass(MINUTE_MS);
@@ -216,7 +216,7 @@ describe('credentials in use', () => {
       assert.deepEqual([await who(), counts.opened], ['bob', 2]);
     });
 
-    test('are read again when the server refuses: at once, and one more request each', async t => {
+    test('are reread at once when the server refuses, with one more request each', async t => {
       const notAfter = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2_000);
       const { ask, askMany, rotate, answers } = await rotating(t, 'refused', 'alice', { notAfter });
       assert.equal(await ask(), 200);

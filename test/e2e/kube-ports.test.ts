@@ -11,25 +11,25 @@ import { createPool, pool, readCrd } from './pools.ts';
 describe('the ports of a connection', () => {
   const cluster = useCluster();
   let connection: Connection;
-  let definition: Record<string, unknown>;
+  let manifest: Record<string, unknown>;
 
   before(async () => {
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    definition = await readCrd();
+    manifest = await readCrd();
   });
   after(() => connection?.close());
 
   const created = (body: RawPool) => createPool(connection, body);
 
-  test('the version of the server', async () => {
+  test('reads the version of the server', async () => {
     assert.match(await connection.serverVersion(), /^v1\.\d+\.\d+/);
   });
 
-  describe('the definition', () => {
+  describe('the CRD', () => {
     test('is missing at first, and so are pools', async () => {
       assert.equal(await connection.crd.get(), undefined);
-      assert.equal(await connection.crd.delete(definition, { dryRun: false }), 'gone');
+      assert.equal(await connection.crd.delete(manifest, { dryRun: false }), 'gone');
       await assert.rejects(connection.cluster.pools.list(), (error: NodepoolError) => {
         assert.equal(error.message, `the server ${cluster().server} does not have the NodePool resource`);
         assert.equal(error.next, 'run `kubectl nodepool install`');
@@ -43,26 +43,26 @@ describe('the ports of a connection', () => {
       await assert.rejects(connection.crd.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
     });
 
-    test('is applied once, then unchanged; a dry run keeps nothing', async () => {
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'created');
+    test('is applied once, then unchanged; a dry run persists nothing', async () => {
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'created');
       assert.equal(await connection.crd.get(), undefined);
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'created');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'created');
       await connection.crd.waitUntilEstablished(10_000);
       assert.deepEqual(await connection.cluster.pools.list(), []);
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'unchanged');
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'unchanged');
 
-      const relabelled = structuredClone(definition) as { metadata: { labels?: Record<string, string> } };
+      const relabelled = structuredClone(manifest) as { metadata: { labels?: Record<string, string> } };
       relabelled.metadata.labels = { ...relabelled.metadata.labels, tried: 'yes' };
       assert.equal(await connection.crd.apply(relabelled, { dryRun: true }), 'configured');
-      assert.equal(await connection.crd.apply(definition, { dryRun: true }), 'unchanged');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: true }), 'unchanged');
       assert.equal(await connection.crd.apply(relabelled, { dryRun: false }), 'configured');
-      assert.equal(await connection.crd.apply(definition, { dryRun: false }), 'configured');
+      assert.equal(await connection.crd.apply(manifest, { dryRun: false }), 'configured');
     });
   });
 
   describe('pools', () => {
-    test('keep fields that this version does not know', async () => {
+    test('keep unknown fields', async () => {
       const made = await created(pool('p1', { spec: { labels: { a: 'b' } } }));
       const [read] = await connection.cluster.pools.list();
       assert.deepEqual(read, made);
@@ -72,12 +72,12 @@ describe('the ports of a connection', () => {
       assert.deepEqual(await connection.cluster.pools.create(pool('p1'), { dryRun: false }), { kind: 'exists' });
     });
 
-    test('are checked by a dry run and not kept', async () => {
+    test('are validated by a dry run and not persisted', async () => {
       assert.equal((await connection.cluster.pools.create(pool('dry'), { dryRun: true })).kind, 'created');
       assert.equal(await connection.cluster.pools.get('dry'), undefined);
     });
 
-    test('refuse an unknown field and a bad value, and say which', async () => {
+    test('refuse an unknown field and an invalid value, and name them', async () => {
       const unknown = pool('bad', { spec: { lables: {} } as NodePool['spec'] });
       await assert.rejects(connection.cluster.pools.create(unknown, { dryRun: false }), (error: NodepoolError) => {
         assert.equal(error.message, 'cannot create NodePool "bad": unknown field "spec.lables"');
@@ -100,7 +100,7 @@ describe('the ports of a connection', () => {
       });
     });
 
-    test('are patched only as they were read', async () => {
+    test('are patched only at the resourceVersion that was read', async () => {
       const made = await created(pool('p2'));
       const { resourceVersion } = made.metadata;
       const patch = { metadata: { resourceVersion }, spec: { labels: { a: 'b' } } };
@@ -114,7 +114,7 @@ describe('the ports of a connection', () => {
       });
     });
 
-    test('have their status replaced whole', async () => {
+    test('have their whole status replaced', async () => {
       const made = await created(pool('p3'));
       const status = { status: 200, nodeCount: 2, allocatable: { cpu: '4', memory: '1Gi' } };
       const first = await connection.cluster.pools.patchStatus(made, status, { dryRun: false });
@@ -131,7 +131,7 @@ describe('the ports of a connection', () => {
       });
     });
 
-    test('are deleted by UID, and stay marked while they have finalizers', async () => {
+    test('are deleted by UID, and stay marked for deletion while they have finalizers', async () => {
       const made = await created(pool('p4'));
       const held = await connection.cluster.pools.setFinalizers(made, ['example.com/hold'], { dryRun: false });
       assert.equal(held.kind, 'written');
@@ -163,7 +163,7 @@ describe('the ports of a connection', () => {
     });
   });
 
-  test('the definition goes, and its pools with it', async () => {
+  test('deletes the CRD and its pools', async () => {
     const installed = (await connection.crd.get()) ?? {};
     assert.equal(await connection.crd.delete(installed, { dryRun: true }), 'deleted');
     const kept = (await connection.crd.get()) as { metadata?: { deletionTimestamp?: string } };

@@ -1,18 +1,11 @@
-/** What the transport does when connections and answers go wrong, between it and a real kube-apiserver. */
+/** The transport on a real kube-apiserver when connections and responses fail. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { systemClock } from '../../src/controller/clock.ts';
-import { loadCredentials } from '../../src/kube/auth/credentials.ts';
-import { loadAccess } from '../../src/kube/auth/kubeconfig.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import { Api } from '../../src/kube/resources/api.ts';
-import { EVENTS } from '../../src/kube/resources/resource.ts';
-import type { Request } from '../../src/kube/transport/request.ts';
-import { Transport } from '../../src/kube/transport/transport.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
@@ -20,7 +13,7 @@ import { raw } from '../cluster/raw.ts';
 import { eventually } from './watching.ts';
 
 describe('the transport', () => {
-  const cluster = useCluster({ own: true });
+  const cluster = useCluster();
 
   async function open(t: TestContext, kubeconfig: string, log: string[] = [], concurrency = 8): Promise<Connection> {
     const keep = (level: number, text: () => string) => level <= 6 && log.push(text());
@@ -36,7 +29,7 @@ describe('the transport', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** Passes bytes on to the API server; `cut` drops each open connection at the next bytes from the client. */
+  /** Forwards bytes to the API server; `cut` drops each open connection at the next bytes from the client. */
   async function relay(t: TestContext) {
     const target = new URL(cluster().server);
     const sides = new Set<{ cut: boolean }>();
@@ -63,14 +56,14 @@ describe('the transport', () => {
     return { kubeconfig, cut, opened: () => opened };
   }
 
-  test('connections are kept, and no more are opened than asked for', async t => {
+  test('reuses connections, and opens no more than the limit', async t => {
     const { kubeconfig, opened } = await relay(t);
     const connection = await open(t, kubeconfig, [], 3);
     await Promise.all(Array.from({ length: 50 }, () => connection.cluster.nodes.get('nowhere')));
     assert.equal(opened(), 3);
   });
 
-  test('the product keeps them too, whatever it runs on', async t => {
+  test('the product reuses connections on every runtime', async t => {
     const { kubeconfig, opened } = await relay(t);
     const nodes = Array.from({ length: 40 }, (_, i) => ({
       name: `many-${i}`,
@@ -86,7 +79,7 @@ describe('the transport', () => {
     assert.equal(opened() - before, 3, stderr);
   });
 
-  test('a kept connection that is cut: guarded requests go again on a new one, a create does not', async t => {
+  test('resends guarded requests after a cut connection, but not a create', async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const { kubeconfig, cut, opened } = await relay(t);
     const connection = await open(t, kubeconfig);
@@ -114,7 +107,7 @@ describe('the transport', () => {
     );
   });
 
-  test('429 with Retry-After is waited out', async t => {
+  test('waits out a 429 with Retry-After', async t => {
     await createNodes(
       cluster(),
       Array.from({ length: 100 }, (_, i) => ({ name: `crowded-${i}` })),
@@ -153,7 +146,7 @@ describe('the transport', () => {
     });
     const log: string[] = [];
     const crowd = await open(t, await kubeconfigFor(cluster(), 'crowd'), log);
-    // The server learns of a binding a moment later.
+    // The server caches bindings and sees a new one a moment later.
     const isBound = () =>
       crowd.cluster.nodes.list().then(
         () => true,
@@ -161,7 +154,7 @@ describe('the transport', () => {
       );
     await eventually('the role is bound', isBound);
     const answers = (status: number) => log.filter(line => line.includes(` ${status} in `)).length;
-    // With no seats but the one that is always there, requests at the same time are turned away.
+    // With only the guaranteed seat, concurrent requests are rejected.
     for (let round = 0; round < 50 && answers(429) === 0; round++) {
       log.length = 0;
       await Promise.all(Array.from({ length: 6 }, () => crowd.cluster.nodes.list()));
@@ -170,92 +163,7 @@ describe('the transport', () => {
     assert.equal(answers(200), 6);
   });
 
-  test('an expired token of a list starts it over, once', { skip: process.platform !== 'linux' }, async t => {
-    // The server keeps no cache of events, so that a forgotten revision shows at once.
-    const events = '/apis/events.k8s.io/v1/namespaces/default/events';
-    const admin = raw(cluster());
-    const make = (i: number) => admin.expect('POST', events, event(`listed-${i}`));
-    await Promise.all(Array.from({ length: 600 }, (_, i) => make(i)));
-    const access = loadAccess({ kubeconfig: cluster().kubeconfig, env: {} });
-    const transport = new Transport({
-      access,
-      credentials: () => loadCredentials(access, { env: process.env }),
-      userAgent: 'test',
-      env: {},
-      clock: systemClock,
-      log: () => {},
-    });
-    t.after(() => transport.close());
-    const first = JSON.parse((await transport.request({ path: events, query: { limit: '1' } })).text);
-    await make(600);
-    await compact(Number(first.metadata.resourceVersion) + 1);
-
-    const asked: (string | undefined)[] = [];
-    let [stale, seen] = [1, 0];
-    const real = transport.request.bind(transport);
-    transport.request = async (request: Request) => {
-      const token = request.query?.continue;
-      asked.push(token === undefined ? 'start' : 'next');
-      const old = token !== undefined && stale-- > 0;
-      const answer = await real(
-        old ? { ...request, query: { ...request.query, continue: first.metadata.continue } } : request,
-      );
-      if (answer.status === 410) seen += 1;
-      return answer;
-    };
-    const api = new Api(transport, () => new Date());
-    let restarts = 0;
-    const nameOf = (item: { metadata: { name: string } }) => item.metadata.name;
-    const names = await api.list(EVENTS, nameOf, {}, () => {
-      restarts += 1;
-    });
-    assert.deepEqual([seen, restarts], [1, 1]);
-    assert.deepEqual(asked, ['start', 'next', 'start', 'next']);
-    const listed = names.filter(name => name.startsWith('listed-'));
-    assert.equal(listed.length, 601);
-    assert.equal(new Set(listed).size, 601);
-
-    [stale, seen] = [9, 0];
-    await assert.rejects(
-      api.list(EVENTS, () => 0),
-      /^NodepoolError: cannot list events: .* 410: /,
-    );
-    assert.equal(seen, 2);
-  });
-
-  function event(name: string) {
-    return {
-      apiVersion: 'events.k8s.io/v1',
-      kind: 'Event',
-      metadata: { name, namespace: 'default' },
-      eventTime: '2026-01-01T00:00:00.000000Z',
-      reportingController: 'test',
-      reportingInstance: 'test',
-      action: 'Test',
-      reason: 'Test',
-      type: 'Normal',
-      note: name,
-      regarding: { kind: 'Node', name: 'a', namespace: 'default' },
-    };
-  }
-
-  /** Makes etcd forget what is older than `revision`, as the API server does every five minutes. */
-  async function compact(revision: number): Promise<void> {
-    for (const pid of cluster().pids) {
-      const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-      const etcd = words.find(word => word.startsWith('--etcd-servers='))?.slice('--etcd-servers='.length);
-      if (etcd === undefined) continue;
-      const answer = await fetch(`${etcd}/v3/kv/compaction`, {
-        method: 'POST',
-        body: JSON.stringify({ revision, physical: true }),
-      });
-      assert.equal(answer.status, 200, await answer.text());
-      return;
-    }
-    assert.fail('no process of the control plane names etcd');
-  }
-
-  test('a proxy of the kubeconfig is used', async t => {
+  test('uses the proxy-url of the kubeconfig', async t => {
     const target = new URL(cluster().server);
     let tunnels = 0;
     const proxy = createHttpServer();
@@ -278,7 +186,7 @@ describe('the transport', () => {
     assert.equal(tunnels, 1);
   });
 
-  test('a token file that changed is read again on 401', async t => {
+  test('rereads a changed token file on a 401', async t => {
     const kubeconfig = join(cluster().dir, 'token-file.kubeconfig');
     const token = join(cluster().dir, 'token');
     await writeFile(token, 'old\n');

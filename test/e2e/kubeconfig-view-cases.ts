@@ -1,8 +1,8 @@
-/** Kubeconfigs that kubectl and the product must read, or refuse, alike. */
+/** Kubeconfigs that the product must read or refuse as kubectl does. */
 
 const CA = Buffer.from('a certificate').toString('base64');
 
-/** What stands in each file. */
+/** The content of each file. */
 export const FILES: Record<string, string> = {
   one: `
 current-context: a
@@ -128,7 +128,7 @@ export const TABLE: Case[] = [
   ['anchors, merge keys, a byte order mark, a second document', ['anchors']],
 ];
 
-/** What kubectl refuses as well. */
+/** Files that kubectl refuses as well. */
 export const REFUSED: Case[] = [
   ['YAML', ['badYaml']],
   ['YAML after a good file', ['one', 'badYaml']],

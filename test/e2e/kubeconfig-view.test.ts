@@ -1,4 +1,4 @@
-/** Which cluster and user kubectl takes of a kubeconfig, and which we take: `kubectl config view --minify` over a table. */
+/** Which cluster and user of a kubeconfig are used, compared with `kubectl config view --minify` over a table. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ describe('kubeconfigs as kubectl reads them', () => {
     const args = ['config', 'view', '--minify', '--flatten', '--raw', '-o', 'json', ...context];
     const { stdout } = await promisify(execFile)(kubectl, args, { env: envOf(files) });
     const { clusters, users } = JSON.parse(stdout);
-    // What `config view` leaves as it stands, and other verbs do not.
+    // `config view` keeps these as they are; other commands do not.
     for (const [section, field] of [
       [users?.[0]?.user, 'tokenFile'],
       [users?.[0]?.user?.exec, 'command'],
@@ -61,17 +61,17 @@ describe('kubeconfigs as kubectl reads them', () => {
   }
 
   for (const one of REFUSED) {
-    test(`refused: ${one[0]}`, async () => {
+    test(`refuses ${one[0]}`, async () => {
       await assert.rejects(theirs(one));
       assert.throws(() => ours(one), { name: 'NodepoolError' });
     });
   }
 
   for (const [at, [name, user, cluster = '{server: SERVER}']] of USES.entries()) {
-    test(`in use: ${name}`, async () => {
+    test(`uses ${name}`, async () => {
       const file = join(folder, `use-${at}`);
       const text = `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: ${cluster}}], users: [{name: a, user: ${user}}]}`;
-      // Nobody listens there.
+      // No server listens there.
       await writeFile(file, text.replaceAll('SERVER', '"https://127.0.0.1:1"'));
       const env = { HOME: folder, KUBECONFIG: file };
       const { stderr } = await promisify(execFile)(kubectl, ['get', '--raw', '/x'], { env }).catch(error => error);
@@ -84,7 +84,7 @@ describe('kubeconfigs as kubectl reads them', () => {
   }
 });
 
-/** Throws of a proxy that is none, as the first connection does. */
+/** Throws for an invalid proxy-url, as the first connection does. */
 function withProxy(access: Access): Access {
   proxyOf(access.cluster, {});
   return access;
@@ -110,7 +110,7 @@ function clusterOf({ name, ...cluster }: ReturnType<typeof loadAccess>['cluster'
 
 function userOf(user: ReturnType<typeof loadAccess>['user']) {
   const { name, token, tokenFile, username, password, as, exec } = user;
-  // kubectl fills in what an exec section does not say.
+  // kubectl fills in defaults of an exec section.
   const filled = { args: null, env: null, provideClusterInfo: false, interactiveMode: 'IfAvailable' };
   return present({
     name,

@@ -1,15 +1,15 @@
-/** What a command loads is what its start costs: each has a statement of what it must not load. */
+/** Loaded modules decide the start-up time: for each command, the modules that it must not load. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { run } from '../cluster/run.ts';
-import { useWorld } from './world.ts';
+import { useTestEnv } from './test-env.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** What no run below needs: the dashboard, the spinner without a terminal, logins, proxies, drains, a controller process. */
+/** Modules that no run below needs: dashboard, spinner, logins, proxies, drains, controller. */
 const NEVER = [
   '@kubernetes/client-node',
   'ink',
@@ -30,7 +30,7 @@ const NEVER = [
 const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'cli-table3', 'js-yaml'].concat(
   ['controller', 'kube', 'operations', 'reconciler'].map(folder => `src/${folder}/`),
 );
-/** Reads of pools alone know nothing of nodes' plans and of other commands' output. */
+/** Commands that only read pools need neither node plans nor the output of other commands. */
 const POOLS_ALONE = [
   'cli-table3',
   'src/reconciler/',
@@ -52,16 +52,16 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
-  // The first asks the server, the second its cache.
+  // The first run asks the server, the second one reads the cache.
   '__complete get g': ['@oclif/core', 'chalk', 'src/operations/', 'src/reconciler/', 'src/kube/connect.ts'],
   '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/operations/', 'src/kube/transport/'],
 };
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
-/** Our own files by their paths, and packages by their names: node:'s own modules belong to the runtime. */
+/** The project's files by path, and packages by name; node: modules belong to the runtime. */
 async function loadedBy(line: string): Promise<string[]> {
-  const cluster = world.cluster();
+  const cluster = testEnv.cluster();
   const list = join(cluster.dir, 'loaded.txt');
   const preload = pathToFileURL(fileURLToPath(new URL('./record-modules.ts', import.meta.url))).href;
   const args = ['--import', preload, fileURLToPath(new URL('bin/dev.ts', ROOT)), ...line.split(' ')];
@@ -73,10 +73,10 @@ async function loadedBy(line: string): Promise<string[]> {
   return [...new Set(paths.map(path => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
 }
 
-test('no command loads what it does not need', async () => {
-  await world.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
-  await world.pool('gpu');
-  await world.reconcile('gpu');
+test('no command loads modules that it does not need', async () => {
+  await testEnv.nodes({ name: 'a', labels: { 'node-role.kubernetes.io/gpu': '' } });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile('gpu');
   const loaded = new Map<string, string[]>();
   for (const line of Object.keys(MUST_NOT_LOAD)) loaded.set(line, await loadedBy(line));
   const isOne = (module: string, part: string) =>

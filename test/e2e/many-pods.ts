@@ -1,4 +1,4 @@
-/** Pods of every kind that decides what a node is asked for, bound to nodes without a scheduler or a kubelet. */
+/** Pods that cover every rule of resource requests, bound to nodes without a scheduler or kubelet. */
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
 
@@ -20,7 +20,7 @@ export function container(name: string, requests: List, limits: List = {}, more:
 const gpu = { 'nvidia.com/gpu': '1' };
 const sidecar = { restartPolicy: 'Always' };
 
-/** None of them is being resized: for those `kubectl describe node` has two different figures. */
+/** Without pods in a resize, for which `kubectl describe node` has two different figures. */
 export const STEADY: PodSpec[] = [
   {
     name: 'plain',
@@ -104,7 +104,7 @@ const running = (name: string, resources: object, allocatedResources: List = {})
   allocatedResources,
 });
 
-/** In the middle of a resize, or refused one. */
+/** Pods during a resize, or after a refused one. */
 export const RESIZED: PodSpec[] = [
   {
     name: 'growing',
@@ -148,14 +148,14 @@ export const RESIZED: PodSpec[] = [
   },
 ];
 
-/** The RuntimeClass that gives pods an overhead: the server takes it from nobody else. */
+/** The RuntimeClass that gives pods an overhead, which the server sets from nothing else. */
 export async function createHeavyRuntime(cluster: ControlPlane): Promise<void> {
   const overhead = { podFixed: { cpu: '17m', memory: '120Mi' } };
   const body = { metadata: { name: 'heavy' }, handler: 'heavy', overhead };
   await raw(cluster).request('POST', '/apis/node.k8s.io/v1/runtimeclasses', body);
 }
 
-/** As if the scheduler had put them there. */
+/** Creates pods that are already bound to the node. */
 export async function createPods(cluster: ControlPlane, node: string, pods: readonly PodSpec[]): Promise<void> {
   const api = raw(cluster);
   for (const { name, spec, status } of pods) {
@@ -167,4 +167,10 @@ export async function createPods(cluster: ControlPlane, node: string, pods: read
 
 export async function deletePods(cluster: ControlPlane): Promise<void> {
   await raw(cluster).expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
+}
+
+/** Deletes all pods and creates the RuntimeClass. Not in a hook: hooks may run at the same time as those of the test environment. */
+export async function preparePods(cluster: ControlPlane): Promise<void> {
+  await deletePods(cluster);
+  await createHeavyRuntime(cluster);
 }

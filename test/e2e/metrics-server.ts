@@ -22,7 +22,7 @@ export type NodeUsage = Record<string, Record<string, string>>;
 
 export interface MetricsServer {
   usage: NodeUsage;
-  /** How it answers for nodes. */
+  /** How it answers requests for nodes. */
   mood: 'answers' | 'hangs' | 'fails';
   /** What the API server knows of it stays. */
   stop(): void;
@@ -45,7 +45,7 @@ export async function startMetricsServer(cluster: ControlPlane, usage: NodeUsage
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // A name outside of the cluster: the API server goes there itself, where nobody routes cluster addresses.
+  // An external name: the API server connects to it without cluster networking.
   await api.expect('POST', SERVICES, {
     metadata: { name: 'metrics' },
     spec: { type: 'ExternalName', externalName: 'localhost' },

@@ -1,6 +1,6 @@
 /**
- * Each verb run by a user who may do what src/operations/doctor/needs.ts says of it and nothing else: that is enough, and
- * by the server's audit log it is what is asked for. `view` needs a terminal: verbs-view.test.ts.
+ * Runs each command as a user with exactly its permissions in src/operations/doctor/needs.ts, and compares these with
+ * the requests in the server's audit log. `view` needs a terminal: command-view.test.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,31 +17,31 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { start } from './following.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-// Lists are asked for, too, where the server has no WatchList.
-const world = useWorld({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
-const pods = poolsWithPods(world);
+// Without WatchList the reflectors list, too.
+const testEnv = useTestEnv({ audit: true, apiserverFlags: ['--feature-gates=WatchList=false'] });
+const pods = poolsWithPods(testEnv);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const [policies, manifest] = await Promise.all([readPolicies(root), readController(root)]);
 const controller = [...policies.objects, ...manifest.objects];
 const needs = new Map(needsOf(Object.keys(commands), controller).map(({ command, questions }) => [command, questions]));
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Seen by other tests: in-cluster.test.ts brings about the conflicts after which a reconcile reads again. */
+/** Not seen here: in-cluster.test.ts provokes the conflicts after which a reconcile reads again. */
 const ELSEWHERE =
   /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|(create|patch) events|patch nodepools)/;
 
 const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
 
 interface Run {
-  /** As in needs.ts. */
+  /** The name in needs.ts. */
   verb: string;
   lines: string[];
-  /** Of the last line; default 0. */
+  /** Exit code of the last line; default 0. */
   code?: number;
-  /** What these lines do not ask for. */
+  /** Permissions that these lines do not use. */
   unseen?: RegExp;
 }
 
@@ -74,7 +74,7 @@ const RUNS: Run[] = [
   { verb: 'move with NoExecute', lines: ['move c --to w'] },
   { verb: 'cordon', lines: ['cordon one'] },
   { verb: 'uncordon', lines: ['uncordon one'] },
-  // Only to say which budgets hold a pod that has several.
+  // Only to name the budgets of a pod that has several.
   {
     verb: 'drain',
     lines: ['drain one --grace-period=0 --ignore-daemonsets'],
@@ -89,7 +89,7 @@ const RUNS: Run[] = [
   { verb: 'delete', lines: ['delete z --yes'] },
   { verb: 'delete with NoExecute', lines: ['delete w --yes'] },
   { verb: 'delete with next owners', lines: ['delete left --yes'] },
-  // A patch that creates needs both; and nobody grants what he may not do.
+  // A patch that creates needs both; and granting a role needs its permissions.
   { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
   { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
   { verb: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
@@ -97,12 +97,12 @@ const RUNS: Run[] = [
   { verb: 'uninstall', lines: ['uninstall --yes'] },
 ];
 
-test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, async t => {
+test('the permissions in needs.ts are sufficient, and each is used', { timeout: 900_000 }, async t => {
   assert.deepEqual(
     [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
     RUNS.map(({ verb }) => verb).toSorted(),
   );
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'a', labels: role('one') },
     { name: 'b', labels: role('two') },
     { name: 'c' },
@@ -111,9 +111,9 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
     ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
     ...['both', 'w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
   );
-  await world.pool('one', { labels: { tier: 'gold' } });
-  await world.pool('two');
-  for (const name of ['left', 'right']) await world.pool(name, { nodeSelector: { grp: 'both' } });
+  await testEnv.pool('one', { labels: { tier: 'gold' } });
+  await testEnv.pool('two');
+  for (const name of ['left', 'right']) await testEnv.pool(name, { nodeSelector: { grp: 'both' } });
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });
@@ -126,13 +126,13 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
       const args = line.split(' ');
       if (line.includes('--watch')) await follow(t, kubeconfig, args);
       else {
-        const result = await cli({ ...world.cluster(), kubeconfig }, args);
+        const result = await cli({ ...testEnv.cluster(), kubeconfig }, args);
         assert.doesNotMatch(result.stderr, /lacks the permission/, line);
         assert.equal(result.code, line === lines.at(-1) ? code : 0, `${line}: ${result.stdout}${result.stderr}`);
       }
     }
   }
-  const audit = await readAudit(world.cluster());
+  const audit = await readAudit(testEnv.cluster());
   const problems = RUNS.flatMap(({ verb, unseen = /^$/ }, at) => {
     const asked = audit.filter(({ user, resource }) => user === `user-${at}` && resource !== '');
     const questions = allOf(verb);
@@ -147,12 +147,12 @@ test('what needs.ts says is enough, and is asked for', { timeout: 900_000 }, asy
   assert.deepEqual(problems, []);
 });
 
-/** Those of `reconcile --watch --leader-elect` stand on those of `reconcile --watch` and `reconcile`. */
+/** `reconcile --watch --leader-elect` also needs the permissions of `reconcile --watch` and `reconcile`. */
 function allOf(verb: string): AccessQuestion[] {
   return [...needs].flatMap(([base, questions]) => (verb === base || verb.startsWith(`${base} `) ? questions : []));
 }
 
-/** Gives the kubeconfig of somebody with these permissions, once they count. */
+/** The kubeconfig of a user with these permissions, once they are in force. */
 async function userFor(verb: string, user: string): Promise<string> {
   const rules = allOf(verb).map(({ verb: verbs, group, resource, subresource, name }) => ({
     apiGroups: [group],
@@ -160,7 +160,7 @@ async function userFor(verb: string, user: string): Promise<string> {
     verbs: [verbs],
     ...(name === undefined ? {} : { resourceNames: [name] }),
   }));
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   await api.expect('POST', `${RBAC}/clusterroles`, { metadata: { name: user }, rules });
   await api.expect('POST', `${RBAC}/clusterrolebindings`, {
     metadata: { name: user },
@@ -173,10 +173,10 @@ async function userFor(verb: string, user: string): Promise<string> {
     const answer = await api.expect('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review);
     return (answer as { status: { allowed: boolean } }).status.allowed;
   });
-  return kubeconfigFor(world.cluster(), user);
+  return kubeconfigFor(testEnv.cluster(), user);
 }
 
-/** Until it has something to say. */
+/** Runs the command until it prints something. */
 async function follow(t: Parameters<typeof start>[0], kubeconfig: string, args: string[]): Promise<void> {
   const [program, ...first] = productCommand();
   const following = start(t, { kubeconfig }, [program, ...first, ...args]);
@@ -185,7 +185,7 @@ async function follow(t: Parameters<typeof start>[0], kubeconfig: string, args: 
   assert.equal(await following.end(), 0, following.stderr());
 }
 
-/** Whether the request is such a one. */
+/** Whether the permission covers the request. */
 function isAbout(question: AccessQuestion, { verb, resource, name, uri }: AuditEvent): boolean {
   const [, group = '', namespace] = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+)\/)?/.exec(uri) ?? [];
   const { subresource, namespace: place = namespace, name: object = name } = question;

@@ -1,4 +1,4 @@
-/** docs/commands/adopt.md: two node groups as EKS has them, and a node of a role. */
+/** docs/commands/adopt.md, with two node groups as on EKS, and a node with a role. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

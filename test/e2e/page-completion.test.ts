@@ -1,10 +1,10 @@
-/** docs/commands/completion.md, and what its commands put in place. */
+/** docs/commands/completion.md, and the files that its commands install. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/completion.md';
 const NODES = [
@@ -14,7 +14,7 @@ const NODES = [
 ];
 const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
-test('completion.md prints what it says, and kubectl completes as it says', async () => {
+test('the commands of completion.md print what the page shows, and kubectl completes', async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   await allowed(sh, 'mkdir -p ~/.local/bin');
   await allowed(sh, 'kubectl nodepool create gpu && kubectl nodepool create worker');

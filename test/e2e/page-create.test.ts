@@ -1,4 +1,4 @@
-/** docs/commands/create.md: a pool of two nodes, and what is refused. */
+/** docs/commands/create.md, with a pool of two nodes, and refusals. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

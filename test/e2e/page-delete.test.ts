@@ -1,9 +1,9 @@
-/** docs/commands/delete.md: what the nodes of two pools get back. */
+/** docs/commands/delete.md, with the values that the nodes of two pools get back. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/delete.md';
 const NODES: NodeSpec[] = [

@@ -1,10 +1,10 @@
-/** docs/commands/doctor.md: two pools that are 200, one of them with a handler that its nodes offer. */
+/** docs/commands/doctor.md, with two pools of status 200, one of them with a handler that its nodes support. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/doctor.md';
 const NODES: NodeSpec[] = [

@@ -1,6 +1,6 @@
 /**
- * docs/commands/drain.md, on a whole cluster. The pods are those of StatefulSets, which come back under their names, and a
- * node has room for one: so each run prints the same.
+ * docs/commands/drain.md on a cluster with controllers. StatefulSets recreate pods under the same names, and a node has
+ * room for one, so each run prints the same.
  */
 import { after, describe, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -10,8 +10,8 @@ import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role } from './world.ts';
 
 const PAGE = 'docs/commands/drain.md';
 const MOST_MS = 300_000;
@@ -28,7 +28,7 @@ describe('drain.md', () => {
     controllers = await startControllers(started);
   });
 
-  test('prints what it says', { timeout: MOST_MS }, async () => {
+  test('has the output of its commands', { timeout: MOST_MS }, async () => {
     await workload(cluster());
     const sh = await pageShell(cluster(), await readPage(PAGE));
     await allowed(sh, 'kubectl nodepool create worker --reconcile');
@@ -38,7 +38,7 @@ describe('drain.md', () => {
   });
 });
 
-/** A pod on each of three workers, and one more of the second app elsewhere. */
+/** A pod on each of three workers, and one more pod of the second app on another node. */
 async function workload(cluster: ControlPlane): Promise<void> {
   for (const [index, app] of ['cache', 'web', 'db'].entries()) {
     const name = `worker-${index + 1}`;
@@ -57,7 +57,7 @@ async function workload(cluster: ControlPlane): Promise<void> {
   });
 }
 
-/** A StatefulSet of one pod, which runs. */
+/** Creates a StatefulSet of one pod and waits until it runs. */
 async function start(cluster: ControlPlane, app: string): Promise<void> {
   const labels = { app };
   const spec = {

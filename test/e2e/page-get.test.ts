@@ -1,4 +1,4 @@
-/** docs/commands/get.md and output.md tell what really happens: page.ts runs them on pools that are made here. */
+/** docs/commands/get.md and output.md, run by page.ts on the pools below. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
@@ -35,7 +35,7 @@ const MEANWHILE: Meanwhile = {
 const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 let shell: Shell | undefined;
 
-/** With the pools, once. */
+/** Creates the pools once. */
 async function prepared(): Promise<Shell> {
   if (shell !== undefined) return shell;
   shell = await pageShell(cluster(), '');
@@ -44,7 +44,7 @@ async function prepared(): Promise<Shell> {
 }
 
 for (const page of ['docs/commands/get.md', 'docs/commands/output.md']) {
-  test(`what ${page} shows`, async () => {
+  test(`${page} shows what its commands print`, async () => {
     await followPage(page, await prepared(), MEANWHILE);
   });
 }

@@ -1,9 +1,9 @@
-/** docs/commands/install.md, from a cluster without the resource to one without it again. */
+/** docs/commands/install.md, on a cluster without the CRD. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/install.md';
 const NODES: NodeSpec[] = [{ name: 'worker-1', labels: role('worker') }];

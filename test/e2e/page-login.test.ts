@@ -1,11 +1,11 @@
-/** docs/commands/login.md, with the users that stand on it and a plugin whose session ends. */
+/** docs/commands/login.md, with its users and an exec plugin whose session expires. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
-import { EXEC_V1 } from './login-world.ts';
+import { EXEC_V1 } from './login-files.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const PAGE = 'docs/commands/login.md';

@@ -1,11 +1,11 @@
-/** docs/commands/nodes.md tells what really happens: see page.ts. */
+/** docs/commands/nodes.md, run by page.ts. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { container } from './many-pods.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/nodes.md';
 const MOST_MS = 180_000;

@@ -1,9 +1,9 @@
-/** docs/commands/reconcile.md: drift, a conflict, and a watch while others change things. */
+/** docs/commands/reconcile.md, with drift, a conflict, and a watch while others write. */
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, type Meanwhile, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/reconcile.md';
 const gpu = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };

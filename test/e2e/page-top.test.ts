@@ -1,11 +1,11 @@
-/** The page of `top` tells what really happens: page.ts runs it. */
+/** docs/commands/top.md, run by page.ts. */
 import { after, test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { container, createPods } from './many-pods.ts';
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/top.md';
 const MOST_MS = 180_000;
@@ -32,7 +32,7 @@ const cluster = useCluster({ crd: true }, started =>
   ]),
 );
 
-/** One pod of each, by node. */
+/** One pod of each kind, by node. */
 async function populate(): Promise<void> {
   const pod = (name: string, requests: Record<string, string>, limits: Record<string, string>) => ({
     name,

@@ -1,17 +1,17 @@
-/** The screens of docs/commands/view.md are real: UPDATE_PAGES=1 npm test -- page-view */
+/** The screens of docs/commands/view.md: UPDATE_PAGES=1 npm test -- page-view writes them. */
 import { test } from 'node:test';
 import { followScreens } from './page.ts';
+import { createSmallCluster } from './small-cluster.ts';
 import { openTerminal } from './terminal.ts';
-import { smallCluster } from './view-world.ts';
-import { useWorld } from './world.ts';
+import { useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
-test('the screens of the page', async t => {
-  await smallCluster(world);
-  // What is due on the nodes of this pool.
-  await world.edit('worker', { spec: { labels: { tier: 'silver' } } });
+test('the page shows the real screens', async t => {
+  await createSmallCluster(testEnv);
+  // A pending change on the nodes of this pool.
+  await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });
   const terminal = openTerminal(t, cluster(), ['view'], { rows: 12, env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
   terminal.type('{down}');

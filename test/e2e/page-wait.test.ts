@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
-import { role } from './world.ts';
+import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/wait.md';
 const NODES = [
@@ -13,7 +13,7 @@ const NODES = [
 ];
 const cluster = useCluster({ crd: true }, started => createNodes(started, NODES));
 
-test('wait.md prints what it says', async () => {
+test('wait.md shows what its commands print', async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   for (const pool of ['gpu', 'worker']) await allowed(sh, `kubectl nodepool create ${pool} --reconcile`);
   await followPage(PAGE, sh);

@@ -1,6 +1,6 @@
 /**
- * Pages tell what really happens: their console blocks are run in order, and what they print is compared, or with
- * `UPDATE_PAGES=1` written into them. A line `…` stands for any lines.
+ * Runs the console blocks of a page in order and compares their output, or writes it into the page with
+ * `UPDATE_PAGES=1`. A line `…` stands for any lines.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,17 +17,17 @@ import { eventually } from './watching.ts';
 const CONSOLE = /(?<=^```console\n).*?(?=^```$)/gms;
 const SCREEN = /(?<=^```text\n).*?(?=^```$)/gms;
 const FILE = /^```yaml\n# (\S+\.yaml)\n(.*?)^```$/gms;
-/** Where the pages' reader is at home. */
+/** The home folder in the pages. */
 const HOME = '/home/ann';
 
-/** What is done elsewhere while a command runs that Ctrl-C ends: each step once its output matches. */
+/** Steps beside a command that Ctrl-C ends: each runs once the output matches. */
 export type Meanwhile = Record<string, [seen: RegExp, then: string][]>;
 
 export interface Shell {
   run(script: string): Promise<RunResult>;
-  /** What it prints, stdout and stderr. */
+  /** Runs a command line; returns stdout and stderr. */
   both(script: string): Promise<string>;
-  /** The same of a command that goes on until Ctrl-C, which stands in it as a terminal shows it. */
+  /** The same for a command that runs until Ctrl-C; the output has `^C` as a terminal shows it. */
   follow(command: string, meanwhile: Meanwhile[string]): Promise<string>;
 }
 
@@ -36,7 +36,7 @@ export function readPage(page: string): Promise<string> {
   return readFile(join(ROOT, page), 'utf8');
 }
 
-/** sh in a home of its own with the page's files, a kubeconfig, and kubectl with the plugin on the PATH. */
+/** A shell with its own home, the page's files, a kubeconfig, and kubectl and the plugin in PATH. */
 export async function pageShell(running: ControlPlane, text: string): Promise<Shell> {
   const { kubectl } = await ensureBinaries(['kubectl']);
   const home = join(running.dir, 'page');
@@ -102,7 +102,7 @@ export async function followPage(page: string, sh: Shell, meanwhile: Meanwhile =
   else assert.equal(happened.join('\n'), said.join('\n'), `${page} differs: see the head of test/e2e/page.ts`);
 }
 
-/** Compares a page's `text` blocks, in order, with what a terminal showed; `UPDATE_PAGES=1` writes them. */
+/** Compares a page's `text` blocks in order with the screens of a terminal; `UPDATE_PAGES=1` writes them. */
 export async function followScreens(page: string, screens: readonly string[]): Promise<void> {
   const before = await readPage(page);
   const said = [...before.matchAll(SCREEN)].map(([block]) => normal(block));
@@ -116,7 +116,7 @@ export async function followScreens(page: string, screens: readonly string[]): P
   if (isUpdate) await writeFile(join(ROOT, page), updated);
 }
 
-/** Fails unless it ends with one of these codes. */
+/** Runs a command line that must exit with one of these codes. */
 export async function allowed(sh: Pick<Shell, 'run'>, script: string, codes: number[] = [0]): Promise<void> {
   const { code, stdout, stderr } = await sh.run(script);
   assert.ok(codes.includes(code ?? -1), `${script}: ${code}\n${stdout}${stderr}`);
@@ -141,7 +141,7 @@ function text(command: string, output: string): string {
   return `$ ${command}\n${output === '' ? '' : `${output}\n`}`;
 }
 
-/** Whether what a page shows is what was printed, with `…` for what it leaves out. */
+/** Whether the page's output is the printed one, with `…` for omitted lines. */
 function isShown(printed: string, shown: string): boolean {
   const parts = normal(shown).split(/^ *…$/m);
   if (parts.length === 1) return normal(printed) === parts[0];
@@ -149,7 +149,7 @@ function isShown(printed: string, shown: string): boolean {
   return new RegExp(`^${pattern}$`).test(normal(printed));
 }
 
-/** Without what differs from run to run: ages (and so the columns' widths), times, UIDs, ports and versions. */
+/** Replaces what differs between runs: ages (and so column widths), times, UIDs, ports and versions. */
 function normal(output: string): string {
   const lines = output
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
@@ -161,7 +161,7 @@ function normal(output: string): string {
     .replace(/(?<=\S) +/g, ' ')
     .trimEnd()
     .split('\n');
-  // Events of one instant come in any order.
+  // Events of the same time have no order.
   const isEvent = (line: string | undefined) => /^ *(AGE )?(Normal|Warning) /.test(line ?? '');
   const sorted: string[] = [];
   for (let at = 0; at < lines.length; ) {

@@ -1,18 +1,18 @@
-/** `--pod-counts`: pods on a pool's nodes that have not ended, in one shot and as they come and go. */
+/** `--pod-counts`: pods on a pool's nodes that have not finished, in `reconcile` and `reconcile --watch`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
-import { verbsOf } from './verbs.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { ok } = verbsOf(() => world.cluster());
+const testEnv = useTestEnv({ audit: true });
+const { ok } = commandsOf(() => testEnv.cluster());
 const PODS = '/api/v1/namespaces/default/pods';
-const api = () => raw(world.cluster());
+const api = () => raw(testEnv.cluster());
 
-/** A pod on that node, as the scheduler would have bound it. */
+/** A pod that is bound to the node. */
 async function pod(name: string, node?: string): Promise<void> {
   const spec = { containers: [{ name: 'c', image: 'i' }], ...(node === undefined ? {} : { nodeName: node }) };
   await api().expect('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
@@ -22,13 +22,13 @@ async function ended(name: string, phase: string): Promise<void> {
   await api().expect('PATCH', `${PODS}/${name}/status`, { status: { phase } });
 }
 
-const count = async (pool: string) => (await world.getPool(pool))?.status?.podCount;
-const podRequests = async () => (await readAudit(world.cluster())).filter(({ resource }) => resource === 'pods');
+const count = async (pool: string) => (await testEnv.getPool(pool))?.status?.podCount;
+const podRequests = async () => (await readAudit(testEnv.cluster())).filter(({ resource }) => resource === 'pods');
 
-test('one shot counts them when asked to, and reads no pod otherwise', async () => {
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') }, { name: 'c' });
-  await world.pool('one');
-  await world.pool('empty');
+test('reconcile counts pods with --pod-counts, and reads no pod otherwise', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') }, { name: 'c' });
+  await testEnv.pool('one');
+  await testEnv.pool('empty');
   await pod('p1', 'a');
   await pod('p2', 'a');
   await pod('p3', 'b');
@@ -46,20 +46,20 @@ test('one shot counts them when asked to, and reads no pod otherwise', async () 
   assert.deepEqual([await count('one'), await count('empty')], [3, 0]);
   assert.match(await ok(['get', 'one', '--no-headers']), /\s3\/220\s/);
   assert.match(await ok(['describe', 'one']), /^Pods: +3 on its nodes$/m);
-  // A number that nobody keeps would be wrong before long.
+  // Without --pod-counts the number is removed, as nobody would update it.
   await ok(['reconcile']);
   assert.equal(await count('one'), undefined);
 });
 
-test('--watch counts anew as they come and go, many at once with one write', { timeout: 90_000 }, async t => {
+test('--watch updates counts as pods come and go, many changes with one write', { timeout: 90_000 }, async t => {
   await api().expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one');
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one');
   await pod('first', 'a');
-  await startWatching(t, world.cluster(), '--pod-counts');
+  await startWatching(t, testEnv.cluster(), '--pod-counts');
   await eventually('the pods that are there are counted', async () => (await count('one')) === 1);
   const statuses = async () =>
-    (await readAudit(world.cluster())).filter(({ resource }) => resource === 'nodepools/status').length;
+    (await readAudit(testEnv.cluster())).filter(({ resource }) => resource === 'nodepools/status').length;
   const before = await statuses();
   for (let index = 0; index < 50; index++) await pod(`more-${index}`, 'a');
   await eventually('those that came are counted', async () => (await count('one')) === 51);

@@ -1,4 +1,4 @@
-/** Pools and their definition for the tests of the ports. */
+/** Pools and the CRD for the tests of the ports. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { load } from 'js-yaml';

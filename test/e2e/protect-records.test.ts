@@ -1,4 +1,4 @@
-/** With manifests/protect-records.yaml a kubelet cannot forge the record of its node, and can do all else it could. */
+/** manifests/protect-records.yaml keeps a kubelet from forging the record of its node, and from nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';
@@ -9,16 +9,16 @@ import { raw, rawClient } from '../cluster/raw.ts';
 const cluster = useCluster();
 const RECORD = 'nodes.lailin.xyz/applied';
 
-test('a kubelet is refused the record, on the node and through its status; the pool’s own write is not', async () => {
+test('refuses a kubelet the record, on the node and through its status, but not the pool’s own write', async () => {
   await createNodes(cluster(), [{ name: 'a' }]);
   const applied = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-records.yaml']);
   assert.equal(applied.code, 0, applied.stderr);
   const { server, ca, authority } = cluster();
   const kubelet = rawClient(server, ca, clientCertificate(authority, 'system:node:a', ['system:nodes']));
-  // The kubelet's own role is bound by the node authorizer; the annotation is the same either way.
+  // The node authorizer grants the kubelet's permissions; the policy checks only the annotation.
   const write = (path: string, annotations: object) => kubelet.request('PATCH', path, { metadata: { annotations } });
 
-  // The policy takes a moment to be enforced.
+  // The policy is enforced a moment later.
   let refused = await write('/api/v1/nodes/a', { [RECORD]: '{"pool":"x"}' });
   for (let tries = 0; refused.status < 300 && tries < 100; tries++) {
     await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: null } } });

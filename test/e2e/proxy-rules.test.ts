@@ -1,4 +1,4 @@
-/** Which servers kubectl asks a proxy for, by its environment, and which we do: both over a table, with a proxy that listens. */
+/** For which servers a proxy of the environment is used, compared with kubectl over a table, with a real proxy. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { before, describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { proxyFromEnvironment } from '../../src/kube/proxy/proxy.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { httpProxy } from '../cluster/proxies.ts';
 
-/** `PROXY` stands for the proxy's address. Nobody has these names and addresses. */
+/** `PROXY` stands for the proxy's address. The names and addresses do not exist. */
 const TABLE: [env: Record<string, string>, server: string][] = [
   [{ HTTPS_PROXY: 'http://PROXY' }, 'https://api.invalid:6443'],
   [{ https_proxy: 'http://PROXY' }, 'https://api.invalid:6443'],
@@ -39,7 +39,7 @@ const TABLE: [env: Record<string, string>, server: string][] = [
   [{ HTTPS_PROXY: 'http://PROXY', NO_PROXY: ':6443' }, 'https://api.invalid:6443'],
 ];
 
-describe('the environment’s proxy', () => {
+describe('the proxy of the environment', () => {
   let kubectl = '';
   before(async () => {
     kubectl = (await ensureBinaries(['kubectl'])).kubectl;

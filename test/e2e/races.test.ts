@@ -1,26 +1,26 @@
 /**
- * Nobody's taint is lost: somebody else adds and removes taints and labels of their own on the same nodes, as fast as
- * they can, while reconcile runs over and over. Their client sends the whole list with a resourceVersion and tries again
- * on a conflict: a careful writer. Whatever it was told is stored must be there at the end.
+ * No taint of others is lost: another writer adds and removes its own taints and labels on the same nodes, as fast as
+ * it can, while reconcile runs repeatedly. It sends the whole list with a resourceVersion and retries on a conflict.
+ * Whatever the server confirmed to it must be there at the end.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Taint } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
-import { type LiveNode, role, taintsOf, useWorld } from './world.ts';
+import { type LiveNode, role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 const ROUNDS = 500;
 const NODES = ['a', 'b', 'c', 'd'];
 const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 
-/** What the foreign writer believes to be stored, node by node. */
+/** What the server confirmed to the other writer, by node. */
 type Expected = Map<string, { taints: Set<string>; labels: Map<string, string> }>;
 
-test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 300_000 }, async t => {
-  await world.nodes(...NODES.map(name => ({ name, labels: role('worker') })));
-  await world.pool('worker', { labels: { tier: 'gold', round: 'none' }, taints: [OWNED] });
-  await world.reconcile();
+test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300_000 }, async t => {
+  await testEnv.nodes(...NODES.map(name => ({ name, labels: role('worker') })));
+  await testEnv.pool('worker', { labels: { tier: 'gold', round: 'none' }, taints: [OWNED] });
+  await testEnv.reconcile();
 
   const expected: Expected = new Map(NODES.map(name => [name, { taints: new Set(), labels: new Map() }]));
   let over = false;
@@ -30,8 +30,8 @@ test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 3
     for (let round = 0; round < ROUNDS; round++) {
       // A label and a taint of the spec change every round: every write carries the whole list of taints.
       const turning = { key: 'round', value: String(round), effect: 'PreferNoSchedule' };
-      await world.edit('worker', { spec: { labels: { round: String(round) }, taints: [OWNED, turning] } });
-      const [summary] = await world.reconcile();
+      await testEnv.edit('worker', { spec: { labels: { round: String(round) }, taints: [OWNED, turning] } });
+      const [summary] = await testEnv.reconcile();
       assert.deepEqual(summary?.outcome?.failures, []);
       assert.equal(summary?.outcome?.status?.status, 200);
     }
@@ -39,9 +39,9 @@ test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 3
     over = true;
     conflicts = await writer;
   }
-  await world.reconcile();
+  await testEnv.reconcile();
   for (const [name, { taints, labels }] of expected) {
-    const node = await world.node(name);
+    const node = await testEnv.node(name);
     const foreign = taintsOf(node).filter(taint => taint.startsWith('foreign-'));
     assert.deepEqual(foreign.toSorted(), [...taints].toSorted(), `foreign taints of ${name}`);
     const foreignLabels = Object.entries(node.metadata.labels).filter(([key]) => key.startsWith('foreign-'));
@@ -55,9 +55,9 @@ test(`${ROUNDS} rounds: no foreign key lost, no owned key missing`, { timeout: 3
   assert.ok(conflicts > 0, 'the two never met: this proves nothing');
 });
 
-/** Two of them at a time; returns how many conflicts they met. */
+/** Runs two writers at a time; returns their number of conflicts. */
 async function writeForeignKeys(expected: Expected, over: () => boolean): Promise<number> {
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   let conflicts = 0;
   const work = async (which: number) => {
     for (let turn = which; !over(); turn += 2) {

@@ -1,6 +1,6 @@
 /**
- * The README tells what really happens: page.ts runs it on a fresh control plane with the nodes below. Other kinds of
- * blocks show no output: test/contract/readme.test.ts.
+ * Runs the README with page.ts on a fresh control plane with the nodes below. Blocks without output:
+ * test/contract/readme.test.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,18 +30,18 @@ const NODES: NodeSpec[] = [
 
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
-test('every verb is shown with what it prints', async () => {
+test('shows every command with its output', async () => {
   const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, verb]) => verb);
   // A full screen prints nothing: the README has its picture.
   const missing = Object.keys(commands).filter(verb => verb !== 'view' && !shown.includes(verb));
   assert.deepEqual(missing, []);
 });
 
-test('every command prints what the README says', { timeout: MOST_MS }, async () => {
+test('every command prints what the README shows', { timeout: MOST_MS }, async () => {
   await followPage(README, await pageShell(cluster(), await readPage(README)));
 });
 
-test('the role in the README is enough for every verb but install and uninstall', { timeout: MOST_MS }, async () => {
+test('the role in the README is enough for every command but install and uninstall', { timeout: MOST_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(README));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');

@@ -1,86 +1,86 @@
-/** The spec of a pool is edited between two node writes of one run, which read it at its start. */
+/** The spec of a pool is edited between two node writes of a run that read it at its start. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { relay } from './relay.ts';
-import { role, useWorld } from './world.ts';
+import { role, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 const NODES = ['a', 'b', 'c'];
-const tiers = () => Promise.all(NODES.map(async node => (await world.node(node)).metadata.labels.tier));
+const tiers = () => Promise.all(NODES.map(async node => (await testEnv.node(node)).metadata.labels.tier));
 const CHANGED =
   'the spec of nodepool w was changed while it was reconciled: nodes may have been written as it was before; next: run `kubectl nodepool reconcile w`\n';
 
-/** Runs a command one request at a time; after the first write of a node, and before the next one, `edit` is done. */
+/** Runs a command with --concurrency 1, and `edit` between its first and second node write. */
 async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>) {
   let isEdited = false;
-  const { server } = await relay(t, world.cluster(), {
+  const { server } = await relay(t, testEnv.cluster(), {
     async onEnd(path) {
       if (isEdited || !path.startsWith('/api/v1/nodes/')) return;
       isEdited = true;
       await edit();
     },
   });
-  const kubeconfig = join(world.cluster().dir, 'relay.kubeconfig');
+  const kubeconfig = join(testEnv.cluster().dir, 'relay.kubeconfig');
   const config = {
     'current-context': 'r',
     clusters: [{ name: 'r', cluster: { server } }],
     contexts: [{ name: 'r', context: { cluster: 'r' } }],
   };
   await writeFile(kubeconfig, JSON.stringify(config));
-  const result = await cli(world.cluster(), [...args, '--kubeconfig', kubeconfig]);
+  const result = await cli(testEnv.cluster(), [...args, '--kubeconfig', kubeconfig]);
   assert.ok(isEdited);
   return result;
 }
 
 async function prepare(): Promise<void> {
-  await world.nodes(...NODES.map(name => ({ name, labels: role('w') })));
-  await world.pool('w', { labels: { tier: 'gold' } });
+  await testEnv.nodes(...NODES.map(name => ({ name, labels: role('w') })));
+  await testEnv.pool('w', { labels: { tier: 'gold' } });
 }
 
-test('reconcile says that the spec was edited, fails, and the next run does the rest', async t => {
+test('reconcile fails when the spec was edited meanwhile, and the next run finishes', async t => {
   await prepare();
-  const edit = () => world.edit('w', { spec: { labels: { tier: 'silver' } } });
+  const edit = () => testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
   const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
   assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
   assert.deepEqual(await tiers(), ['gold', 'gold', 'gold']);
-  const { status, metadata } = (await world.getPool('w')) ?? assert.fail();
+  const { status, metadata } = (await testEnv.getPool('w')) ?? assert.fail();
   assert.deepEqual([status?.observedGeneration, metadata.generation], [1, 2]);
-  assert.equal((await cli(world.cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 0);
   assert.deepEqual(await tiers(), ['silver', 'silver', 'silver']);
 });
 
-test('also where another process has reconciled the new spec meanwhile, whose status stays', async t => {
+test('reconcile keeps the status of another process that reconciled the new spec meanwhile', async t => {
   await prepare();
   const edit = async () => {
-    await world.edit('w', { spec: { labels: { tier: 'silver' } } });
-    await world.reconcile('w');
+    await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
+    await testEnv.reconcile('w');
   };
   const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
   assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
-  assert.equal((await world.getPool('w'))?.status?.observedGeneration, 2);
+  assert.equal((await testEnv.getPool('w'))?.status?.observedGeneration, 2);
 });
 
-test('an edit of the nodeSelector is no invalid object', async t => {
-  await world.nodes(...NODES.map(name => ({ name, labels: { kind: 'big' } })));
-  await world.pool('w', { labels: { tier: 'gold' }, nodeSelector: { kind: 'big' } });
-  const edit = () => world.edit('w', { spec: { nodeSelector: { kind: 'small' } } });
+test('an edit of the nodeSelector meanwhile is not reported as an invalid object', async t => {
+  await testEnv.nodes(...NODES.map(name => ({ name, labels: { kind: 'big' } })));
+  await testEnv.pool('w', { labels: { tier: 'gold' }, nodeSelector: { kind: 'big' } });
+  const edit = () => testEnv.edit('w', { spec: { nodeSelector: { kind: 'small' } } });
   const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
   assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
 });
 
-test('move and add say so, too, of the pool that loses or gets the nodes', async t => {
-  await world.nodes({ name: 'a', labels: role('w') }, { name: 'b' }, { name: 'c' });
-  await world.pool('w', { labels: { tier: 'gold' } });
-  await world.pool('x');
-  await world.reconcile();
+test('move and add fail when the pool that loses or gets the nodes was edited meanwhile', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b' }, { name: 'c' });
+  await testEnv.pool('w', { labels: { tier: 'gold' } });
+  await testEnv.pool('x');
+  await testEnv.reconcile();
   for (const [tier, args] of [
     ['silver', ['move', 'a', '--to', 'x']],
     ['bronze', ['add', 'w', 'b', 'c', '--concurrency', '1']],
   ] as const) {
-    const edit = () => world.edit('w', { spec: { labels: { tier } } });
+    const edit = () => testEnv.edit('w', { spec: { labels: { tier } } });
     const { code, stderr } = await editedDuring(t, [...args], edit);
     assert.deepEqual([code, stderr], [1, `error: ${CHANGED}`]);
   }

@@ -1,4 +1,4 @@
-/** Pools that the earlier operator made: taken over as they are, and deleted cleanly. */
+/** Pools of the earlier operator: taken over unchanged, and deleted cleanly. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
@@ -7,23 +7,23 @@ import type { NodesClient } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { useCrd } from './earlier-crd.ts';
-import { role, statuses, taintsOf, useWorld } from './world.ts';
+import { role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-beforeEach(() => useCrd(world.cluster(), 'ours'));
+const testEnv = useTestEnv();
+beforeEach(() => useCrd(testEnv.cluster(), 'ours'));
 
 const TAINT = { key: 'node-pool.lailin.xyz', value: 'worker', effect: 'NoSchedule' } as const;
 
-/** What that operator leaves behind: labelled and tainted nodes, a finalizer, a status, a RuntimeClass. */
+/** What that operator leaves: labelled and tainted nodes, a finalizer, a status, a RuntimeClass. */
 async function inherited(): Promise<void> {
   const labels = { ...role('worker'), 'node-pool.lailin.xyz/worker': '10', foreign: 'stays' };
-  await world.nodes({ name: 'a', labels, taints: [TAINT, { key: 'theirs', effect: 'NoSchedule' }] });
-  const pool = await world.pool(
+  await testEnv.nodes({ name: 'a', labels, taints: [TAINT, { key: 'theirs', effect: 'NoSchedule' }] });
+  const pool = await testEnv.pool(
     'worker',
     { taints: [TAINT], labels: { 'node-pool.lailin.xyz/worker': '10' }, handler: 'runc' },
     { metadata: { finalizers: [FINALIZER] } },
   );
-  const client = raw(world.cluster());
+  const client = raw(testEnv.cluster());
   await client.expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/worker/status', {
     status: { status: 200, nodeCount: 1, allocatable: { cpu: '4' } },
   });
@@ -49,44 +49,44 @@ async function inherited(): Promise<void> {
 }
 
 async function assertReleased(): Promise<void> {
-  assert.equal(await world.getPool('worker'), undefined);
-  assert.equal(await world.runtimeClass('worker'), undefined);
-  const { metadata } = await world.node('a');
+  assert.equal(await testEnv.getPool('worker'), undefined);
+  assert.equal(await testEnv.runtimeClass('worker'), undefined);
+  const { metadata } = await testEnv.node('a');
   assert.equal(metadata.labels['node-pool.lailin.xyz/worker'], undefined);
   assert.equal(metadata.labels.foreign, 'stays');
   assert.equal(metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
-  assert.deepEqual(taintsOf(await world.node('a')), ['theirs:NoSchedule']);
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['theirs:NoSchedule']);
 }
 
-test('taken over: one run records what the pool applied and changes no label or taint', async () => {
+test('the first run records what the earlier operator applied and changes no label or taint', async () => {
   await inherited();
-  const before = await world.node('a');
-  assert.deepEqual(statuses(await world.reconcile()), { worker: 200 });
-  const after = await world.node('a');
+  const before = await testEnv.node('a');
+  assert.deepEqual(statuses(await testEnv.reconcile()), { worker: 200 });
+  const after = await testEnv.node('a');
   assert.deepEqual([after.metadata.labels, after.spec.taints], [before.metadata.labels, before.spec.taints]);
   assert.ok(after.metadata.annotations?.['nodes.lailin.xyz/applied']);
-  assert.equal((await world.getPool('worker'))?.status?.observedGeneration, 1);
+  assert.equal((await testEnv.getPool('worker'))?.status?.observedGeneration, 1);
 });
 
-test('deleted after it was taken over', async () => {
+test('releases the nodes of a pool that is deleted after the takeover', async () => {
   await inherited();
-  await world.reconcile();
-  await world.delete(['worker']);
+  await testEnv.reconcile();
+  await testEnv.delete(['worker']);
   await assertReleased();
 });
 
-test('deleted before anything of ours ever ran on it', async () => {
+test('releases the nodes of a pool that is deleted before any takeover', async () => {
   await inherited();
-  await world.delete(['worker']);
+  await testEnv.delete(['worker']);
   await assertReleased();
 });
 
-test('a spec edited after it was taken over: what left it leaves the node', async () => {
+test('removes from nodes what an edit after the takeover removed from the spec', async () => {
   await inherited();
-  await world.reconcile();
-  await world.edit('worker', { spec: { taints: null, labels: { 'node-pool.lailin.xyz/worker': '20' } } });
-  await world.reconcile();
-  const node = await world.node('a');
+  await testEnv.reconcile();
+  await testEnv.edit('worker', { spec: { taints: null, labels: { 'node-pool.lailin.xyz/worker': '20' } } });
+  await testEnv.reconcile();
+  const node = await testEnv.node('a');
   assert.equal(node.metadata.labels['node-pool.lailin.xyz/worker'], '20');
   assert.deepEqual(taintsOf(node), ['theirs:NoSchedule']);
 });
@@ -94,10 +94,10 @@ test('a spec edited after it was taken over: what left it leaves the node', asyn
 const OURS = { 'node-pool.lailin.xyz/worker': '10' };
 const VALUES = { labels: { ...role('worker'), ...OURS }, taints: [TAINT] };
 
-/** Deletes the pool; which of these nodes still have the label and the taint. */
+/** Deletes the pool; returns which of these nodes still have the label and the taint. */
 async function kept(...nodes: string[]): Promise<string[]> {
-  await world.delete(['worker']);
-  const live = await Promise.all(nodes.map(name => world.node(name)));
+  await testEnv.delete(['worker']);
+  const live = await Promise.all(nodes.map(name => testEnv.node(name)));
   return live.flatMap(node => {
     const has = [node.metadata.labels['node-pool.lailin.xyz/worker'] === '10', taintsOf(node).length > 0];
     assert.equal(has[0], has[1], node.metadata.name);
@@ -106,70 +106,70 @@ async function kept(...nodes: string[]): Promise<string[]> {
   });
 }
 
-/** As that operator leaves it, with these nodes. */
+/** A pool as that operator leaves it, with these nodes. */
 async function pool(...nodes: string[]): Promise<void> {
-  await world.nodes(...nodes.map(name => ({ name, ...VALUES })));
-  await world.pool('worker', { taints: [TAINT], labels: OURS }, { metadata: { finalizers: [FINALIZER] } });
-  await raw(world.cluster()).expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/worker/status', {
+  await testEnv.nodes(...nodes.map(name => ({ name, ...VALUES })));
+  await testEnv.pool('worker', { taints: [TAINT], labels: OURS }, { metadata: { finalizers: [FINALIZER] } });
+  await raw(testEnv.cluster()).expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/worker/status', {
     status: { status: 200, nodeCount: nodes.length },
   });
 }
 
 for (const crd of ['ours', 'earlier schema'] as const) {
   test(`a node that joins after the takeover keeps what it had before (CRD: ${crd})`, async () => {
-    await useCrd(world.cluster(), crd);
+    await useCrd(testEnv.cluster(), crd);
     await pool('before');
-    await world.reconcile();
-    await world.nodes({ name: 'after', ...VALUES });
-    await world.reconcile();
+    await testEnv.reconcile();
+    await testEnv.nodes({ name: 'after', ...VALUES });
+    await testEnv.reconcile();
     assert.deepEqual(await kept('before', 'after'), ['after']);
   });
 
-  test(`so does one that joins a pool that had no node when it was taken over (CRD: ${crd})`, async () => {
-    await useCrd(world.cluster(), crd);
+  test(`a node that joins a pool taken over without nodes keeps what it had before (CRD: ${crd})`, async () => {
+    await useCrd(testEnv.cluster(), crd);
     await pool();
-    await world.reconcile();
-    await world.nodes({ name: 'after', ...VALUES });
-    await world.reconcile();
+    await testEnv.reconcile();
+    await testEnv.nodes({ name: 'after', ...VALUES });
+    await testEnv.reconcile();
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`and one that joins a pool that was never that operator's (CRD: ${crd})`, async () => {
-    await useCrd(world.cluster(), crd);
-    await world.pool('worker', { taints: [TAINT], labels: OURS });
-    await world.reconcile();
-    await world.nodes({ name: 'after', ...VALUES });
-    await world.reconcile();
+  test(`a node that joins a pool that the earlier operator never had keeps what it had before (CRD: ${crd})`, async () => {
+    await useCrd(testEnv.cluster(), crd);
+    await testEnv.pool('worker', { taints: [TAINT], labels: OURS });
+    await testEnv.reconcile();
+    await testEnv.nodes({ name: 'after', ...VALUES });
+    await testEnv.reconcile();
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`a takeover that lost the server half-way is finished by the next run (CRD: ${crd})`, async () => {
-    await useCrd(world.cluster(), crd);
+  test(`the next run finishes a takeover that was interrupted half-way (CRD: ${crd})`, async () => {
+    await useCrd(testEnv.cluster(), crd);
     await pool('a', 'b');
-    const { cluster } = await world.connection();
+    const { cluster } = await testEnv.connection();
     let writes = 0;
     const patchNode: NodesClient['patch'] = async (...args) => {
       if (writes++ > 0) throw new NodepoolError('cluster', 'no connection', undefined, { isGeneral: true });
       return cluster.nodes.patch(...args);
     };
-    await world.reconcileWith(override(cluster, { nodes: { patch: patchNode } }));
+    await testEnv.reconcileWith(override(cluster, { nodes: { patch: patchNode } }));
     assert.equal(writes, 2);
-    assert.equal((await world.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'started');
-    await world.reconcile();
-    assert.equal((await world.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'finished');
+    assert.equal((await testEnv.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'started');
+    await testEnv.reconcile();
+    assert.equal((await testEnv.getPool('worker'))?.metadata.annotations?.[TAKEOVER_ANNOTATION], 'finished');
     assert.deepEqual(await kept('a', 'b'), []);
   });
 }
 
-test('a pool with records, which an earlier version took over under a CRD that drops fields, is taken over no more', async () => {
-  await useCrd(world.cluster(), 'earlier schema');
+test('does not repeat the takeover of a pool with records under a CRD that drops fields', async () => {
+  await useCrd(testEnv.cluster(), 'earlier schema');
   await pool('before', 'after');
   const record = JSON.stringify({
     pool: 'worker',
     labels: OURS,
     taints: { 'node-pool.lailin.xyz:NoSchedule': 'worker' },
   });
-  await world.patchNode('before', { metadata: { annotations: { [RECORD_ANNOTATION]: record } } });
-  await world.reconcile();
+  await testEnv.patchNode('before', { metadata: { annotations: { [RECORD_ANNOTATION]: record } } });
+  await testEnv.reconcile();
   assert.deepEqual(await kept('before', 'after'), ['after']);
 });

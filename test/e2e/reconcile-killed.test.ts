@@ -1,6 +1,6 @@
 /**
- * Killed after any write: the next run ends where a run without a fault ends, and creates and deletes no more. The kill
- * is the process's, not the server's: after the Nth answer to a write nothing more is sent.
+ * Killed after any write: the next run reaches the state of a run without a fault, without extra creates and deletes.
+ * The kill is simulated: after the Nth response to a write nothing more is sent.
  */
 
 import assert from 'node:assert/strict';
@@ -12,15 +12,15 @@ import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { wrapped } from '../override.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 
 class Killed extends Error {}
 
-/** Passes everything on until the Nth write was answered; counts creates and deletes. */
+/** Forwards calls until the Nth write got its response; counts creates and deletes. */
 async function killAfter(writes: number, counts: Record<string, number>): Promise<ClusterPort> {
-  const { cluster } = await world.connection();
+  const { cluster } = await testEnv.connection();
   let left = writes;
   return wrapped(cluster, (name, call) => async (...args) => {
     if (left <= 0) throw new Killed();
@@ -42,37 +42,41 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   }
 }
 
-/** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is on its way out. */
+/** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is being deleted. */
 async function prepare(): Promise<void> {
-  await world.nodes(
+  await testEnv.nodes(
     { name: 'joins' },
     { name: 'moves', labels: { ...role('one'), tier: 'before' } },
     { name: 'leaves', labels: role('one') },
     { name: 'drifts', labels: role('two') },
     { name: 'released', labels: role('gone') },
   );
-  await world.pool('one', { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' }], handler: 'runc' });
-  await world.pool('two', { labels: { tier: 'two', only: 'two' }, handler: 'runc' });
-  await world.pool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
-  await world.reconcile();
-  const client = raw(world.cluster());
+  await testEnv.pool('one', {
+    labels: { tier: 'one' },
+    taints: [{ key: 'one', effect: 'NoSchedule' }],
+    handler: 'runc',
+  });
+  await testEnv.pool('two', { labels: { tier: 'two', only: 'two' }, handler: 'runc' });
+  await testEnv.pool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
+  await testEnv.reconcile();
+  const client = raw(testEnv.cluster());
   await client.expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/gone');
-  await world.edit('two', { spec: { handler: 'gvisor' } });
-  await world.patchNode('joins', { metadata: { labels: role('one') } });
-  await world.patchNode('moves', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
-  await world.patchNode('leaves', { metadata: { labels: { 'node-role.kubernetes.io/one': null } } });
-  await world.patchNode('drifts', { metadata: { labels: { tier: 'drifted' } } });
+  await testEnv.edit('two', { spec: { handler: 'gvisor' } });
+  await testEnv.patchNode('joins', { metadata: { labels: role('one') } });
+  await testEnv.patchNode('moves', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
+  await testEnv.patchNode('leaves', { metadata: { labels: { 'node-role.kubernetes.io/one': null } } });
+  await testEnv.patchNode('drifts', { metadata: { labels: { tier: 'drifted' } } });
 }
 
 async function endState() {
   const nodes = await Promise.all(
     ['joins', 'moves', 'leaves', 'drifts', 'released'].map(async name => {
-      const node = await world.node(name);
+      const node = await testEnv.node(name);
       return [name, node.metadata.labels, taintsOf(node), node.metadata.annotations];
     }),
   );
-  const pools = await Promise.all(['one', 'two', 'gone'].map(name => world.getPool(name)));
-  const classes = await Promise.all(['one', 'two', 'gone'].map(name => world.runtimeClass(name)));
+  const pools = await Promise.all(['one', 'two', 'gone'].map(name => testEnv.getPool(name)));
+  const classes = await Promise.all(['one', 'two', 'gone'].map(name => testEnv.runtimeClass(name)));
   return {
     nodes,
     pools: pools.map(pool => pool && withoutTimes(pool)),
@@ -85,7 +89,7 @@ function withoutTimes({ metadata, spec, status }: NodePool) {
   return { finalizers: metadata.finalizers, spec, status: { ...status, conditions } };
 }
 
-test('killed after the Nth write, for every N: same end state, no extra create or delete', {
+test('reaches the same end state without extra creates or deletes when killed after any write', {
   timeout: 300_000,
 }, async t => {
   await prepare();
@@ -96,7 +100,7 @@ test('killed after the Nth write, for every N: same end state, no extra create o
 
   let writes = 1;
   for (; ; writes++) {
-    await world.clean();
+    await testEnv.clean();
     await prepare();
     const counts: Record<string, number> = {};
     const outcome = await run(await killAfter(writes, counts));

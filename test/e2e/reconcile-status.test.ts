@@ -1,4 +1,4 @@
-/** The status of a pool: how often it is written, that it cannot be written, or that not all of it is kept. */
+/** The status of a pool: how often it is written, and CRDs or permissions that prevent it. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +8,10 @@ import { setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { useCrd } from './earlier-crd.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
+const testEnv = useTestEnv({ audit: true });
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const NO_STATUS = /the CRD nodepools.nodes.lailin.xyz serves no status subresource/;
 const DROPPED =
@@ -19,25 +19,25 @@ const DROPPED =
 const LOST =
   'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
-const run = (...args: string[]) => cli(world.cluster(), args);
-const tierOf = async (node: string) => (await world.node(node)).metadata.labels.tier;
-const reasons = async (pool: string) => (await world.events(pool)).map(({ reason }) => reason).toSorted();
+const run = (...args: string[]) => cli(testEnv.cluster(), args);
+const tierOf = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
+const reasons = async (pool: string) => (await testEnv.events(pool)).map(({ reason }) => reason).toSorted();
 
-beforeEach(() => useCrd(world.cluster(), 'ours'));
+beforeEach(() => useCrd(testEnv.cluster(), 'ours'));
 
-/** Two members that have everything, and one that joins under the CRD of now. */
+/** Two reconciled members, and one that joins under the current CRD. */
 async function prepare(): Promise<void> {
-  await world.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
-  await world.pool('w', SPEC);
+  await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
+  await testEnv.pool('w', SPEC);
   assert.equal((await run('reconcile')).code, 0);
-  await world.nodes({ name: 'c', labels: role('w') });
+  await testEnv.nodes({ name: 'c', labels: role('w') });
 }
 
-test('a CRD without the status subresource: no member is released, and one run joins nodes and says what to do', async () => {
+test('without the status subresource in the CRD one run applies pools, releases no member and names install', async () => {
   await prepare();
-  await useCrd(world.cluster(), 'no status subresource');
+  await useCrd(testEnv.cluster(), 'no status subresource');
   for (const again of [false, true]) {
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const { code, stdout, stderr } = await run('reconcile');
     assert.equal(code, 1);
     const done = again ? 'unchanged' : '1 joined';
@@ -46,7 +46,7 @@ test('a CRD without the status subresource: no member is released, and one run j
       stderr,
       'error: w: cannot patch the status of NodePool "w": the CRD nodepools.nodes.lailin.xyz serves no status subresource; next: run `kubectl nodepool install`\n',
     );
-    assert.deepEqual(await writes(world.cluster(), mark), again ? {} : { 'patch nodes c': 1 });
+    assert.deepEqual(await writes(testEnv.cluster(), mark), again ? {} : { 'patch nodes c': 1 });
   }
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(tierOf)), ['gold', 'gold', 'gold']);
   const told = await reasons('w');
@@ -60,41 +60,41 @@ test('a CRD without the status subresource: no member is released, and one run j
   assert.match(stdout, /version v1 has no subresource status[\s\S]*kubectl nodepool install/);
 });
 
-test('a CRD without the status subresource under a watch: no member is released, and install beside it heals it', async t => {
+test('without the status subresource in the CRD a watch releases no member and recovers after install', async t => {
   await prepare();
-  await useCrd(world.cluster(), 'no status subresource');
-  const mark = await auditMark(world.cluster());
-  const watch = await startWatching(t, world.cluster());
+  await useCrd(testEnv.cluster(), 'no status subresource');
+  const mark = await auditMark(testEnv.cluster());
+  const watch = await startWatching(t, testEnv.cluster());
   await eventually('it says what is wrong', () => NO_STATUS.test(watch.log()));
-  // What changes meanwhile is reconciled all the same.
-  await world.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
+  // Changes are reconciled meanwhile.
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
   await sleep(2_000);
-  assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes a': 1, 'patch nodes c': 1 });
+  assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes a': 1, 'patch nodes c': 1 });
   assert.match(watch.log(), /run `kubectl nodepool install`/);
 
   assert.equal((await run('install')).code, 0);
-  await eventually('the status is written', async () => (await world.getPool('w'))?.status?.nodeCount === 3);
+  await eventually('the status is written', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 3);
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(tierOf)), ['gold', 'gold', 'gold']);
-  await world.nodes({ name: 'd', labels: role('w') });
-  await eventually('the pool goes on', async () => (await world.getPool('w'))?.status?.nodeCount === 4);
+  await testEnv.nodes({ name: 'd', labels: role('w') });
+  await eventually('the pool goes on', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 4);
   assert.equal((await reasons('w')).includes('NodeLeft'), false);
   assert.equal(await watch.end(), 0);
 });
 
-test('a pool that is deleted under a CRD without the status subresource is released and gone', async () => {
+test('deletes and releases a pool without the status subresource in the CRD', async () => {
   await prepare();
-  await useCrd(world.cluster(), 'no status subresource');
+  await useCrd(testEnv.cluster(), 'no status subresource');
   const { code, stdout } = await run('delete', 'w', '--yes');
   assert.deepEqual([code, stdout], [0, 'nodepool.nodes.lailin.xyz "w" deleted (2 nodes released)\n']);
-  assert.equal(await world.getPool('w'), undefined);
+  assert.equal(await testEnv.getPool('w'), undefined);
   assert.equal(await tierOf('a'), undefined);
 });
 
-test('a CRD that drops fields of the status: reconcile, get and doctor say so until install', async () => {
-  await useCrd(world.cluster(), 'earlier schema');
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', SPEC);
+test('reconcile, get and doctor report a CRD that drops status fields until install', async () => {
+  await useCrd(testEnv.cluster(), 'earlier schema');
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', SPEC);
   const first = await run('reconcile');
   assert.deepEqual([first.code, first.stderr], [0, `warning: ${DROPPED}\n`]);
   assert.match(first.stdout, /^w +200 +1 node \(1 joined\)/);
@@ -108,27 +108,27 @@ test('a CRD that drops fields of the status: reconcile, get and doctor say so un
   const second = await run('reconcile');
   assert.deepEqual([second.code, second.stderr], [0, '']);
   assert.equal((await run('get')).stderr, '');
-  assert.equal((await world.getPool('w'))?.status?.observedGeneration, 1);
+  assert.equal((await testEnv.getPool('w'))?.status?.observedGeneration, 1);
 });
 
-test('a CRD that drops fields of the status under a watch: it says so once, and install beside it heals it', async t => {
-  await useCrd(world.cluster(), 'earlier schema');
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', SPEC);
-  await world.pool('x');
-  const watch = await startWatching(t, world.cluster());
-  await eventually('both are reconciled', async () => (await world.getPool('x'))?.status?.status === 200);
+test('a watch reports a CRD that drops status fields once and recovers after install', async t => {
+  await useCrd(testEnv.cluster(), 'earlier schema');
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', SPEC);
+  await testEnv.pool('x');
+  const watch = await startWatching(t, testEnv.cluster());
+  await eventually('both are reconciled', async () => (await testEnv.getPool('x'))?.status?.status === 200);
   await eventually('it says what is dropped', () => watch.log().includes(DROPPED));
   await sleep(1_000);
   assert.equal(watch.log().split('drops status.').length - 1, 1, watch.log());
   assert.equal((await run('install')).code, 0);
-  await eventually('fields are kept', async () => (await world.getPool('w'))?.status?.observedGeneration === 1);
+  await eventually('fields are kept', async () => (await testEnv.getPool('w'))?.status?.observedGeneration === 1);
   assert.equal(await watch.end(), 0);
 });
 
-test('without the permission for nodepools/status the nodes are joined, and events and summary tell so', async () => {
+test('without permission for nodepools/status nodes are reconciled, and events and summary report it', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const api = raw(world.cluster());
+  const api = raw(testEnv.cluster());
   const verbs = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
   const rule = (apiGroup: string, ...resources: string[]) => ({ apiGroups: [apiGroup], resources, verbs });
   await api.expect('POST', `${rbac}/clusterroles`, {
@@ -145,9 +145,9 @@ test('without the permission for nodepools/status the nodes are joined, and even
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'no-status' },
     subjects: [{ kind: 'User', name: 'no-status', apiGroup: 'rbac.authorization.k8s.io' }],
   });
-  await world.nodes({ name: 'a', labels: role('w') });
-  await world.pool('w', SPEC);
-  const kubeconfig = await kubeconfigFor(world.cluster(), 'no-status');
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', SPEC);
+  const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'no-status');
   await eventually('the role is known', async () => (await run('get', '--kubeconfig', kubeconfig)).code === 0);
   const { code, stdout, stderr } = await run('reconcile', '--kubeconfig', kubeconfig);
   assert.equal(code, 1);
@@ -160,30 +160,30 @@ test('without the permission for nodepools/status the nodes are joined, and even
   assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);
 });
 
-test('a kubelet that flips Ready 15 times a second: few writes of the status, and the last state is written', {
+test('writes few statuses, and the last state, when a kubelet flips Ready 15 times a second', {
   timeout: 90_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
-  await world.pool('one');
-  const status = async () => (await world.getPool('one'))?.status;
-  await startWatching(t, world.cluster());
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
+  await testEnv.pool('one');
+  const status = async () => (await testEnv.getPool('one'))?.status;
+  await startWatching(t, testEnv.cluster());
   await eventually('it is reconciled', async () => (await status())?.readyNodeCount === 2);
-  const mark = await auditMark(world.cluster());
+  const mark = await auditMark(testEnv.cluster());
   const seconds = 10;
   const start = performance.now();
   for (let flip = 1; flip <= 15 * seconds; flip++) {
-    await setReady(world.cluster(), 'a', flip % 2 === 0);
+    await setReady(testEnv.cluster(), 'a', flip % 2 === 0);
     await sleep(Math.max(0, start + (flip * 1000) / 15 - performance.now()));
   }
-  await setReady(world.cluster(), 'a', false);
+  await setReady(testEnv.cluster(), 'a', false);
   const took = (performance.now() - start) / 1000;
   await eventually('the last state is written', async () => (await status())?.readyNodeCount === 1, 5_000);
-  const { 'patch nodepools/status one': written = 0 } = await writes(world.cluster(), mark);
+  const { 'patch nodepools/status one': written = 0 } = await writes(testEnv.cluster(), mark);
   assert.ok(written >= 10, `${written} writes: it is told while it goes on`);
   assert.ok(written <= 20 + Math.ceil((took + 5) / 2), `${written} writes in ${took} s`);
 
-  const { generation = 0 } = (await world.getPool('one'))?.metadata ?? {};
-  await world.edit('one', { spec: { labels: { tier: 'gold' } } });
+  const { generation = 0 } = (await testEnv.getPool('one'))?.metadata ?? {};
+  await testEnv.edit('one', { spec: { labels: { tier: 'gold' } } });
   const observed = async () => (await status())?.observedGeneration === generation + 1;
   await eventually('a new spec has its status', observed, 5_000);
 });

@@ -1,26 +1,26 @@
-/** Reconciling, sentence by sentence, on a real API server: labels, taints, drift, leaving, deleting, status. */
+/** Reconciling on a real API server: labels, taints, drift, leaving, deleting, status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
-import { condition, role, statuses, taintsOf, useWorld } from './world.ts';
+import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 const DEDICATED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 
-test('the sample of two workers gives exactly its numbers', async () => {
-  await world.nodes(
+test('computes the documented status of the sample with two workers', async () => {
+  await testEnv.nodes(
     { name: 'kind-worker', labels: role('worker') },
     { name: 'kind-worker2', labels: role('worker') },
     { name: 'kind-control-plane', labels: role('control-plane') },
   );
-  await world.pool('worker', {
+  await testEnv.pool('worker', {
     taints: [{ key: 'node-pool.lailin.xyz', value: 'worker', effect: 'NoSchedule' }],
     labels: { 'node-pool.lailin.xyz/worker': '10' },
     handler: 'runc',
   });
-  await world.reconcile();
-  const status = (await world.getPool('worker'))?.status;
+  await testEnv.reconcile();
+  const status = (await testEnv.getPool('worker'))?.status;
   assert.equal(status?.status, 200);
   assert.equal(status?.nodeCount, 2);
   assert.deepEqual(status?.allocatable, {
@@ -31,35 +31,38 @@ test('the sample of two workers gives exactly its numbers', async () => {
     memory: '6129040Ki',
     pods: '220',
   });
-  const node = await world.node('kind-worker');
+  const node = await testEnv.node('kind-worker');
   assert.equal(node.metadata.labels['node-pool.lailin.xyz/worker'], '10');
   assert.deepEqual(taintsOf(node), ['node-pool.lailin.xyz=worker:NoSchedule']);
-  assert.deepEqual(taintsOf(await world.node('kind-control-plane')), []);
-  assert.equal((await world.runtimeClass('worker'))?.handler, 'runc');
+  assert.deepEqual(taintsOf(await testEnv.node('kind-control-plane')), []);
+  assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'runc');
 });
 
 test('a second run writes nothing', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
-  await world.reconcile();
-  const before = [await world.node('a'), await world.getPool('worker'), await world.runtimeClass('worker')];
-  const events = (await world.events('worker')).length;
-  await world.reconcile();
-  assert.deepEqual([await world.node('a'), await world.getPool('worker'), await world.runtimeClass('worker')], before);
-  assert.equal((await world.events('worker')).length, events);
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
+  await testEnv.reconcile();
+  const before = [await testEnv.node('a'), await testEnv.getPool('worker'), await testEnv.runtimeClass('worker')];
+  const events = (await testEnv.events('worker')).length;
+  await testEnv.reconcile();
+  assert.deepEqual(
+    [await testEnv.node('a'), await testEnv.getPool('worker'), await testEnv.runtimeClass('worker')],
+    before,
+  );
+  assert.equal((await testEnv.events('worker')).length, events);
 });
 
-test('labels and taints that left the spec leave the nodes; foreign ones stay', async () => {
-  await world.nodes({
+test('removes labels and taints that left the spec, and keeps foreign ones', async () => {
+  await testEnv.nodes({
     name: 'a',
     labels: { ...role('worker'), 'cloud.example.com/zone': 'z1' },
     taints: [{ key: 'cni.example.com/agent-not-ready', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' }],
   });
-  await world.pool('worker', { labels: { tier: 'gold', team: 'a' }, taints: [DEDICATED] });
-  await world.reconcile();
-  await world.edit('worker', { spec: { labels: { team: null }, taints: null } });
-  await world.reconcile();
-  const { metadata, spec } = await world.node('a');
+  await testEnv.pool('worker', { labels: { tier: 'gold', team: 'a' }, taints: [DEDICATED] });
+  await testEnv.reconcile();
+  await testEnv.edit('worker', { spec: { labels: { team: null }, taints: null } });
+  await testEnv.reconcile();
+  const { metadata, spec } = await testEnv.node('a');
   assert.equal(metadata.labels.tier, 'gold');
   assert.equal(metadata.labels.team, undefined);
   assert.equal(metadata.labels['cloud.example.com/zone'], 'z1');
@@ -68,60 +71,60 @@ test('labels and taints that left the spec leave the nodes; foreign ones stay', 
   ]);
 });
 
-test('drift of owned keys is repaired, and told', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED] });
-  await world.reconcile();
+test('repairs drift of owned keys and records an event', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED] });
+  await testEnv.reconcile();
   const foreign = { key: 'theirs', effect: 'NoSchedule' };
-  await world.patchNode('a', { metadata: { labels: { tier: 'lead' } }, spec: { taints: [foreign] } });
-  await world.reconcile();
-  const node = await world.node('a');
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'lead' } }, spec: { taints: [foreign] } });
+  await testEnv.reconcile();
+  const node = await testEnv.node('a');
   assert.equal(node.metadata.labels.tier, 'gold');
   assert.deepEqual(taintsOf(node), ['theirs:NoSchedule', 'dedicated=worker:NoSchedule']);
-  const notes = (await world.events('worker')).filter(event => event.reason === 'NodesUpdated').map(e => e.note);
+  const notes = (await testEnv.events('worker')).filter(event => event.reason === 'NodesUpdated').map(e => e.note);
   assert.deepEqual(notes, [
     '1 node updated (label tier changed from "lead" to "gold" (drift), taint dedicated:NoSchedule set to "worker" (drift)): a',
   ]);
 });
 
-test('a node that leaves is cleaned, and what the pool displaced comes back', async () => {
-  await world.nodes({
+test('cleans a node that leaves and restores displaced values', async () => {
+  await testEnv.nodes({
     name: 'a',
     labels: { ...role('worker'), tier: 'old' },
     taints: [{ key: 'dedicated', value: 'old', effect: 'NoSchedule' }],
   });
-  await world.pool('worker', { labels: { tier: 'gold', team: 'x' }, taints: [DEDICATED] });
-  await world.reconcile();
-  assert.deepEqual(taintsOf(await world.node('a')), ['dedicated=worker:NoSchedule']);
-  await world.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/worker': null } } });
-  await world.reconcile();
-  const node = await world.node('a');
+  await testEnv.pool('worker', { labels: { tier: 'gold', team: 'x' }, taints: [DEDICATED] });
+  await testEnv.reconcile();
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['dedicated=worker:NoSchedule']);
+  await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/worker': null } } });
+  await testEnv.reconcile();
+  const node = await testEnv.node('a');
   assert.deepEqual([node.metadata.labels.tier, node.metadata.labels.team], ['old', undefined]);
   assert.deepEqual(taintsOf(node), ['dedicated=old:NoSchedule']);
   assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
-  const pool = await world.getPool('worker');
+  const pool = await testEnv.getPool('worker');
   assert.deepEqual([pool?.status?.nodeCount, pool?.status?.allocatable], [0, {}]);
   assert.equal(pool?.status?.status, 200);
-  assert.ok((await world.events('worker')).some(event => event.reason === 'NodeLeft' && event.note.endsWith(': a')));
+  assert.ok((await testEnv.events('worker')).some(event => event.reason === 'NodeLeft' && event.note.endsWith(': a')));
 });
 
-test('a changed selector lets the old members go and takes the new ones', async () => {
-  await world.nodes({ name: 'a', labels: { x: '1' } }, { name: 'b', labels: { x: '2' } });
-  await world.pool('worker', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
-  await world.reconcile();
-  await world.edit('worker', { spec: { nodeSelector: { x: '2' } } });
-  await world.reconcile();
-  assert.equal((await world.node('a')).metadata.labels.tier, undefined);
-  assert.equal((await world.node('b')).metadata.labels.tier, 'gold');
+test('releases old members and adds new ones when the selector changes', async () => {
+  await testEnv.nodes({ name: 'a', labels: { x: '1' } }, { name: 'b', labels: { x: '2' } });
+  await testEnv.pool('worker', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('worker', { spec: { nodeSelector: { x: '2' } } });
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
+  assert.equal((await testEnv.node('b')).metadata.labels.tier, 'gold');
 });
 
-test('a node that moves from pool to pool gets one write and is told to both', async () => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { first: 'yes' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
-  await world.pool('two', { labels: { second: 'yes' }, taints: [{ key: 'two', effect: 'NoSchedule' }] });
-  await world.reconcile();
-  await world.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
-  const summaries = await world.reconcile();
+test('moves a node between pools in one write, with events on both', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { first: 'yes' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
+  await testEnv.pool('two', { labels: { second: 'yes' }, taints: [{ key: 'two', effect: 'NoSchedule' }] });
+  await testEnv.reconcile();
+  await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
+  const summaries = await testEnv.reconcile();
   assert.deepEqual(
     summaries.map(({ pool, joined, left }) => [pool, joined, left]),
     [
@@ -130,124 +133,124 @@ test('a node that moves from pool to pool gets one write and is told to both', a
     ],
   );
   assert.equal(summaries.flatMap(({ outcome }) => outcome?.moves ?? []).length, 1);
-  const { metadata, spec } = await world.node('a');
+  const { metadata, spec } = await testEnv.node('a');
   assert.deepEqual([metadata.labels.first, metadata.labels.second], [undefined, 'yes']);
   assert.deepEqual(spec.taints, [{ key: 'two', effect: 'NoSchedule' }]);
-  assert.ok((await world.events('one')).some(event => event.reason === 'NodeLeft'));
-  assert.ok((await world.events('two')).some(event => event.reason === 'NodeJoined'));
+  assert.ok((await testEnv.events('one')).some(event => event.reason === 'NodeLeft'));
+  assert.ok((await testEnv.events('two')).some(event => event.reason === 'NodeJoined'));
 });
 
-test('a named pool alone is reconciled, and cleans the node that moved out of it', async () => {
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
-  await world.pool('one', { labels: { first: 'yes' } });
-  await world.pool('two', { labels: { second: 'yes' } });
-  await world.reconcile('one');
-  assert.equal((await world.node('b')).metadata.labels.second, undefined);
-  await world.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
-  await world.reconcile('one');
-  assert.equal((await world.node('a')).metadata.labels.first, undefined);
+test('reconciles only the named pool, and cleans the node that left it', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
+  await testEnv.pool('one', { labels: { first: 'yes' } });
+  await testEnv.pool('two', { labels: { second: 'yes' } });
+  await testEnv.reconcile('one');
+  assert.equal((await testEnv.node('b')).metadata.labels.second, undefined);
+  await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
+  await testEnv.reconcile('one');
+  assert.equal((await testEnv.node('a')).metadata.labels.first, undefined);
 });
 
-test('deleting a pool releases its nodes, deletes its RuntimeClass, then the pool goes', async () => {
-  await world.nodes({ name: 'a', labels: { ...role('worker'), tier: 'old', other: 'x' } });
-  await world.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
-  await world.reconcile();
-  assert.deepEqual((await world.getPool('worker'))?.metadata.finalizers, [FINALIZER]);
-  const [result] = await world.delete(['worker']);
+test('deleting a pool releases its nodes, deletes its RuntimeClass, then removes the pool', async () => {
+  await testEnv.nodes({ name: 'a', labels: { ...role('worker'), tier: 'old', other: 'x' } });
+  await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
+  await testEnv.reconcile();
+  assert.deepEqual((await testEnv.getPool('worker'))?.metadata.finalizers, [FINALIZER]);
+  const [result] = await testEnv.delete(['worker']);
   assert.equal(result?.released, 1);
-  assert.equal(await world.getPool('worker'), undefined);
-  assert.equal(await world.runtimeClass('worker'), undefined);
-  const node = await world.node('a');
+  assert.equal(await testEnv.getPool('worker'), undefined);
+  assert.equal(await testEnv.runtimeClass('worker'), undefined);
+  const node = await testEnv.node('a');
   assert.deepEqual([node.metadata.labels.tier, node.metadata.labels.other], ['old', 'x']);
   assert.deepEqual(taintsOf(node), []);
   assert.equal(node.metadata.labels['node-role.kubernetes.io/worker'], '', 'the membership label is the user’s');
 });
 
-test('a pool that kubectl marked for deletion is released by the next reconcile', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
-  assert.ok((await world.getPool('worker'))?.metadata.deletionTimestamp, 'the finalizer keeps it');
-  await world.reconcile();
-  assert.equal(await world.getPool('worker'), undefined);
-  assert.equal((await world.node('a')).metadata.labels.tier, undefined);
+test('the next reconcile releases a pool that kubectl marked for deletion', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
+  assert.ok((await testEnv.getPool('worker'))?.metadata.deletionTimestamp, 'the finalizer keeps it');
+  await testEnv.reconcile();
+  assert.equal(await testEnv.getPool('worker'), undefined);
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
 });
 
-test('nodes of a pool that vanished without its finalizer are cleaned', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' } });
-  await world.reconcile();
-  await world.edit('worker', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
-  assert.equal(await world.getPool('worker'), undefined);
-  await world.reconcile();
-  const { metadata } = await world.node('a');
+test('cleans nodes of a pool that was removed without its finalizer', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('worker', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
+  assert.equal(await testEnv.getPool('worker'), undefined);
+  await testEnv.reconcile();
+  const { metadata } = await testEnv.node('a');
   assert.deepEqual([metadata.labels.tier, metadata.annotations?.['nodes.lailin.xyz/applied']], [undefined, undefined]);
 });
 
-test('NotReady, cordoned and no members', async () => {
-  await world.nodes(
+test('counts nodes that are not ready or cordoned, and pools without members', async () => {
+  await testEnv.nodes(
     { name: 'down', labels: role('sick'), ready: false },
     { name: 'up', labels: role('mixed') },
     { name: 'mixed-down', labels: role('mixed'), ready: false },
     { name: 'cordoned', labels: role('mixed'), unschedulable: true },
   );
-  await world.pool('sick', { taints: [DEDICATED] });
-  await world.pool('mixed');
-  await world.pool('empty', { labels: { a: 'b' } });
-  assert.deepEqual(statuses(await world.reconcile()), { empty: 200, mixed: 200, sick: 503 });
-  const mixed = (await world.getPool('mixed'))?.status;
+  await testEnv.pool('sick', { taints: [DEDICATED] });
+  await testEnv.pool('mixed');
+  await testEnv.pool('empty', { labels: { a: 'b' } });
+  assert.deepEqual(statuses(await testEnv.reconcile()), { empty: 200, mixed: 200, sick: 503 });
+  const mixed = (await testEnv.getPool('mixed'))?.status;
   assert.deepEqual([mixed?.nodeCount, mixed?.readyNodeCount, mixed?.unschedulableNodeCount], [3, 2, 1]);
   assert.equal(mixed?.allocatable?.cpu, '12');
-  assert.deepEqual(taintsOf(await world.node('down')).toSorted(), [
+  assert.deepEqual(taintsOf(await testEnv.node('down')).toSorted(), [
     'dedicated=worker:NoSchedule',
     'node.kubernetes.io/not-ready:NoSchedule',
   ]);
-  assert.equal(condition(await world.getPool('sick'), 'Ready').reason, 'NoReadyNode');
+  assert.equal(condition(await testEnv.getPool('sick'), 'Ready').reason, 'NoReadyNode');
 });
 
 test('a NoExecute taint is applied beside a NoSchedule one of the same key', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { taints: [DEDICATED, { ...DEDICATED, effect: 'NoExecute' }] });
-  await world.reconcile();
-  assert.deepEqual(taintsOf(await world.node('a')), ['dedicated=worker:NoSchedule', 'dedicated=worker:NoExecute']);
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { taints: [DEDICATED, { ...DEDICATED, effect: 'NoExecute' }] });
+  await testEnv.reconcile();
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['dedicated=worker:NoSchedule', 'dedicated=worker:NoExecute']);
 });
 
-test('a node deleted from the cluster leaves the count', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') }, { name: 'b', labels: role('worker') });
-  await world.pool('worker');
-  await world.reconcile();
-  await raw(world.cluster()).expect('DELETE', '/api/v1/nodes/b');
-  await world.reconcile();
-  assert.equal((await world.getPool('worker'))?.status?.nodeCount, 1);
+test('does not count a deleted node', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') }, { name: 'b', labels: role('worker') });
+  await testEnv.pool('worker');
+  await testEnv.reconcile();
+  await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/b');
+  await testEnv.reconcile();
+  assert.equal((await testEnv.getPool('worker'))?.status?.nodeCount, 1);
 });
 
 test('a server dry run changes nothing at all', async () => {
-  await world.nodes({ name: 'a', labels: role('worker') });
-  await world.pool('worker', { labels: { tier: 'gold' }, handler: 'runc' });
-  const before = [await world.node('a'), await world.getPool('worker')];
-  const [summary] = await world.dryRun();
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { labels: { tier: 'gold' }, handler: 'runc' });
+  const before = [await testEnv.node('a'), await testEnv.getPool('worker')];
+  const [summary] = await testEnv.dryRun();
   assert.equal(summary?.joined, 1);
-  assert.deepEqual([await world.node('a'), await world.getPool('worker')], before);
-  assert.equal(await world.runtimeClass('worker'), undefined);
-  assert.deepEqual(await world.events('worker'), []);
+  assert.deepEqual([await testEnv.node('a'), await testEnv.getPool('worker')], before);
+  assert.equal(await testEnv.runtimeClass('worker'), undefined);
+  assert.deepEqual(await testEnv.events('worker'), []);
 });
 
-test('unmanaged: Remove strips, warns on the first plan alone, and gives back on delete', async () => {
+test('unmanaged: Remove strips nodes, warns on the first plan only, and restores values on delete', async () => {
   const labels = { ...role('worker'), 'nvidia.com/gpu': 'true', 'kubernetes.io/hostname': 'a' };
-  await world.nodes({ name: 'a', labels, taints: [{ key: 'nvidia.com/gpu', effect: 'NoSchedule' }] });
-  await world.pool('worker', { labels: { tier: 'gold' }, unmanaged: 'Remove' });
-  await world.reconcile();
-  assert.equal(world.warnings.length, 1);
-  const stripped = await world.node('a');
+  await testEnv.nodes({ name: 'a', labels, taints: [{ key: 'nvidia.com/gpu', effect: 'NoSchedule' }] });
+  await testEnv.pool('worker', { labels: { tier: 'gold' }, unmanaged: 'Remove' });
+  await testEnv.reconcile();
+  assert.equal(testEnv.warnings.length, 1);
+  const stripped = await testEnv.node('a');
   assert.equal(stripped.metadata.labels['nvidia.com/gpu'], undefined);
   assert.equal(stripped.metadata.labels['kubernetes.io/hostname'], 'a');
   assert.deepEqual(taintsOf(stripped), []);
-  await world.reconcile();
-  assert.equal(world.warnings.length, 1);
-  await world.delete(['worker']);
-  const restored = await world.node('a');
+  await testEnv.reconcile();
+  assert.equal(testEnv.warnings.length, 1);
+  await testEnv.delete(['worker']);
+  const restored = await testEnv.node('a');
   assert.equal(restored.metadata.labels['nvidia.com/gpu'], 'true');
   assert.deepEqual(taintsOf(restored), ['nvidia.com/gpu:NoSchedule']);
 });

@@ -1,4 +1,4 @@
-/** Preloaded with --import: writes down which modules a run has loaded, into the file NODEPOOL_LOADED names. */
+/** Preloaded with --import: writes the modules that a run loaded to the file in NODEPOOL_LOADED. */
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

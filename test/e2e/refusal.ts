@@ -1,4 +1,4 @@
-/** A cluster that refuses certain writes: an admission policy, in force when refusing() resolves. */
+/** An admission policy that refuses certain writes, in force when refusing() resolves. */
 import { type RawClient, raw } from '../cluster/raw.ts';
 
 export interface Refusal {
@@ -8,7 +8,7 @@ export interface Refusal {
   operation: 'CREATE' | 'UPDATE' | 'DELETE';
   /** CEL; a write for which it does not hold is refused. */
   unless: string;
-  /** A write that is refused once the policy is in force; sent as a dry run until then. */
+  /** A write that the policy refuses; sent as a dry run until it is in force. */
   probe: [method: string, path: string, body?: unknown];
 }
 

@@ -1,4 +1,4 @@
-/** Stands before the real API server, speaks HTTP, and changes what is asked and what is answered. */
+/** An HTTP relay before the real API server that changes requests and responses. */
 import { createServer } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,13 +6,13 @@ import type { TestContext } from 'node:test';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 
 export interface RelayOptions {
-  /** What the server is asked for in place of what we accept. */
+  /** Replaces the Accept header of requests. */
   accept?: (asked: string) => string;
-  /** Of the body, piece by piece; what is changed is asked for uncompressed. */
+  /** Changes chunks of the body; such responses are requested uncompressed. */
   change?: (body: Buffer) => Buffer;
-  /** Told of every answer that has ended, by the path that was asked for; ours ends when it is done. */
+  /** Called with the path when a response of the server has ended; the client's ends after it. */
   onEnd?: (path: string) => unknown;
-  /** Answers in place of the server, with a Status of that code; undefined passes the request on. */
+  /** Answers with a Status of that code instead of the server; undefined forwards the request. */
   refuse?: (path: string) => number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Others that write pools back as often as `reconcile --watch` writes them. */
+/** Other writers that revert pools as often as `reconcile --watch` writes them. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,15 +6,15 @@ import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../src/nodepoo
 import { raw } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { useCrd } from './earlier-crd.ts';
+import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { condition, role, useWorld } from './world.ts';
 
-const world = useWorld({ audit: true });
-const { cluster } = world;
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const FOUGHT_MS = 8_000;
 
-/** Does each of these again and again beside a watch, and gives what the watch wrote and logged. */
+/** Repeats each of these beside a watch; returns what the watch wrote and logged. */
 async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
   const mark = await auditMark(cluster());
   const watching = await startWatching(t, cluster());
@@ -30,53 +30,54 @@ async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
   return { watching, counts };
 }
 
-/** 20 writes at once, then one in 2 s; and those of a few specs and seconds more. */
+/** 20 writes at once, then one in 2 s, and some for a few specs and seconds more. */
 const MOST_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
 
-test('another operator that overwrites the status and strips the finalizer: both are written with a pace', {
+test('limits writes when another operator overwrites the status and strips the finalizer', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: role('counted') }, { name: 'b', labels: role('bare') });
-  await world.pool('counted', { labels: { tier: 'gold' } });
-  await world.pool('bare', { labels: { tier: 'gold' } });
+  await testEnv.nodes({ name: 'a', labels: role('counted') }, { name: 'b', labels: role('bare') });
+  await testEnv.pool('counted', { labels: { tier: 'gold' } });
+  await testEnv.pool('bare', { labels: { tier: 'gold' } });
   const overwriteStatus = async () => {
-    const pool = await world.getPool('counted');
+    const pool = await testEnv.getPool('counted');
     if (pool?.status?.conditions === undefined) return;
     const status = { allocatable: { cpu: '4' }, nodeCount: 1, status: 200 };
     await raw(cluster()).request('PUT', `${POOLS}/counted/status`, { ...pool, status });
   };
   const stripFinalizer = async () => {
-    if ((await world.getPool('bare'))?.metadata.finalizers) await world.edit('bare', { metadata: { finalizers: [] } });
+    if ((await testEnv.getPool('bare'))?.metadata.finalizers)
+      await testEnv.edit('bare', { metadata: { finalizers: [] } });
   };
   const { watching, counts } = await fight(t, [overwriteStatus, stripFinalizer]);
 
   const statuses = counts['patch nodepools/status counted'] ?? 0;
   assert.ok(statuses >= 20 && statuses <= MOST_STATUSES, `${statuses} writes of the status`);
   assert.equal(counts['patch nodepools bare'], 10, 'the limit of a minute');
-  const pool = await world.getPool('bare');
+  const pool = await testEnv.getPool('bare');
   assert.equal(pool?.status?.status, 500);
   const says = `finalizer ${FINALIZER} of nodepool bare was written 10 times within a minute, which is the limit: something else keeps removing it`;
   assert.equal(condition(pool, 'Applied').message, says);
   await eventually('an event says so', async () =>
-    (await world.events('bare')).some(({ type, note }) => type === 'Warning' && note === says),
+    (await testEnv.events('bare')).some(({ type, note }) => type === 'Warning' && note === says),
   );
-  assert.equal((await world.node('b')).metadata.labels.tier, 'gold');
+  assert.equal((await testEnv.node('b')).metadata.labels.tier, 'gold');
   assert.equal(await watching.end(), 0);
 });
 
-test('an earlier CRD, values of nodes that change all the time, and a takeover mark that is stripped: as well', {
+test('limits writes under an earlier CRD, with flapping nodes, and when the takeover mark is stripped', {
   timeout: 120_000,
 }, async t => {
-  await world.nodes({ name: 'a', labels: role('flapping') }, { name: 'b', labels: role('stripped') });
-  await world.pool('flapping', { labels: { tier: 'gold' } });
-  await world.pool('stripped', { labels: { tier: 'gold' } });
+  await testEnv.nodes({ name: 'a', labels: role('flapping') }, { name: 'b', labels: role('stripped') });
+  await testEnv.pool('flapping', { labels: { tier: 'gold' } });
+  await testEnv.pool('stripped', { labels: { tier: 'gold' } });
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   let memory = 3_000_000;
   const flap = () =>
     raw(cluster()).expect('PATCH', '/api/v1/nodes/a/status', { status: { allocatable: { memory: `${memory++}Ki` } } });
   const strip = async () => {
-    const { metadata } = (await world.getPool('stripped')) as NodePool;
+    const { metadata } = (await testEnv.getPool('stripped')) as NodePool;
     const value = metadata.annotations?.[TAKEOVER_ANNOTATION];
     if (value === undefined || value === 'theirs') return;
     await raw(cluster()).expect('PATCH', `${POOLS}/stripped?fieldManager=rival-operator`, {
@@ -89,11 +90,11 @@ test('an earlier CRD, values of nodes that change all the time, and a takeover m
     const statuses = counts[`patch nodepools/status ${name}`] ?? 0;
     assert.ok(statuses <= MOST_STATUSES, `${statuses} writes of the status of ${name}`);
   }
-  // Its finalizer is one more.
+  // Setting its finalizer is one more.
   assert.equal(counts['patch nodepools stripped'], 11, 'the limit of a minute');
   const says = `annotation ${TAKEOVER_ANNOTATION} of nodepool stripped was written 10 times within a minute, which is the limit: something else (field manager rival-operator) keeps removing it`;
   await eventually('an event says so', async () =>
-    (await world.events('stripped')).some(({ type, note }) => type === 'Warning' && note === says),
+    (await testEnv.events('stripped')).some(({ type, note }) => type === 'Warning' && note === says),
   );
   assert.equal(await watching.end(), 0);
 });

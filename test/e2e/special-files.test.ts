@@ -1,4 +1,4 @@
-/** FIFOs and devices: what a kubeconfig names has to be a regular file; what the user names may come from a pipe. */
+/** FIFOs and devices: files named in a kubeconfig must be regular; files named by the user may be pipes. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { dump, load } from 'js-yaml';
 import { cli, useCluster } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
-import { poolYaml } from './verbs.ts';
+import { poolYaml } from './commands.ts';
 
 const cluster = useCluster({}, async one => {
   assert.equal((await cli(one, ['install'])).code, 0);
@@ -26,7 +26,7 @@ async function kubeconfig(name: string, change: (config: Kubeconfig) => void): P
   return file;
 }
 
-test('a FIFO or device that a kubeconfig names is refused, and not waited for', async () => {
+test('refuses a FIFO or device in a kubeconfig without waiting for it', async () => {
   const fifo = join(cluster().dir, 'fifo');
   await run('mkfifo', [fifo]);
   const fields = {
@@ -58,7 +58,7 @@ test('a FIFO or device that a kubeconfig names is refused, and not waited for', 
   }
 });
 
-test('process substitution gives a kubeconfig, and objects to create', async () => {
+test('reads a kubeconfig, and objects to create, from process substitution', async () => {
   const pool = join(cluster().dir, 'pool.yaml');
   await writeFile(pool, poolYaml('substituted', '{handler: runc}'));
   const product = productCommand()

@@ -1,24 +1,24 @@
-/** Pools of the earlier operator: what a node had before it joined stays its own, however the takeover went. */
+/** Pools of the earlier operator: a node keeps what it had before it joined, however the takeover went. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { useCrd } from './earlier-crd.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
 const TEST_MS = 120_000;
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 const api = () => raw(cluster());
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const GOLD = { ...role('p'), tier: 'gold' };
 const run = (...args: string[]) => cli(cluster(), args);
-const tier = async (node: string) => (await world.node(node)).metadata.labels.tier;
-const takeover = async () => (await world.getPool('p'))?.metadata.annotations?.[TAKEOVER_ANNOTATION];
+const tier = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
+const takeover = async () => (await testEnv.getPool('p'))?.metadata.annotations?.[TAKEOVER_ANNOTATION];
 
-/** As that operator leaves it. */
+/** A pool as that operator leaves it. */
 async function inherited(): Promise<void> {
   const status = { status: 200, nodeCount: 1 };
   const body = {
@@ -28,11 +28,11 @@ async function inherited(): Promise<void> {
   };
   const path = '/apis/nodes.lailin.xyz/v1/nodepools';
   await api().expect('POST', path, { ...body, spec: { labels: { tier: 'gold' } }, status });
-  // With a status subresource the status of a POST is dropped.
+  // With the status subresource the server drops the status of a POST.
   await api().request('PATCH', `${path}/p/status`, { status });
 }
 
-/** A change freeze: the node cannot be written. Gives what ends it. */
+/** A change freeze: the node cannot be written. Returns a function that ends it. */
 async function frozen(node: string): Promise<() => Promise<void>> {
   const metadata = { name: 'freeze' };
   const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] };
@@ -59,14 +59,14 @@ async function frozen(node: string): Promise<() => Promise<void>> {
   };
 }
 
-test('a status that cannot be written does not keep the takeover open', { timeout: TEST_MS }, async t => {
+test('a status that cannot be written does not prolong the takeover', { timeout: TEST_MS }, async t => {
   t.after(() => useCrd(cluster(), 'ours'));
-  await world.nodes({ name: 'a', labels: GOLD });
+  await testEnv.nodes({ name: 'a', labels: GOLD });
   await useCrd(cluster(), 'no status subresource');
   await inherited();
   assert.equal((await run('reconcile')).code, 1, 'the status could not be written');
   assert.equal(await takeover(), 'finished');
-  await world.nodes({ name: 'b', labels: GOLD });
+  await testEnv.nodes({ name: 'b', labels: GOLD });
   await run('reconcile');
   assert.equal((await run('install')).code, 0);
   await eventually('the status is written', async () => (await run('reconcile')).code === 0);
@@ -74,15 +74,15 @@ test('a status that cannot be written does not keep the takeover open', { timeou
   assert.deepEqual([await tier('a'), await tier('b')], [undefined, 'gold']);
 });
 
-test('nor does a node that a policy refuses', { timeout: TEST_MS }, async t => {
-  await world.nodes({ name: 'a', labels: GOLD }, { name: 'frozen', labels: GOLD });
+test('a node that a policy refuses does not prolong the takeover', { timeout: TEST_MS }, async t => {
+  await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'frozen', labels: GOLD });
   await inherited();
   const thaw = await frozen('frozen');
   t.after(thaw);
   assert.equal((await run('reconcile')).code, 1, 'one node is refused');
   assert.equal(await takeover(), 'finished');
-  assert.equal((await world.getPool('p'))?.status?.observedGeneration, 1, 'no pool whose CRD drops fields');
-  await world.nodes({ name: 'b', labels: GOLD });
+  assert.equal((await testEnv.getPool('p'))?.status?.observedGeneration, 1, 'no pool whose CRD drops fields');
+  await testEnv.nodes({ name: 'b', labels: GOLD });
   assert.equal((await run('reconcile')).code, 1);
   await thaw();
   assert.equal((await run('reconcile')).code, 0);
@@ -91,8 +91,8 @@ test('nor does a node that a policy refuses', { timeout: TEST_MS }, async t => {
   assert.deepEqual(tiers, [undefined, 'gold', 'gold'], 'of a node without a record, nobody knows who set it');
 });
 
-test('a node that is added before the first run keeps what it had', { timeout: TEST_MS }, async () => {
-  await world.nodes({ name: 'a', labels: GOLD }, { name: 'b', labels: { tier: 'gold' } });
+test('a node that is added before the first run keeps its values', { timeout: TEST_MS }, async () => {
+  await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'b', labels: { tier: 'gold' } });
   await inherited();
   assert.equal((await run('add', 'p', 'b')).code, 0);
   assert.equal((await run('reconcile')).code, 0);

@@ -1,4 +1,4 @@
-/** A terminal as people have it: a pty around the product, and an emulator that says what is on its screen. */
+/** A terminal: a pty around the product, and an emulator of its screen. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import pty from '@lydell/node-pty';
@@ -8,23 +8,23 @@ import { productCommand } from '../cluster/product.ts';
 import { eventually } from './watching.ts';
 
 export interface Terminal {
-  /** The lines that are shown, without spaces at their ends. */
+  /** The lines on the screen, without trailing spaces. */
   screen(): string;
-  /** What is shown, cell by cell. */
+  /** The cells of the screen. */
   buffer(): IBuffer;
-  /** All that the program has written, escapes and all. */
+  /** All output of the program, with escape sequences. */
   written(): string;
-  /** Whether the screen is the one that programs take for themselves. */
+  /** Whether the alternate screen is active. */
   isAlternate(): boolean;
   /** Types; a name in braces is a key: `{enter}`. */
   type(keys: string): void;
   resize(columns: number, rows: number): void;
-  /** Waits until the screen matches; gives it. */
+  /** Waits until the screen matches; returns it. */
   shows(what: RegExp): Promise<string>;
-  /** The screen once nothing has changed on it for a while. */
+  /** The screen once it has been stable for a while. */
   settled(): Promise<string>;
   pid: number;
-  /** The exit code, and the signal if one ended it. */
+  /** The exit code, and the signal that ended it, if any. */
   exit: Promise<{ exitCode: number; signal?: number }>;
 }
 
@@ -43,7 +43,7 @@ const KEYS: Readonly<Record<string, string>> = {
   '{ctrl-l}': '\u000c',
 };
 
-/** Longer than the dashboard waits before it draws what is new. */
+/** Longer than the dashboard waits before it draws changes. */
 const STILL_MS = 600;
 
 interface Options {
@@ -52,7 +52,7 @@ interface Options {
   env?: Record<string, string>;
 }
 
-/** Runs the product's verb. It ends with the test. */
+/** Runs the product with these arguments. It ends with the test. */
 export function openTerminal(
   t: { after(fn: () => unknown): void },
   cluster: ControlPlane,
@@ -74,7 +74,7 @@ export function openCommand(
   const child = pty.spawn(program, args, {
     cols: columns,
     rows,
-    // It is what TERM becomes, whatever env says.
+    // node-pty sets TERM to this name, whatever env says.
     name: env.TERM ?? 'xterm-256color',
     env: { PATH, HOME: dir, KUBECONFIG: kubeconfig, LANG: 'C.UTF-8', ...env },
   });
@@ -91,14 +91,14 @@ export function openCommand(
     try {
       child.kill('SIGKILL');
     } catch {
-      // It has ended.
+      // The process has ended.
     }
     await exit;
   });
   const screen = () => {
     const { active } = emulator.buffer;
     return Array.from({ length: emulator.rows }, (_, row) =>
-      // A line keeps what it had when the terminal was wider.
+      // A line keeps its text from when the terminal was wider.
       active.getLine(active.baseY + row)?.translateToString(true, 0, emulator.cols),
     )
       .map(line => (line ?? '').trimEnd())
@@ -137,7 +137,7 @@ export function openCommand(
   };
 }
 
-/** Compares a screen with test/e2e/screens/NAME.txt. UPDATE_SCREENS=1 writes it. Ages and times are made alike. */
+/** Compares a screen, without ages and times, with test/e2e/screens/NAME.txt. UPDATE_SCREENS=1 writes it. */
 export function assertScreen(name: string, screen: string): void {
   const file = new URL(`./screens/${name}.txt`, import.meta.url);
   const actual = `${screen.split('\n').map(still).join('\n').trimEnd()}\n`;
@@ -145,7 +145,7 @@ export function assertScreen(name: string, screen: string): void {
   assert.equal(actual, readFileSync(file, 'utf8'), name);
 }
 
-/** An age in its column, at the right or at the left, takes the same room. */
+/** The replacement of an age has its width, aligned right or left. */
 function still(line: string): string {
   return line
     .replace(/\d{4}-\d\d-\d\dT[\d:]+Z \(\d+s ago\)/, 'TIME')

@@ -1,22 +1,22 @@
 /**
- * What `top` says is free is what Kubernetes' own scheduler gives away: beside its controller manager, with kwok as the
- * kubelets.
+ * The free resources that `top` shows are those that kube-scheduler assigns, with kube-controller-manager, and kwok as
+ * the kubelets.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
-import { useFullWorld } from './full-world.ts';
+import { commandsOf } from './commands.ts';
+import { useFullTestEnv } from './full-test-env.ts';
 import { container, createHeavyRuntime } from './many-pods.ts';
-import { verbsOf } from './verbs.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { role } from './world.ts';
 
 const TEST_MS = 120_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const MI = 2 ** 20;
 
-/** Sidecars, an init container that is more than what runs later, and overhead. */
+/** Sidecars, an init container that requests more than the containers, and overhead. */
 const BASE = {
   runtimeClassName: 'heavy',
   initContainers: [
@@ -25,7 +25,7 @@ const BASE = {
   ],
   containers: [container('main', { cpu: '100m', memory: '60Mi' })],
 };
-/** What is asked for once more and once more: thousandths of a cpu, and bytes. */
+/** The requests of each further pod, in millicores and bytes. */
 const [CPU, MEMORY] = [130, 100 * MI];
 const FILL = { containers: [container('main', { cpu: `${CPU}m`, memory: `${MEMORY}` })] };
 
@@ -36,9 +36,9 @@ interface Pod {
 type Free = Record<'cpu' | 'memory' | 'pods', { free: { value: number } }>;
 
 describe('top on a full cluster', () => {
-  const world = useFullWorld();
-  const { ok } = verbsOf(world.cluster);
-  const api = () => raw(world.cluster());
+  const testEnv = useFullTestEnv();
+  const { ok } = commandsOf(testEnv.cluster);
+  const api = () => raw(testEnv.cluster());
 
   async function deploy(app: string, replicas: number, spec: object): Promise<void> {
     const labels = { app };
@@ -49,7 +49,7 @@ describe('top on a full cluster', () => {
     });
   }
 
-  /** The node of each that runs, `none` for what the scheduler has refused, `?` for what is under way. */
+  /** The node of each pod that runs, `none` for an unschedulable one, `?` while pending. */
   async function places(app: string): Promise<string[]> {
     const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
     const found = items.map(({ spec, status }) => {
@@ -68,16 +68,16 @@ describe('top on a full cluster', () => {
     return found;
   }
 
-  test('as many pods fit as there is room for by its figures', { timeout: TEST_MS }, async () => {
-    // Each is short of something else: of cpu, of memory, of places for pods; the last takes none.
-    await world.nodes(
+  test('as many pods fit as top shows room for', { timeout: TEST_MS }, async () => {
+    // Each lacks something else: cpu, memory, pod capacity; the last one is cordoned.
+    await testEnv.nodes(
       { name: 'f-1', labels: role('full'), allocatable: { cpu: '2', memory: '8Gi' } },
       { name: 'f-2', labels: role('full'), allocatable: { cpu: '8', memory: '1200Mi' } },
       { name: 'f-3', labels: role('full'), allocatable: { cpu: '8', memory: '8Gi', pods: '7' } },
       { name: 'f-4', labels: role('full'), unschedulable: true },
     );
-    await world.pool('full');
-    await createHeavyRuntime(world.cluster());
+    await testEnv.pool('full');
+    await createHeavyRuntime(testEnv.cluster());
     await deploy('base', 6, BASE);
     const base = await settled('base', 6);
     assert.ok(!base.includes('none') && !base.includes('f-4'), base.join());

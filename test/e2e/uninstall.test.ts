@@ -1,4 +1,4 @@
-/** Uninstalling where pools that are gone left something behind. The verb's own words: verbs-install.test.ts. */
+/** Uninstalling when deleted pools left records on nodes. The command's output: command-install.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,25 +7,25 @@ import type { Answer } from '../../src/operations/consent.ts';
 import { uninstall } from '../../src/operations/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
-import { verbsOf } from './verbs.ts';
-import { role, taintsOf, useWorld } from './world.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 
-const world = useWorld();
-const { refused, unchanged } = verbsOf(world.cluster);
+const testEnv = useTestEnv();
+const { refused, unchanged } = commandsOf(testEnv.cluster);
 
-const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
+const CRD = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
 
-/** Pool a is gone without its finalizer, and nodes m and n keep what it applied; pool b is there. */
+/** Pool a was removed without its finalizer, and nodes m and n keep what it applied; pool b exists. */
 async function orphans(): Promise<void> {
-  await world.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
-  await world.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });
-  await world.reconcile();
-  await world.edit('a', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
+  await testEnv.nodes({ name: 'm', labels: role('a') }, { name: 'n', labels: role('a') });
+  await testEnv.pool('a', { labels: { p: 'a' }, taints: [{ key: 'd', effect: 'NoSchedule' }] });
+  await testEnv.reconcile();
+  await testEnv.edit('a', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/a');
 }
 
-test('nodes of pools that are gone: refused, with their number and the way out', async () => {
+test('refuses while nodes have records of deleted pools, with their number and the next step', async () => {
   await orphans();
   const nodes = '2 nodes still carry what pools that are gone applied: a';
   await refused(
@@ -33,26 +33,26 @@ test('nodes of pools that are gone: refused, with their number and the way out',
     1,
     `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade, which does so`,
   );
-  await world.pool('b');
+  await testEnv.pool('b');
   await refused(
     ['uninstall', '--yes'],
     1,
     `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
   );
-  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${DEFINITION} deleted (dry run)\n`;
+  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${CRD} deleted (dry run)\n`;
   assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
 });
 
-test('a taint with NoExecute that a pool displaced, and comes back, is told before', async t => {
+test('warns about a displaced NoExecute taint that would be restored', async t => {
   const noExecute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
-  await world.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
-  for (const name of ['m', 'n']) await world.pool(name, { taints: [noExecute('ours')] });
-  await world.reconcile();
-  await world.edit('m', { metadata: { finalizers: [] } });
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/m');
-  t.after(() => deletePods(world.cluster()));
+  await testEnv.nodes(...['m', 'n'].map(name => ({ name, labels: role(name), taints: [noExecute('theirs')] })));
+  for (const name of ['m', 'n']) await testEnv.pool(name, { taints: [noExecute('ours')] });
+  await testEnv.reconcile();
+  await testEnv.edit('m', { metadata: { finalizers: [] } });
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/m');
+  t.after(() => deletePods(testEnv.cluster()));
   const spec = { containers: [container('c', {})], tolerations: [{ key: 'd', value: 'ours' }] };
-  for (const name of ['m', 'n']) await createPods(world.cluster(), name, [{ name: 'web', spec }]);
+  for (const name of ['m', 'n']) await createPods(testEnv.cluster(), name, [{ name: 'web', spec }]);
   const told = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.equal(dry.code, 0);
@@ -60,9 +60,9 @@ test('a taint with NoExecute that a pool displaced, and comes back, is told befo
   await refused(['uninstall', '--cascade'], 1, told);
 });
 
-test('a definition that was installed anew after it was read is not deleted', async () => {
+test('does not delete a CRD that was recreated after it was read', async () => {
   const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
-  const connection = await world.connection();
+  const connection = await testEnv.connection();
   const { crd } = connection;
   const releasing = () => assert.fail('there is nothing to release');
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
@@ -84,14 +84,14 @@ test('a definition that was installed anew after it was read is not deleted', as
   assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);
 });
 
-test('--cascade releases the nodes of pools that are gone, too', async () => {
+test('--cascade also releases nodes of deleted pools', async () => {
   await orphans();
-  await world.pool('b');
-  const { code, stdout, stderr } = await cli(world.cluster(), ['uninstall', '--cascade', '--yes']);
-  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${DEFINITION} deleted\n`;
+  await testEnv.pool('b');
+  const { code, stdout, stderr } = await cli(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
+  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${CRD} deleted\n`;
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
   for (const name of ['m', 'n']) {
-    const node = await world.node(name);
+    const node = await testEnv.node(name);
     assert.deepEqual(['p' in node.metadata.labels, taintsOf(node)], [false, []]);
     assert.equal(node.metadata.annotations?.['nodes.lailin.xyz/applied'], undefined);
   }

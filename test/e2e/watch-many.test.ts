@@ -1,41 +1,43 @@
-/** `reconcile --watch` where there is a lot of something: pools that change at once, nodes of a pool, texts in records. */
+/** `reconcile --watch` at scale: pools that change at once, nodes of a pool, large records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { startChild } from '../fault/child.ts';
+import { type LiveEvent, role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
-import { type LiveEvent, role, useWorld } from './world.ts';
 
-const world = useWorld();
+const testEnv = useTestEnv();
 const POOLS = Array.from({ length: 100 }, (_, at) => `p${String(at).padStart(2, '0')}`);
 const BIG = 300;
 
-test('a change of 100 pools gives each its event, and one of 300 nodes is one event', { timeout: 240_000 }, async t => {
-  await world.nodes(
+test('a change of 100 pools records an event for each, and one of 300 nodes records one', {
+  timeout: 240_000,
+}, async t => {
+  await testEnv.nodes(
     ...POOLS.flatMap(pool => ['a', 'b', 'c'].map(at => ({ name: `${pool}-${at}`, labels: role(pool) }))),
     ...Array.from({ length: BIG }, (_, at) => ({ name: `big-${String(at).padStart(4, '0')}`, labels: role('big') })),
   );
   const names = [...POOLS, 'big'];
-  for (const name of names) await world.pool(name, { labels: { tier: 'silver' } });
-  const child = startChild(t, world.cluster(), '-v', '9');
+  for (const name of names) await testEnv.pool(name, { labels: { tier: 'silver' } });
+  const child = startChild(t, testEnv.cluster(), '-v', '9');
   await child.synced(100_000);
   const isDone = (note: RegExp, reason: string) => async () => {
     const path = '/apis/events.k8s.io/v1/namespaces/default/events';
-    const { items } = (await raw(world.cluster()).expect('GET', path)) as { items: LiveEvent[] };
+    const { items } = (await raw(testEnv.cluster()).expect('GET', path)) as { items: LiveEvent[] };
     const pools = items.filter(event => event.reason === reason && note.test(event.note)).map(e => e.regarding.name);
     return names.every(name => pools.includes(name));
   };
   await eventually('each pool has its first event', isDone(/joined/, 'NodeJoined'), 100_000);
-  await Promise.all(names.map(name => world.edit(name, { spec: { labels: { tier: 'gold' } } })));
+  await Promise.all(names.map(name => testEnv.edit(name, { spec: { labels: { tier: 'gold' } } })));
   await eventually('each pool has its event', isDone(/to "gold"/, 'NodesUpdated'), 100_000);
   assert.deepEqual(child.lines(/dropped/), []);
   assert.deepEqual(
-    (await world.events('p07')).map(({ note }) => note).filter(note => note.includes('gold')),
+    (await testEnv.events('p07')).map(({ note }) => note).filter(note => note.includes('gold')),
     ['3 nodes updated (label tier changed from "silver" to "gold" (spec)): p07-a, p07-b, p07-c'],
   );
-  const big = (await world.events('big')).map(({ note }) => note);
+  const big = (await testEnv.events('big')).map(({ note }) => note);
   assert.equal(big.length, 2, big.join('\n'));
   for (const note of big) {
     assert.match(
@@ -45,10 +47,10 @@ test('a change of 100 pools gives each its event, and one of 300 nodes is one ev
     assert.ok(Buffer.byteLength(note) <= 1024);
   }
 
-  // Each takes a node of one pool: that is told about this one too.
+  // Each takes a node of one pool, which gets an event too.
   const taken = POOLS.map((pool, at) => [pool, `big-${String(at).padStart(4, '0')}`] as const);
   const labels = (pool: string) => ({ 'node-role.kubernetes.io/big': null, ...role(pool) });
-  await Promise.all(taken.map(([pool, node]) => world.patchNode(node, { metadata: { labels: labels(pool) } })));
+  await Promise.all(taken.map(([pool, node]) => testEnv.patchNode(node, { metadata: { labels: labels(pool) } })));
   const left = () => {
     const counts = child.lines(/NodeLeft of NodePool big: /).map(line => Number(/(\d+) nodes? left/.exec(line)?.[1]));
     return counts.reduce((sum, count) => sum + count, 0);
@@ -58,7 +60,7 @@ test('a change of 100 pools gives each its event, and one of 300 nodes is one ev
   assert.equal(await child.end(), 0);
 });
 
-test('400 nodes with records of 175 KB take little memory, and each is replaced with an event', {
+test('400 nodes with records of 175 KB take little memory, and each record is replaced with an event', {
   timeout: 240_000,
 }, async t => {
   const labels = Array.from({ length: 7_800 }, (_, at) => `"label-${at}":"value-${at % 9}"`).join(',');
@@ -67,27 +69,27 @@ test('400 nodes with records of 175 KB take little memory, and each is replaced 
     const { metadata, ...rest } = nodeObject({ name, labels: role('worker') }) as { metadata: object };
     const annotations = { [RECORD_ANNOTATION]: `{"pool":"worker","labels":{${labels},"x":"${at}"}}` };
     assert.ok(annotations[RECORD_ANNOTATION].length > 165_000);
-    await raw(world.cluster()).expect('POST', '/api/v1/nodes', { ...rest, metadata: { ...metadata, annotations } });
+    await raw(testEnv.cluster()).expect('POST', '/api/v1/nodes', { ...rest, metadata: { ...metadata, annotations } });
   }
-  const child = startChild(t, world.cluster());
+  const child = startChild(t, testEnv.cluster());
   await child.synced(100_000);
   const { rss, peak } = await child.memory();
   t.diagnostic(`synced: rss=${Math.round(rss)} peak=${Math.round(peak)}`);
-  await world.pool('worker', { labels: { tier: 'gold' } });
+  await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await eventually(
     'the pool is reconciled',
-    async () => (await world.getPool('worker'))?.status?.status === 200,
+    async () => (await testEnv.getPool('worker'))?.status?.status === 200,
     100_000,
   );
   const after = await child.memory();
   t.diagnostic(`settled: rss=${Math.round(after.rss)} peak=${Math.round(after.peak)}`);
   assert.ok(after.peak < 300, `${Math.round(after.peak)} MB`);
   assert.equal(
-    (await world.node('fat-399')).metadata.annotations?.[RECORD_ANNOTATION],
+    (await testEnv.node('fat-399')).metadata.annotations?.[RECORD_ANNOTATION],
     '{"pool":"worker","labels":{"tier":"gold"}}',
   );
-  await eventually('it is told', async () => (await world.events('worker')).some(e => e.reason === 'RecordInvalid'));
-  const [event] = (await world.events('worker')).filter(({ reason }) => reason === 'RecordInvalid');
+  await eventually('it is told', async () => (await testEnv.events('worker')).some(e => e.reason === 'RecordInvalid'));
+  const [event] = (await testEnv.events('worker')).filter(({ reason }) => reason === 'RecordInvalid');
   assert.equal(event?.type, 'Warning');
   assert.match(
     event?.note ?? '',

@@ -1,4 +1,4 @@
-/** `reconcile --watch` that cannot start, and one whose login hangs: it says why, as machines read it. */
+/** `reconcile --watch` that cannot start, or whose login hangs, logs the reason in JSON. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -8,11 +8,11 @@ import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, useWorld } from './world.ts';
 
-const world = useWorld();
-const { cluster } = world;
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
 
 interface Entry {
   level: string;
@@ -26,7 +26,7 @@ const entries = (log: string): Entry[] =>
     .split('\n')
     .map(line => JSON.parse(line));
 
-test('--log-format json: why it does not start is one entry of the log, with the exit code of text', async t => {
+test('--log-format json logs a start-up error as one entry, with the same exit code as text', async t => {
   const busy = createServer().listen(0, '127.0.0.1');
   t.after(() => busy.close());
   await new Promise(resolve => busy.once('listening', resolve));
@@ -54,7 +54,7 @@ test('--log-format json: why it does not start is one entry of the log, with the
   }
 });
 
-test('--log-format json: no definition', async t => {
+test('--log-format json logs a missing CRD', async t => {
   const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
   const { metadata, spec, ...kind } = (await raw(cluster()).expect('GET', crd)) as {
     metadata: { name: string; annotations?: object };
@@ -63,9 +63,9 @@ test('--log-format json: no definition', async t => {
   await raw(cluster()).expect('DELETE', crd);
   await eventually('it is gone', async () => (await raw(cluster()).request('GET', crd)).status === 404);
   t.after(async () => {
-    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const { name, annotations } = metadata;
-    await raw(cluster()).expect('POST', definitions, { ...kind, metadata: { name, annotations }, spec });
+    await raw(cluster()).expect('POST', crds, { ...kind, metadata: { name, annotations }, spec });
     const served = async () => (await raw(cluster()).request('GET', '/apis/nodes.lailin.xyz/v1/nodepools')).status;
     await eventually('it is back', async () => (await served()) === 200);
   });
@@ -74,9 +74,9 @@ test('--log-format json: no definition', async t => {
   assert.match(entries(stderr)[0]?.next ?? '', /kubectl nodepool install/);
 });
 
-test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
+test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
   const { dir, server, ca, admin } = cluster();
   const [plugin, ran] = [join(dir, 'hanging-login'), join(dir, 'hanging-login.ran')];
   const status = {
@@ -86,7 +86,7 @@ test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, as
   };
   const answer = JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status });
   await writeFile(join(dir, 'answer.json'), answer);
-  // What hangs outlives the process that started it.
+  // The hanging plugin outlives the process that started it.
   const script = `#!/bin/sh\n[ -s '${ran}' ] && echo $$ > '${ran}' && exec sleep 120\necho first > '${ran}'\ncat '${join(dir, 'answer.json')}'\n`;
   await writeFile(plugin, script, { mode: 0o755 });
   const kubeconfig = join(dir, 'hanging.kubeconfig');
@@ -108,7 +108,7 @@ test("a login that hangs is told by the plugin's name", { timeout: 150_000 }, as
     if (pid > 0) process.kill(pid, 'SIGKILL');
   });
   await new Promise(resolve => setTimeout(resolve, Date.parse(status.expirationTimestamp) - Date.now() + 100));
-  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   const [told, late] = [
     `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`,
     `the plugin ${plugin} has not logged in user "robot" within 60 s`,

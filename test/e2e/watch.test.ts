@@ -1,74 +1,74 @@
-/** `reconcile --watch`: what changes is answered, what does not concern a pool is not, and it ends as it should. */
+/** `reconcile --watch`: reacts to changes that concern pools, ignores others, and shuts down. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
-import { role, taintsOf, useWorld } from './world.ts';
 
-const world = useWorld({ own: true, audit: true });
+const testEnv = useTestEnv({ own: true, audit: true });
 const TAINT = { key: 'dedicated', value: 'w', effect: 'NoSchedule' } as const;
-const label = async (node: string, key: string) => (await world.node(node)).metadata.labels[key];
+const label = async (node: string, key: string) => (await testEnv.node(node)).metadata.labels[key];
 
 /** Writes of the product so far, leases aside. */
 async function ourWrites(): Promise<string[]> {
-  const events = await readAudit(world.cluster());
+  const events = await readAudit(testEnv.cluster());
   return events
     .filter(event => isWrite(event) && event.userAgent?.startsWith('kubectl-nodepool/'))
     .filter(event => event.resource !== 'leases')
     .map(event => `${event.verb} ${event.resource} ${event.name}`);
 }
 
-test('what happens to nodes, pools and RuntimeClasses is answered', async t => {
-  await world.nodes({ name: 'a', labels: role('one') }, { name: 'b' });
-  await world.pool('one', { labels: { tier: 'one' }, taints: [TAINT], handler: 'runc' });
-  const watching = await startWatching(t, world.cluster());
+test('reacts to changes of nodes, pools and RuntimeClasses', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b' });
+  await testEnv.pool('one', { labels: { tier: 'one' }, taints: [TAINT], handler: 'runc' });
+  const watching = await startWatching(t, testEnv.cluster());
   await eventually('a pool that is there already is reconciled', async () => (await label('a', 'tier')) === 'one');
 
-  await world.patchNode('a', { spec: { taints: [{ key: 'theirs', effect: 'NoSchedule' }] } });
-  await eventually('drift is repaired, and theirs stays', async () => taintsOf(await world.node('a')).length === 2);
+  await testEnv.patchNode('a', { spec: { taints: [{ key: 'theirs', effect: 'NoSchedule' }] } });
+  await eventually('drift is repaired, and theirs stays', async () => taintsOf(await testEnv.node('a')).length === 2);
 
-  await world.nodes({ name: 'new', labels: role('one') });
+  await testEnv.nodes({ name: 'new', labels: role('one') });
   await eventually('a new node joins', async () => (await label('new', 'tier')) === 'one');
 
-  await world.pool('two', { labels: { tier: 'two' } });
-  await world.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
+  await testEnv.pool('two', { labels: { tier: 'two' } });
+  await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
   await eventually('a node moves', async () => (await label('a', 'tier')) === 'two');
   const counts = async () => [
-    (await world.getPool('one'))?.status?.nodeCount,
-    (await world.getPool('two'))?.status?.nodeCount,
+    (await testEnv.getPool('one'))?.status?.nodeCount,
+    (await testEnv.getPool('two'))?.status?.nodeCount,
   ];
   await eventually('both pools know', async () => String(await counts()) === '1,1');
 
-  await world.edit('two', { spec: { labels: { tier: 'silver' } } });
+  await testEnv.edit('two', { spec: { labels: { tier: 'silver' } } });
   await eventually('a changed pool reaches its nodes', async () => (await label('a', 'tier')) === 'silver');
 
-  await raw(world.cluster()).expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/node-pool-one');
-  await eventually('a deleted RuntimeClass comes back', async () => world.runtimeClass('one'));
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/node-pool-one');
+  await eventually('a deleted RuntimeClass comes back', async () => testEnv.runtimeClass('one'));
 
-  await raw(world.cluster()).expect('DELETE', '/api/v1/nodes/new');
+  await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/new');
   await eventually('a deleted node is told by its name', async () =>
-    (await world.events('one')).some(event => event.note === '1 node left: new (deleted from the cluster)'),
+    (await testEnv.events('one')).some(event => event.note === '1 node left: new (deleted from the cluster)'),
   );
 
-  await raw(world.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/two');
-  await eventually('a deleted pool is released', async () => (await world.getPool('two')) === undefined);
+  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/two');
+  await eventually('a deleted pool is released', async () => (await testEnv.getPool('two')) === undefined);
   assert.equal(await label('a', 'tier'), undefined);
-  assert.deepEqual(taintsOf(await world.node('a')), ['theirs:NoSchedule']);
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['theirs:NoSchedule']);
 
   assert.equal(await watching.end(), 0, 'Ctrl-C ends it well');
   assert.match(watching.log(), /event Normal Node\w+ of NodePool one: /);
 });
 
-test('a status that changes is a line of the log, whatever was written beside it', async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one');
-  const watching = await startWatching(t, world.cluster(), '--log-format', 'json', '-v', '4');
-  await eventually('it is reconciled', async () => (await world.getPool('one'))?.status?.status === 200);
-  await setReady(world.cluster(), 'a', false);
-  await eventually('its node is not ready', async () => (await world.getPool('one'))?.status?.status === 503);
+test('logs each status change in a line', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one');
+  const watching = await startWatching(t, testEnv.cluster(), '--log-format', 'json', '-v', '4');
+  await eventually('it is reconciled', async () => (await testEnv.getPool('one'))?.status?.status === 200);
+  await setReady(testEnv.cluster(), 'a', false);
+  await eventually('its node is not ready', async () => (await testEnv.getPool('one'))?.status?.status === 503);
   await eventually('that is told', () => watching.log().includes('"readyNodeCount":0'));
   const entries = watching
     .log()
@@ -91,47 +91,47 @@ test('a status that changes is a line of the log, whatever was written beside it
   assert.equal(await watching.end(), 0);
 });
 
-test('heartbeats and images cause no write', async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
-  const watching = await startWatching(t, world.cluster());
-  await eventually('it is reconciled', async () => (await world.getPool('one'))?.status?.status === 200);
-  await eventually('its event is told', async () => (await world.events('one')).length > 0);
+test('writes nothing for heartbeats and image lists', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
+  const watching = await startWatching(t, testEnv.cluster());
+  await eventually('it is reconciled', async () => (await testEnv.getPool('one'))?.status?.status === 200);
+  await eventually('its event is told', async () => (await testEnv.events('one')).length > 0);
   const before = await ourWrites();
   const type = 'application/strategic-merge-patch+json';
   for (let beat = 0; beat < 50; beat++) {
     const lastHeartbeatTime = new Date(Date.now() + beat * 1000).toISOString();
     const status = { conditions: [{ type: 'Ready', lastHeartbeatTime }] };
-    await raw(world.cluster()).expect('PATCH', '/api/v1/nodes/a/status', { status }, type);
+    await raw(testEnv.cluster()).expect('PATCH', '/api/v1/nodes/a/status', { status }, type);
   }
-  // What comes after the heartbeats shows that they were seen.
-  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  // The later change shows that the heartbeats were seen.
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await eventually('drift after them is repaired', async () => (await label('a', 'tier')) === 'one');
   await watching.end();
   const since = (await ourWrites()).slice(before.length).filter(write => !write.includes(' events '));
   assert.deepEqual(since, ['patch nodes a']);
 });
 
-test('of two processes one reconciles; when it is killed the other takes over', { timeout: 90_000 }, async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
-  const first = await startWatching(t, world.cluster(), '--leader-elect');
+test('one of two processes reconciles; when it is killed the other one takes over', { timeout: 90_000 }, async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
+  const first = await startWatching(t, testEnv.cluster(), '--leader-elect');
   await eventually('the first reconciles', async () => (await label('a', 'tier')) === 'one');
-  const second = await startWatching(t, world.cluster(), '--leader-elect');
+  const second = await startWatching(t, testEnv.cluster(), '--leader-elect');
   await first.end('SIGKILL');
-  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await eventually('the second takes over', async () => (await label('a', 'tier')) === 'one', 20_000);
   assert.equal(await second.end('SIGTERM'), 0);
   const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
-  const { spec } = (await raw(world.cluster()).expect('GET', lease)) as { spec: { holderIdentity?: string } };
+  const { spec } = (await raw(testEnv.cluster()).expect('GET', lease)) as { spec: { holderIdentity?: string } };
   assert.equal(spec.holderIdentity ?? '', '', 'a graceful end hands the lease over');
 });
 
-test('probes and metrics answer', async t => {
-  await world.pool('one');
+test('serves probes and metrics', async t => {
+  await testEnv.pool('one');
   const watching = await startWatching(
     t,
-    world.cluster(),
+    testEnv.cluster(),
     ...['--metrics-bind-address', '127.0.0.1:0', '--health-probe-bind-address', '127.0.0.1:0', '--log-format', 'json'],
   );
   const lines = () =>
@@ -154,13 +154,13 @@ test('probes and metrics answer', async t => {
   assert.equal(await watching.end(), 0);
 });
 
-test('a burst of changes is answered by a few reconciles', async t => {
+test('handles a burst of changes in a few reconciles', async t => {
   const [nodes, rounds] = [20, 10];
   const names = Array.from({ length: nodes }, (_, index) => `burst-${index}`);
-  await world.nodes(...names.map(name => ({ name, labels: role('one') })));
-  await world.pool('one');
-  const watching = await startWatching(t, world.cluster(), '--metrics-bind-address', '127.0.0.1:0');
-  const cpu = async () => (await world.getPool('one'))?.status?.allocatable?.cpu;
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('one') })));
+  await testEnv.pool('one');
+  const watching = await startWatching(t, testEnv.cluster(), '--metrics-bind-address', '127.0.0.1:0');
+  const cpu = async () => (await testEnv.getPool('one'))?.status?.allocatable?.cpu;
   await eventually('it is reconciled', async () => (await cpu()) === String(nodes * 4));
   const address = /metrics on (http:\S+)/.exec(watching.log())?.[1];
   const reconciles = async () => {
@@ -171,35 +171,35 @@ test('a burst of changes is answered by a few reconciles', async t => {
   const statusWrites = async () => (await ourWrites()).filter(write => write === 'patch nodepools/status one').length;
   const before = [await reconciles(), await statusWrites()];
 
-  // All of them have happened by the time it sees the first.
+  // All changes are done before it sees the first one.
   watching.child.kill('SIGSTOP');
   for (let round = 1; round <= rounds; round++) {
     const status = { allocatable: { cpu: String(4 + round) } };
     await Promise.all(
-      names.map(name => raw(world.cluster()).expect('PATCH', `/api/v1/nodes/${name}/status`, { status })),
+      names.map(name => raw(testEnv.cluster()).expect('PATCH', `/api/v1/nodes/${name}/status`, { status })),
     );
   }
   watching.child.kill('SIGCONT');
   await eventually('the last of them is answered', async () => (await cpu()) === String(nodes * (4 + rounds)));
   const after = [await reconciles(), await statusWrites()];
   const [reconciled = 0, written = 0] = after.map((count, index) => count - (before[index] ?? 0));
-  // One for what has come when a worker is free, one more for what comes meanwhile: 200 changes come in some reads.
+  // One for what is queued when a worker is free, one more for what arrives meanwhile: 200 changes arrive in some reads.
   assert.ok(reconciled <= (nodes * rounds) / 10, `${reconciled} reconciles`);
   assert.ok(written <= reconciled, `${written} writes of the status`);
 });
 
 test('the first Ctrl-C waits for the writes under way, the second ends it at once', { timeout: 90_000 }, async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
-  const watching = await startWatching(t, world.cluster(), '-v', '8');
-  await eventually('it is reconciled', async () => (await world.getPool('one'))?.status?.status === 200);
-  const [, apiserver = 0] = world.cluster().pids;
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
+  const watching = await startWatching(t, testEnv.cluster(), '-v', '8');
+  await eventually('it is reconciled', async () => (await testEnv.getPool('one'))?.status?.status === 200);
+  const [, apiserver = 0] = testEnv.cluster().pids;
   const patches = () => watching.log().match(/request body: .*"tier":"one"/g)?.length ?? 0;
   const before = patches();
 
-  // The change has come when it wakes up, and nobody answers its write.
+  // It reads the change when it continues, and its write gets no response.
   watching.child.kill('SIGSTOP');
-  await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await sleep(2_000);
   process.kill(apiserver, 'SIGSTOP');
   t.after(() => process.kill(apiserver, 'SIGCONT'));
@@ -216,9 +216,9 @@ test('the first Ctrl-C waits for the writes under way, the second ends it at onc
   assert.ok(performance.now() - second < 5_000, 'the second does not: a write may take 30 s');
 });
 
-test('-v: requests from 6 on, what is in them from 8 on', async t => {
-  await world.nodes({ name: 'a', labels: role('one') });
-  await world.pool('one', { labels: { tier: 'one' } });
+test('logs requests from -v 6 on, and their bodies from -v 8 on', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { labels: { tier: 'one' } });
   const seen = {
     watches: / debug {3}GET https:\S+watch=true\S* 200, streaming$/m,
     requests: / debug {3}PATCH https:\S+ 200 in \d+ ms$/m,
@@ -227,8 +227,8 @@ test('-v: requests from 6 on, what is in them from 8 on', async t => {
     answers: / debug {3}answer body: /m,
   };
   const shownAt = async (verbosity: number) => {
-    const watching = await startWatching(t, world.cluster(), '-v', String(verbosity));
-    await world.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+    const watching = await startWatching(t, testEnv.cluster(), '-v', String(verbosity));
+    await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
     await eventually('drift is repaired', () => /event Normal Node\w+ of NodePool one: /.test(watching.log()));
     assert.equal(await watching.end(), 0);
     return Object.entries(seen).flatMap(([what, line]) => (line.test(watching.log()) ? [what] : []));

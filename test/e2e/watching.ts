@@ -1,4 +1,4 @@
-/** `reconcile --watch` as a process of its own, and waiting for what it does. */
+/** Runs `reconcile --watch` as a process, and waits for what it does. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ export async function startWatching(
   };
 }
 
-/** Polls until it is true; fails with the name after the time. */
+/** Polls until `check` is true; fails with `what` after `ms`. */
 export async function eventually(what: string, check: () => unknown, ms = 40_000): Promise<void> {
   const end = performance.now() + ms;
   while (!(await check())) {

@@ -1,7 +1,7 @@
-/** What a proxy was asked, and what kind of request that is. */
+/** Requests to a proxy, and predicates on them. */
 
 export interface Asked {
-  /** Counts from 1 in the order of arrival. */
+  /** Numbered from 1 in the order of arrival. */
   id: number;
   /** Milliseconds on performance.now()'s clock. */
   at: number;
@@ -9,11 +9,11 @@ export interface Asked {
   path: string;
   query: URLSearchParams;
   userAgent: string;
-  /** Of processes with a server address of their own (`/life-1` behind the proxy's): which one. */
+  /** Which process sent it, for processes with their own path prefix in the server URL (`/life-1`). */
   process: string | undefined;
-  /** What the client was sent; undefined while, or when, there was nothing. */
+  /** The status that the client got; undefined without a response. */
   status?: number;
-  /** When the whole answer had been sent. */
+  /** When the whole response had been sent. */
   answeredAt?: number;
 }
 
@@ -23,5 +23,5 @@ export const isList = ({ query }: Asked) =>
 /** Asks for the server's newest resourceVersion. */
 export const isLook = ({ query }: Asked) => query.get('limit') === '1';
 export const isWrite = ({ method }: Asked) => method !== 'GET';
-/** Writes of what is reconciled: neither events nor leases. */
+/** Writes of reconciled objects: neither events nor leases. */
 export const isReconcileWrite = (asked: Asked) => isWrite(asked) && !/\/(events|leases)(\/|$)/.test(asked.path);

@@ -1,49 +1,31 @@
-/** Objects that no rule of ours would let in: pools written while the resource had no schema, nodes with odd quantities. */
+/** Objects that validation would refuse: pools written under a CRD without a schema, and nodes with odd quantities. */
 import assert from 'node:assert/strict';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { deleteNodes, nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
+import { condition, role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { condition, role } from '../e2e/world.ts';
 import { BAD_SPECS, ODD_RECORDS, ODD_STATUSES } from './bad-pools.ts';
+import { type Child, startChild, useFaultEnv } from './fault-env.ts';
 import { POOLS } from './model.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { type Child, startChild, useFaults } from './world.ts';
+import { removeSchema } from './schema.ts';
 
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
-/** All that a person may ask of pools. */
+/** The commands that read pools. */
 const READS = [
   ...['', 'wide', 'json', 'yaml', 'name'].map(format => ['get', ...(format === '' ? [] : ['-o', format])]),
   ['describe'],
   ['diff'],
   ['events'],
 ];
-/** What no terminal is to be given: C0 but for the line feed, DEL, C1, and what changes the direction of writing. */
+/** Must not reach a terminal: C0 except line feed, DEL, C1, and bidirectional controls. */
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
-const world = useFaults();
-const api = () => raw(world.cluster());
-
-/** Whoever may write definitions may write this one; it stays until the test ends. */
-async function takeSchemaAway(t: { after(fn: () => unknown): void }): Promise<() => Promise<void>> {
-  const { spec } = (await api().expect('GET', DEFINITION)) as { spec: { versions: object[] } };
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const versions = spec.versions.map(version => ({ ...version, schema: { openAPIV3Schema } }));
-  const probe = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'probe' }, spec: 5 };
-  const takes = async () => (await api().request('POST', `${POOLS}?dryRun=All`, probe)).status === 201;
-  const isServed = async () => (await api().request('GET', POOLS)).status === 200;
-  const set = async (to: object[], loose: boolean) => {
-    await api().expect('PATCH', DEFINITION, { spec: { versions: to } });
-    await eventually(`the server takes anything: ${loose}`, async () => (await takes()) === loose && isServed());
-  };
-  const giveBack = () => set(spec.versions, false);
-  t.after(giveBack);
-  await set(versions, true);
-  return giveBack;
-}
+const testEnv = useFaultEnv();
+const api = () => raw(testEnv.cluster());
 
 const write = (name: string, spec: unknown, metadata: object = {}) =>
   api().expect('POST', POOLS, {
@@ -53,37 +35,37 @@ const write = (name: string, spec: unknown, metadata: object = {}) =>
     spec,
   });
 
-/** Fails unless every wrong pool is 422 with its reason and nothing of it is on a node, and the good ones are as ever. */
+/** Fails unless every invalid pool has status 422 with its reason and changed no node, and valid pools are unaffected. */
 async function assertJudged(child: Child): Promise<void> {
   for (const [name, [, reason]] of Object.entries(BAD_SPECS)) {
     const isJudged = async () => {
-      const { status } = (await world.getPool(name)) ?? {};
+      const { status } = (await testEnv.getPool(name)) ?? {};
       const applied = status?.conditions?.find(({ type }) => type === 'Applied');
       return status?.status === 422 && applied?.message.includes(reason);
     };
     await eventually(`${name} is judged; ${child.log().slice(-2000)}`, isJudged);
-    const pool = await world.getPool(name);
+    const pool = await testEnv.getPool(name);
     assert.equal(pool?.status?.nodeCount, 0, name);
     assert.ok(JSON.stringify(pool?.status).length < 8_000, `the status of ${name} is short`);
-    assert.equal((await world.node(`n-${name}`)).metadata.annotations?.[RECORD_ANNOTATION], undefined);
+    assert.equal((await testEnv.node(`n-${name}`)).metadata.annotations?.[RECORD_ANNOTATION], undefined);
   }
   for (const name of ['good', ...Object.keys(ODD_STATUSES)]) {
     await eventually(`${name} is reconciled`, async () => {
-      const { status } = (await world.getPool(name)) ?? {};
-      // An odd status may say 200 before it is written over.
+      const { status } = (await testEnv.getPool(name)) ?? {};
+      // An odd status may say 200 before it is overwritten.
       return status?.status === 200 && status.allocatable?.cpu === '4';
     });
-    const { metadata } = await world.node(`n-${name}`);
+    const { metadata } = await testEnv.node(`n-${name}`);
     assert.equal(metadata.labels.tier, name);
-    assert.equal((await world.getPool(name))?.status?.allocatable?.cpu, '4');
+    assert.equal((await testEnv.getPool(name))?.status?.allocatable?.cpu, '4');
   }
 }
 
-/** Every verb that reads ends as it should, and gives a terminal nothing that it would obey. */
+/** Every command that reads exits with its code and prints no control characters. */
 async function assertReadable(): Promise<void> {
   for (const args of READS) {
-    const { code, stdout, stderr } = await cli(world.cluster(), args);
-    // `diff` says by its code whether there is a difference.
+    const { code, stdout, stderr } = await cli(testEnv.cluster(), args);
+    // The exit code of `diff` shows whether there is a difference.
     assert.ok(code === 0 || (args[0] === 'diff' && code === 1), `${args.join(' ')}: ${code} ${stderr}`);
     assert.equal(stderr, '', args.join(' '));
     assert.doesNotMatch(stdout, CONTROL, args.join(' '));
@@ -94,44 +76,44 @@ row(
   {
     fault: 'bad objects',
     slow: true,
-    how: 'pools of wrong types, with 1,000 taints, 256 KiB of annotations, control characters, odd statuses; with and without the schema',
-    holds: 'status 422 with the field, other pools unaffected, no verb and no process ends',
+    how: 'pools with wrong types, 1,000 taints, 256 KiB of annotations, control characters, invalid statuses; with and without the schema',
+    holds: 'status 422 with the field; other pools unaffected; no command and no process crashes',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, child } = run;
     const names = [...Object.keys(BAD_SPECS), ...Object.keys(ODD_STATUSES), 'good'];
-    await world.nodes(...names.map(name => ({ name: `n-${name}`, labels: role(name) })), {
+    await testEnv.nodes(...names.map(name => ({ name: `n-${name}`, labels: role(name) })), {
       name: 'held',
       labels: { group: 'x' },
     });
-    await world.pool('holder', { nodeSelector: { group: 'x' }, labels: { tier: 'held' }, handler: 'runc' });
-    await world.pool('good', { labels: { tier: 'good' } });
-    const isHeld = async () => (await world.node('held')).metadata.labels.tier === 'held';
+    await testEnv.pool('holder', { nodeSelector: { group: 'x' }, labels: { tier: 'held' }, handler: 'runc' });
+    await testEnv.pool('good', { labels: { tier: 'good' } });
+    const isHeld = async () => (await testEnv.node('held')).metadata.labels.tier === 'held';
     await eventually('a pool holds its node', isHeld);
 
-    const giveBack = await takeSchemaAway(t);
+    const giveBack = await removeSchema(t, api());
     for (const [name, [spec]] of Object.entries(BAD_SPECS)) await write(name, spec);
-    // The most that the server lets an object have.
+    // The server's limit for an object.
     await write('annotated', {}, { annotations: { big: 'x'.repeat(256 * 1024 - 3) } });
     for (const [name, status] of Object.entries(ODD_STATUSES)) {
       await write(name, { labels: { tier: name } });
       await api().expect('PATCH', `${POOLS}/${name}/status`, { status });
     }
     facts.pools = names.length;
-    // A pool that was good, and whose nodes nobody could name now.
+    // A pool that was valid, whose nodes are unknown now.
     await api().expect('PATCH', `${POOLS}/holder`, { spec: { nodeSelector: 'x' } });
     await change(run.model);
     await assertJudged(child);
     await assertHeld();
     await assertReadable();
     for (const name of ['spec-string', 'labels-number', 'taints-string', 'taint-null', 'selector-string']) {
-      const { code, stderr } = await cli(world.cluster(), ['edit', name, '--label', 'x=y']);
+      const { code, stderr } = await cli(testEnv.cluster(), ['edit', name, '--label', 'x=y']);
       assert.equal(code, 1);
       assert.match(stderr, new RegExp(`^error: nodepool ${name}: spec.*: expected .*; next: mend it in your editor`));
     }
 
-    // Another process sees them all for the first time; and the rules come back, for what is there already as well.
+    // Another process sees them all for the first time; and the validation rules apply again, also to existing objects.
     assert.ok(child.isAlive, child.log());
     assert.equal(await child.end(), 0);
     for (const loose of [true, false]) {
@@ -145,35 +127,35 @@ row(
       assert.ok(another.isAlive, another.log());
       assert.equal(await another.end(), 0);
     }
-    const { code, stderr } = await cli(world.cluster(), ['reconcile']);
+    const { code, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.deepEqual([code, stderr], [3, '']);
 
-    // The ways out: to mend it, or to delete it.
-    await world.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
+    // The user can fix the pool or delete it.
+    await testEnv.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
     const bad = Object.keys(BAD_SPECS);
     for (const args of [['delete', '--yes', ...bad], ['reconcile']]) {
-      const done = await cli(world.cluster(), args);
+      const done = await cli(testEnv.cluster(), args);
       assert.deepEqual([done.code, done.stderr], [0, ''], args.join(' '));
     }
-    assert.equal((await world.getPool('holder'))?.status?.status, 200);
-    // Without them all is as if they had never been.
+    assert.equal((await testEnv.getPool('holder'))?.status?.status, 200);
+    // After that the state is as without them.
     const left = ['holder', 'good', 'annotated', ...Object.keys(ODD_STATUSES)];
-    const gone = await cli(world.cluster(), ['delete', '--yes', ...left]);
+    const gone = await cli(testEnv.cluster(), ['delete', '--yes', ...left]);
     assert.deepEqual([gone.code, gone.stderr], [0, '']);
-    await deleteNodes(world.cluster(), [...names.map(name => `n-${name}`), 'held']);
-    await judge(world, run, undefined, {
+    await deleteNodes(testEnv.cluster(), [...names.map(name => `n-${name}`), 'held']);
+    await judge(testEnv, run, undefined, {
       'create runtimeclasses node-pool-holder': 1,
       'delete runtimeclasses node-pool-holder': 1,
       ...Object.fromEntries([...bad, ...left].map(name => [`delete nodepools ${name}`, 1])),
     });
 
     async function assertHeld(): Promise<void> {
-      assert.ok(await isHeld(), 'the node is not let go');
-      await eventually('it is told', async () => (await world.getPool('holder'))?.status?.status === 422);
-      const pool = await world.getPool('holder');
+      assert.ok(await isHeld(), 'the node is not released');
+      await eventually('it is told', async () => (await testEnv.getPool('holder'))?.status?.status === 422);
+      const pool = await testEnv.getPool('holder');
       assert.equal(condition(pool, 'Applied').message, 'spec.nodeSelector: expected a map, found "x"');
       assert.equal(pool?.status?.nodeCount, 1);
-      assert.ok(await world.runtimeClass('holder'));
+      assert.ok(await testEnv.runtimeClass('holder'));
     }
   },
 );
@@ -181,11 +163,11 @@ row(
 row(
   {
     fault: 'bad objects',
-    how: 'nodes with odd quantities, records and 256 KiB of annotations',
-    holds: 'what the server takes is summed or named in the status; other nodes and pools unaffected',
+    how: 'nodes with invalid quantities and records, and 256 KiB of annotations',
+    holds: 'what the server accepts is summed or named in the status; other nodes and pools unaffected',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { child } = run;
     const labels = role('odd');
     const withQuantity = (name: string, quantity: string) =>
@@ -196,22 +178,22 @@ row(
       assert.ok(status === 400 || status === 422, `the server takes ${quantity}`);
     }
     facts.refusedByServer = refused.length;
-    await world.pool('odd', { labels: { tier: 'odd' } });
-    await world.pool('other');
-    await world.nodes({ name: 'plain', labels: role('other') });
+    await testEnv.pool('odd', { labels: { tier: 'odd' } });
+    await testEnv.pool('other');
+    await testEnv.nodes({ name: 'plain', labels: role('other') });
     const taken = { '1e3': '1000', '1E3': '1000', '5.': '5', '+5': '5', '00012': '12' };
     let sum = 0;
     for (const [at, [quantity, value]] of Object.entries(taken).entries()) {
       assert.equal((await withQuantity(`n${at}`, quantity)).status, 201, quantity);
       sum += Number(value);
     }
-    const status = async () => (await world.getPool('odd'))?.status;
+    const status = async () => (await testEnv.getPool('odd'))?.status;
     await eventually('they are members', async () => (await status())?.nodeCount === 5);
     assert.equal((await status())?.status, 200);
     assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
     assert.equal(sum, 2022);
 
-    // The server takes a number of 20,000 digits. It is not worked out.
+    // The server accepts a number of 20,000 digits, which is not computed.
     assert.equal((await withQuantity('huge', '1e20000')).status, 201);
     const odd = Object.keys(ODD_RECORDS);
     for (const [name, record] of Object.entries(ODD_RECORDS)) {
@@ -222,7 +204,7 @@ row(
     await change(run.model);
     const members = 6 + odd.length;
     await eventually('they are members', async () => (await status())?.nodeCount === members);
-    const { message } = condition(await world.getPool('odd'), 'ResourcesOmitted');
+    const { message } = condition(await testEnv.getPool('odd'), 'ResourcesOmitted');
     assert.equal(
       message,
       'left out of allocatable: node huge: 1 resource with a quantity of more than 500 digits, such as example.com/x "100e19998"',
@@ -231,11 +213,11 @@ row(
     assert.equal((await status())?.allocatable?.['example.com/x'], '2022');
     for (const name of odd) {
       await eventually(`${name} has its own record again`, async () => {
-        const { labels: live, annotations = {} } = (await world.node(name)).metadata;
+        const { labels: live, annotations = {} } = (await testEnv.node(name)).metadata;
         return live.tier === 'odd' && annotations[RECORD_ANNOTATION] === '{"pool":"odd","labels":{"tier":"odd"}}';
       });
     }
-    assert.equal((await world.getPool('other'))?.status?.status, 200);
+    assert.equal((await testEnv.getPool('other'))?.status?.status, 200);
     await assertReadable();
     await api().expect('DELETE', '/api/v1/nodes/huge');
     const omitted = async () => (await status())?.conditions?.some(({ type }) => type === 'ResourcesOmitted');
@@ -245,16 +227,16 @@ row(
       warnings.filter(line => !line.includes(' RecordInvalid of NodePool odd: ')),
       [],
     );
-    // Each odd record is told when it is replaced.
+    // An event reports each odd record that is replaced.
     for (const name of odd)
       assert.ok(
         warnings.some(line => line.includes(name)),
         `${name}: ${warnings.join('\n')}`,
       );
     for (const pool of ['odd', 'other']) await api().expect('DELETE', `${POOLS}/${pool}`);
-    await eventually('the pool is gone', async () => (await world.getPool('odd')) === undefined);
-    await deleteNodes(world.cluster(), [...Object.keys(taken).map((_, at) => `n${at}`), ...odd, 'plain']);
-    await judge(world, run);
+    await eventually('the pool is gone', async () => (await testEnv.getPool('odd')) === undefined);
+    await deleteNodes(testEnv.cluster(), [...Object.keys(taken).map((_, at) => `n${at}`), ...odd, 'plain']);
+    await judge(testEnv, run);
     assert.equal(await child.end(), 0);
   },
 );

@@ -1,6 +1,6 @@
-/** What a resource without a schema lets into pools, and what anybody may write into the record of a node. */
+/** Pools that a CRD without a schema accepts, and odd records of nodes. */
 
-/** Wrong specs by the pool's name, and what the status says of each. */
+/** Invalid specs by the pool's name, and the message in the status of each. */
 export const BAD_SPECS: Record<string, [spec: unknown, reason: string]> = {
   'spec-string': ['x', 'spec: expected a map of fields, found "x"'],
   'spec-number': [5, 'spec: expected a map of fields, found the number 5'],
@@ -35,7 +35,7 @@ export const BAD_SPECS: Record<string, [spec: unknown, reason: string]> = {
   ],
 };
 
-/** Statuses that ours never wrote. */
+/** Statuses that the product never writes. */
 export const ODD_STATUSES: Record<string, unknown> = {
   'status-string': 'x',
   'status-list': [1],
@@ -52,7 +52,7 @@ function numbered<T>(prefix: string, entry: (key: string) => [string, T]): Recor
   return Object.fromEntries(Array.from({ length: 1000 }, (_, at) => entry(`${prefix}${at}`)));
 }
 
-/** Not what any pool writes; one of them fills all the room that annotations have. */
+/** Records that no pool writes; one of them has the maximum size of annotations. */
 export const ODD_RECORDS: Record<string, string> = {
   text: 'x',
   null: 'null',

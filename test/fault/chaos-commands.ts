@@ -1,7 +1,7 @@
 /** Random commands, as a person or a script would type them. */
 import { pick, type Random, weighted } from './random.ts';
 
-/** Names that commands and others use again and again; the last two are those that `adopt --label group` gives. */
+/** Names that commands and other writers share; the last two are those of `adopt --label group`. */
 export const POOLS = ['pool-1', 'pool-2', 'pool-3', 'pool-4', 'g1', 'g2'];
 export const GROUPS = ['g1', 'g2'];
 const HANDLERS = ['runc', 'gvisor', 'kata'];
@@ -9,20 +9,20 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 export interface Command {
   args: string[];
-  /** Of a file that it reads from stdin. */
+  /** The manifest on its stdin. */
   stdin?: string;
-  /** Milliseconds after its start; undefined lets it end by itself. */
+  /** Milliseconds after its start; undefined lets it finish. */
   killAfterMs: number | undefined;
   /** Milliseconds before the next one. */
   pauseMs: number;
 }
 
 const KILLED_SHARE = 0.35;
-/** A command from sources is at work from about a third of it on. */
+/** A command run from sources has started up after about a third of it. */
 const LATEST_KILL_MS = 1_500;
 const LONGEST_PAUSE_MS = 600;
 
-/** The next command; all is drawn whatever is used, so that the series of choices depends on the seed alone. */
+/** The next command; draws every random number even if unused, so that choices depend on the seed alone. */
 export function nextCommand(random: Random, nodes: readonly string[]): Command {
   const make = weighted(random, COMMANDS);
   const command = make(random, nodes);
@@ -99,7 +99,7 @@ function reconcile(random: Random) {
   return { args: ['reconcile', ...args, '--yes'] };
 }
 
-/** What a spec may have; `team` is on every node from its birth, so that a pool displaces it. */
+/** Labels of specs; every node is created with `team`, so that a pool displaces it. */
 function draw(random: Random, pool: string) {
   const value = String(Math.floor(random() * 3));
   const labels = [`tier=${pool}-${value}`];

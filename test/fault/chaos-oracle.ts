@@ -1,14 +1,14 @@
 /**
- * Whether a cluster is as its pools say, whoever did what to it: worked out from the pools as they are, from what others
- * set for themselves (model.ts), and from nothing of the product. Which pools there are and which nodes carry whose
- * membership labels nobody can know after commands that were killed; that is read from the cluster.
+ * Whether a cluster is in the state that its pools describe, computed from the live pools and from what others set
+ * (model.ts), without code of the product. Pools and membership labels are read from the cluster: after killed
+ * commands they cannot be predicted.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { FINALIZER, type NodePool, RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';
 import { classesDiffer, type Live, type LiveNode, selectorOf, slotsDiffer } from './expected.ts';
 import { type Foreign, taintId } from './model.ts';
 
-/** What is not as it should be, each a sentence; empty when everything is. */
+/** Differences from the expected state, each a sentence. */
 export function disorder(live: Live, foreign: ReadonlyMap<string, Foreign>): string[] {
   const pools = new Map(live.pools.map(pool => [pool.metadata.name, pool]));
   const specs = new Map(live.pools.map(({ metadata, spec }) => [metadata.name, spec]));
@@ -45,7 +45,7 @@ function nodeDisorder(node: LiveNode, foreign: Foreign | undefined, pools: Reado
   ];
 }
 
-/** Commands and others set and remove them at any time. */
+/** Set and removed by commands and other writers at any time. */
 function isMembership(key: string): boolean {
   return key === 'group' || key.startsWith('node-role.kubernetes.io/');
 }

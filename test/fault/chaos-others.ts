@@ -1,14 +1,14 @@
 /**
- * Those beside the product who write to the same nodes and pools: people with kubectl, kubelets, an autoscaler. What they
- * set for themselves is remembered in the model, and has to be there in the end.
+ * Other writers of the same nodes and pools: people with kubectl, kubelets, an autoscaler. The model remembers what they
+ * set, which has to be there at the end.
  */
 import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
 import { pick, type Random, weighted } from './random.ts';
 
-/** In a domain, and of a kind, that `adopt` and `unmanaged: Remove` leave to others. */
+/** A key that `adopt` and `unmanaged: Remove` leave alone. */
 const NOTE = 'chaos.kubernetes.io/note';
 const THEIRS: Taint = { key: 'chaos.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
@@ -25,13 +25,13 @@ export class Others {
     this.names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
   }
 
-  /** Nodes, and most of the pools. */
+  /** Creates nodes, and most of the pools. */
   async prepare(): Promise<void> {
     for (const name of this.names) await this.#birth(name);
     for (const pool of NAMES.slice(0, -GROUPS.length)) await this.#replacePool(pool);
   }
 
-  /** One change. Says what it was. */
+  /** Makes one change; returns its description. */
   async step(): Promise<string> {
     const random = this.#random;
     this.made += 1;
@@ -74,7 +74,7 @@ export class Others {
     return `${has ? 'untaint' : 'taint'} ${node} ${taintId(THEIRS)}`;
   }
 
-  /** Labels that pools set, or by which they select. */
+  /** Labels that pools set or select by. */
   async #unjudged(node: string, labels: Labels): Promise<string> {
     await this.#model.drift(node, labels);
     return `label ${node} ${JSON.stringify(labels)}`;
@@ -90,14 +90,14 @@ export class Others {
     return `untaint ${node} ${pool}`;
   }
 
-  /** The machine goes, and another comes under its name. */
+  /** Deletes a node and creates another one under its name. */
   async #replaceNode(node: string): Promise<string> {
     await this.#model.removeNode(node);
     await this.#birth(node);
     return `replace node ${node}`;
   }
 
-  /** As `kubectl delete --wait=false` and `kubectl create`: the old one may not have gone yet, and then there is none. */
+  /** As `kubectl delete --wait=false` and `kubectl create`: the create fails while the old pool is terminating. */
   async #replacePool(name: string): Promise<string> {
     const { client } = this.#model;
     const random = this.#random;

@@ -1,21 +1,21 @@
-/** A minute of it, always with the same choices; `npm run chaos` takes others, and longer. */
+/** A minute of chaos, always with the same seed; `npm run chaos` runs others, and longer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chaos } from './chaos.ts';
 import { nextCommand } from './chaos-commands.ts';
+import { useFaultEnv } from './fault-env.ts';
 import { seeded } from './random.ts';
-import { useFaults } from './world.ts';
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 const SEED = 14;
 
-test('commands and watches that are killed, rivals and others end where they should', { timeout: 300_000 }, async t => {
+test('converges after random commands, watches, kills and writes of others', { timeout: 300_000 }, async t => {
   const tell = (line: string) => t.diagnostic(line);
-  const counts = await chaos(world.cluster(), { seconds: 60, seed: SEED, nodes: 10, tell });
+  const counts = await chaos(testEnv.cluster(), { seconds: 60, seed: SEED, nodes: 10, tell });
   assert.ok(counts.commands > 5 && counts.kills > 5, JSON.stringify(counts));
 });
 
-test('the same seed makes the same choices, another one others', () => {
+test('the same seed makes the same choices, and another seed makes others', () => {
   const choices = (seed: number) => {
     const random = seeded(seed);
     return Array.from({ length: 100 }, () => nextCommand(random, ['node-1', 'node-2', 'node-3']));

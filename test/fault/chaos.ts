@@ -22,19 +22,19 @@ export interface ChaosOptions {
   seconds: number;
   seed: number;
   nodes: number;
-  /** Told of what is going on, about once a minute, and of the end. */
+  /** Called with progress about once a minute, and with the end. */
   tell: (line: string) => void;
 }
 
 export interface ChaosCounts {
   commands: number;
-  /** Of those that were not killed: as by a pool that is not there. */
+  /** Commands that were not killed and exited with 1 or 3. */
   refused: number;
   changes: number;
   kills: number;
 }
 
-/** Commands at work at a time. */
+/** Commands at the same time. */
 const LANES = 2;
 const WATCHERS = 3;
 const LONGEST_LIFE_MS = 8_000;
@@ -44,11 +44,11 @@ const POLL_MS = 20;
 const OTHERS_PAUSE_MS = 250;
 const ROUND_MS = 30_000;
 const MINUTE_MS = 60_000;
-/** A command that is at work for so long hangs. */
+/** A command that runs longer hangs. */
 const COMMAND_MS = 120_000;
-/** What is shown of the history of an object that is not as it should be. */
+/** How many entries of an object's history a failure shows. */
 const SHOWN_LINES = 60;
-/** Done; refused, as by a pool that is not there; some pool is not 200. */
+/** Done; refused, for example as a pool does not exist; the status of some pool is not 200. */
 const EXPECTED_EXITS = [0, 1, 3];
 
 /** Throws AssertionError with what differs. The cluster has the NodePool resource, and an audit log. */
@@ -62,7 +62,7 @@ class Chaos {
   readonly #options: ChaosOptions;
   readonly #model: Model;
   readonly #others: Others;
-  /** What everybody did, with the seconds since the start. */
+  /** The actions of all, with the seconds since the start. */
   readonly #history: string[] = [];
   readonly #start = performance.now();
   readonly #counts: ChaosCounts = { commands: 0, refused: 0, changes: 0, kills: 0 };
@@ -77,7 +77,7 @@ class Chaos {
   async run(): Promise<ChaosCounts> {
     const { seconds, seed, tell } = this.#options;
     await this.#others.prepare();
-    // A series for each: how long one takes does not change what another chooses.
+    // A random series for each, so that the timing of one does not change the choices of another.
     const lanes = Array.from({ length: LANES }, (_, lane) => seeded(seed + 1 + lane));
     const watches = Array.from({ length: WATCHERS }, (_, slot) => seeded(seed + 100 + slot));
     const ticker = setInterval(() => tell(this.#summary()), MINUTE_MS);
@@ -129,7 +129,7 @@ class Chaos {
       stderr += text;
     });
     child.stdout.resume();
-    // It may be killed before it has read.
+    // It may be killed before it reads stdin.
     child.stdin.on('error', () => {});
     child.stdin.end(stdin ?? '');
     const from = this.#note(`${args.join(' ')} begins`);
@@ -142,7 +142,7 @@ class Chaos {
     assert.doesNotMatch(stderr, /this is a bug|\n\s+at .*:\d+:\d+/, `${said}\n${stderr}`);
   }
 
-  /** Whether it was killed at its time. */
+  /** Whether it was killed as planned. */
   async #endOf(child: ChildProcess, killAfterMs: number | undefined): Promise<boolean> {
     const ended = new Promise(resolve => child.once('close', resolve));
     const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs ?? COMMAND_MS);
@@ -153,7 +153,7 @@ class Chaos {
     return true;
   }
 
-  /** One after the other in its place. Every other one is killed while it starts, the rest some time after that. */
+  /** Runs watches one after the other. Every other one is killed while it starts, the rest some time later. */
   async #watch(slot: number, random: Random, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const [pause, startsWhole, life] = [random() * LONGEST_PAUSE_MS, random() < 0.5, random()];
@@ -184,14 +184,14 @@ class Chaos {
     assert.deepEqual(await writes(this.#cluster, mark), {}, 'a second reconcile writes');
   }
 
-  /** What happened to the first object that the sentences name, and to all. */
+  /** The history of the first object that the differences name, and of all. */
   #historyOf(wrong: readonly string[]): string {
     const name = /^\w+ ([\w-]+):/.exec(wrong[0] ?? '')?.[1] ?? '';
     const lines = this.#history.filter(line => new RegExp(`\\b${name}\\b`).test(line));
     return lines.slice(-SHOWN_LINES).join('\n');
   }
 
-  /** Gives the seconds that it noted. */
+  /** Returns the seconds of the entry. */
   #note(line: string): string {
     const seconds = ((performance.now() - this.#start) / 1000).toFixed(1);
     this.#history.push(`${seconds} ${line}`);

@@ -1,4 +1,4 @@
-/** `reconcile --watch` as a process of its own, that may be killed and looked into. */
+/** Runs `reconcile --watch` as a process that tests kill and inspect. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { productCommand } from '../cluster/product.ts';
@@ -55,7 +55,7 @@ export class Child {
     return this.#exit;
   }
 
-  /** Megabytes of resident memory now, and at most so far. */
+  /** Resident memory in megabytes, now and at its peak. */
   async memory(): Promise<{ rss: number; peak: number }> {
     const text = await readFile(`/proc/${this.#process.pid}/status`, 'utf8');
     const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1024;
@@ -63,7 +63,7 @@ export class Child {
   }
 }
 
-/** Starts it, without waiting for anything. It ends with the test. */
+/** Starts it without waiting. It ends with the test. */
 export function startChild(
   t: { after(fn: () => unknown): void },
   { kubeconfig }: { kubeconfig: string },

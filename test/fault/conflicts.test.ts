@@ -1,21 +1,21 @@
-/** Somebody else writes the node between our read and our write, again and again. */
+/** Somebody else repeatedly writes the node between our read and our write. */
 import assert from 'node:assert/strict';
 import { raw } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import type { Asked } from './asked.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const NODE = '/api/v1/nodes/';
 
 const isNodePatch = ({ method, path }: Asked) => method === 'PATCH' && path.startsWith(NODE);
 
-/** Lets `act` change the node before our write arrives: the write is refused with 409. */
+/** Runs `act` on the node before our write arrives, which then gets a 409. */
 function crossed(act: (node: string) => Promise<unknown>): Treatment {
   return async ({ asked, forward, pass }) => {
     await act(asked.path.slice(NODE.length));
@@ -31,7 +31,7 @@ row(
     holds: 'same end state, no extra create or delete',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const rounds = new Map<string, number>();
     let bumps = 0;
     run.proxy.onRequest(asked => {
@@ -40,13 +40,13 @@ row(
       rounds.set(asked.path, round + 1);
       return crossed(node => {
         bumps += 1;
-        return raw(world.cluster()).expect('PATCH', NODE + node, {
+        return raw(testEnv.cluster()).expect('PATCH', NODE + node, {
           metadata: { annotations: { bump: String(bumps) } },
         });
       });
     });
     await change(run.model);
-    await judge(world, run);
+    await judge(testEnv, run);
     facts.conflicts = bumps;
     assert.ok(bumps >= 8 * 7, `${bumps} bumps`);
   },
@@ -59,7 +59,7 @@ row(
     holds: 'foreign taints survive 100 %; status 500 while it lasts; converges',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await model.addNodes({ name: 'stormy', labels: role('one') }, { name: 'calm', labels: role('one') });
     const child = startChild(t, proxy);
     await child.synced();
@@ -72,10 +72,10 @@ row(
       asked.path === `${NODE}stormy` && isNodePatch(asked) ? crossed(storm) : undefined,
     );
     await model.createPool('one', { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
-    await eventually('the status tells', async () => (await world.getPool('one'))?.status?.status === 500, 60_000);
-    const applied = (await world.getPool('one'))?.status?.conditions?.find(({ type }) => type === 'Applied');
+    await eventually('the status tells', async () => (await testEnv.getPool('one'))?.status?.status === 500, 60_000);
+    const applied = (await testEnv.getPool('one'))?.status?.conditions?.find(({ type }) => type === 'Applied');
     assert.match(applied?.message ?? '', /stormy was changed by somebody else/);
-    assert.equal((await world.node('calm')).metadata.labels.tier, 'one', 'others are not kept waiting');
+    assert.equal((await testEnv.node('calm')).metadata.labels.tier, 'one', 'others are not kept waiting');
     undo();
     await converged(model, proxy, 60_000);
     assert.ok(taints >= 50);

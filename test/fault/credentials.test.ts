@@ -1,4 +1,4 @@
-/** The token of a service account, as an exec plugin gives it, stops being good while the product runs. */
+/** The token of a service account from an exec plugin becomes invalid while the product runs. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,41 +9,42 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serverCertificate } from '../cluster/certificates.ts';
 import { raw } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isList, isWatch } from './asked.ts';
+import { converged, type Test, useFaultEnv } from './fault-env.ts';
 import type { Model } from './model.ts';
 import { writes } from './oracle.ts';
-import { kubeconfigOf, startProxy } from './proxy.ts';
+import { startProxy } from './proxy.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
 import { row } from './row.ts';
 import { begin, judge, type Run } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
-import { converged, type Test, useFaults } from './world.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const SECRETS = '/api/v1/namespaces/default/secrets';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-/** For how long the API server goes on taking a token that it has taken before: 10 s. */
+/** How long the API server caches a successful token review: 10 s. */
 const REVOKED_MS = 20_000;
 
 const MANY = Array.from({ length: 20 }, (_, at) => `many-${at}`);
 const BAD_MS = 6_000;
-/** client-go, too, logs in once more for each request that is refused; the requests are spaced by their back-offs. */
+/** client-go, too, logs in once more for each refused request; the requests have their back-offs. */
 const MOST_LOGINS = 20;
 
-const world = useFaults();
-const admin = () => raw(world.cluster());
+const testEnv = useFaultEnv();
+const admin = () => raw(testEnv.cluster());
 
 interface Token {
   text: string;
-  /** Resolves when the server refuses it. */
+  /** Resolves when the server refuses the token. */
   revoke(): Promise<void>;
 }
 
-/** A service account that may do everything, its proxy, and a plugin that gives what give() was last told. */
+/** A service account with cluster-admin, its proxy, and an exec plugin that returns the last token passed to give(). */
 async function login(t: Test) {
-  const { server, ca, dir, authority } = world.cluster();
+  const { server, ca, dir, authority } = testEnv.cluster();
   const proxy = await startProxy({ server, ca }, dir, serverCertificate(authority, ['127.0.0.1']));
   t.after(() => proxy.stop());
   const name = `robot-${randomUUID()}`;
@@ -76,7 +77,7 @@ async function login(t: Test) {
   };
 }
 
-/** Bound to a secret, with which it ends. */
+/** A token bound to a secret, whose deletion revokes it. */
 async function newToken(account: string): Promise<Token> {
   const name = `for-${randomUUID()}`;
   await admin().expect('POST', SECRETS, { metadata: { name } });
@@ -89,7 +90,7 @@ async function newToken(account: string): Promise<Token> {
     text: status.token,
     async revoke() {
       await admin().expect('DELETE', `${SECRETS}/${name}`);
-      const { server, ca } = world.cluster();
+      const { server, ca } = testEnv.cluster();
       const options = { ca, headers: { authorization: `Bearer ${status.token}` } };
       const isRefused = async () => {
         const [answer] = (await once(get(new URL('/api', server), options), 'response')) as [IncomingMessage];
@@ -106,27 +107,27 @@ const refused = (requests: Asked[]) =>
 
 const addMany = (model: Model) => model.addNodes(...MANY.map(name => ({ name, labels: role('two') })));
 
-/** The scenario with a token that is revoked now, and another for the plugin's next run. */
+/** The scenario with a revoked token, and another one for the plugin's next run. */
 async function running(t: Test) {
   const robot = await login(t);
   const [first, second] = [await robot.newToken(), await robot.newToken()];
   await robot.give(first.text);
-  const run = await begin(world, t, { also: addMany, through: robot });
+  const run = await begin(testEnv, t, { also: addMany, through: robot });
   await first.revoke();
   const asked = run.proxy.requests.length;
   return { ...robot, ...run, second, since: () => run.proxy.requests.slice(asked) };
 }
 
-/** The plugin ran once more for all requests that were refused. Gives how many. */
+/** Checks that the plugin ran once more for all refused requests; returns their number. */
 async function assertOneLogin({ since, runs }: Awaited<ReturnType<typeof running>>): Promise<number> {
   assert.equal(await runs(), 2);
   return refused(since());
 }
 
-/** The changes, with the credentials of now, and what they end in. */
+/** Makes the changes with the current credentials, and judges the end. */
 async function assertGoesOn(run: Run): Promise<void> {
   await change(run.model);
-  await judge(world, run);
+  await judge(testEnv, run);
   assert.equal(await run.child.end(), 0);
 }
 
@@ -135,7 +136,7 @@ row(
     fault: 'credentials expire',
     slow: true,
     how: "an exec plugin's token is revoked before writes",
-    holds: 'refreshed once, every write arrives once',
+    holds: 'one login; every write is done once',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -147,10 +148,10 @@ row(
     held.release();
     await converged(model, proxy);
     facts.refused = await assertOneLogin(run);
-    // As many as were sent before the first refusal came back; the others wait for the login.
+    // As many as were sent before the first refusal arrived; the others wait for the login.
     assert.ok(facts.refused > 0);
     const once = Object.fromEntries(MANY.map(name => [`patch nodes ${name}`, 1]));
-    assert.deepEqual(await writes(world.cluster(), mark), once);
+    assert.deepEqual(await writes(testEnv.cluster(), mark), once);
     assert.deepEqual(child.lines(/ (warning|error) /), []);
     await assertGoesOn(run);
   },
@@ -159,8 +160,8 @@ row(
 row(
   {
     fault: 'credentials expire',
-    how: "an exec plugin's token is revoked before the watches come back",
-    holds: 'refreshed once, the watches go on where they were, without a list',
+    how: "an exec plugin's token is revoked before the watches reconnect",
+    holds: 'one login; the watches resume without a list',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -184,8 +185,8 @@ row(
   {
     fault: 'credentials expire',
     slow: true,
-    how: 'for a while the plugin gives tokens that are refused',
-    holds: 'nothing ends and nothing spins; it goes on with the first good one',
+    how: 'the exec plugin returns invalid tokens for a while',
+    holds: 'never stops, never spins; continues with the first valid token',
   },
   async (t, facts) => {
     const run = await running(t);

@@ -1,4 +1,4 @@
-/** Cuts watches inside a line, and knows where a process may go on then. */
+/** Cuts watches inside a line, and knows where a process may resume. */
 import type { ServerResponse } from 'node:http';
 import { type Asked, isList } from './asked.ts';
 import type { FaultProxy } from './proxy.ts';
@@ -6,20 +6,20 @@ import type { FaultProxy } from './proxy.ts';
 export const ENDS = {
   RST: client => client.socket?.resetAndDestroy(),
   FIN: client => client.socket?.end(),
-  'end of the answer': client => client.end(),
+  'end of the response': client => client.end(),
 } satisfies Record<string, (client: ServerResponse) => void>;
 export type End = keyof typeof ENDS;
 
-/** How many bytes of a piece are sent before it is cut. */
+/** How many bytes of a chunk are sent before the cut. */
 export const PLACES: ((length: number) => number)[] = [length => length >> 1, () => 1, length => length - 1];
 
 export interface Cut {
   asked: Asked;
-  /** Where a process may go on: after the last whole line before the cut piece, or after one of those in it. */
+  /** Where a process may resume: after the last whole line before the cut chunk, or after one of those in it. */
   versions: string[];
 }
 
-/** Reads along what watches are sent, and cuts them. */
+/** Reads the watch streams, and cuts them. */
 export class Cutter {
   readonly #versions = new Map<number, string>();
   readonly #rest = new Map<number, string>();
@@ -37,7 +37,7 @@ export class Cutter {
     });
   }
 
-  /** Resolves when the next piece of a watch there is cut. */
+  /** Resolves when the next chunk of a watch of that path is cut. */
   next(path: string, place: (length: number) => number, end: End): Promise<Cut> {
     return new Promise(resolve => {
       this.#plans.set(path, (asked, piece, client) => {
@@ -47,14 +47,14 @@ export class Cutter {
         let bytes = place(piece.length);
         if (piece[bytes - 1] === 10) bytes += 1;
         const part = piece.subarray(0, bytes);
-        // A reset throws away what was not sent yet: only after the part is out.
+        // A reset drops unsent data, so wait until the part is sent.
         client.write(part, () => ENDS[end](client));
         resolve({ asked, versions: [before, ...this.#read(asked, part)] });
       });
     });
   }
 
-  /** Gives the versions of the lines that are whole now. */
+  /** The resourceVersions of the lines that are complete now. */
   #read(asked: Asked, piece: Buffer): string[] {
     const lines = ((this.#rest.get(asked.id) ?? '') + piece.toString('latin1')).split('\n');
     this.#rest.set(asked.id, lines.pop() ?? '');

@@ -1,13 +1,13 @@
-/** Connections that were idle are dead when they are needed, and nobody has said so. */
+/** Idle connections go silent without a FIN or RST. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { converged, useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { converged, useFaults } from './world.ts';
 
-const world = useFaults();
-/** A write's deadline, and what follows. */
+const testEnv = useFaultEnv();
+/** The deadline of a write, and the retry. */
 const MOST_S = 30 + 15;
 /** As with client-go, whose ping ends all streams of a dead connection after 45 s. */
 const MOST_TOGETHER_S = 50;
@@ -16,19 +16,19 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'every idle connection dies without a word, then a pool is edited',
-    holds: 'one deadline for all the writes, however many connections died',
+    how: 'every idle connection goes silent, then a pool is edited',
+    holds: 'all writes wait for one deadline, however many connections are silent',
     timeout: 200_000,
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model } = run;
-    // Leaves a handful of connections behind.
+    // Leaves some idle connections behind.
     await change(model);
-    await judge(world, run);
+    await judge(testEnv, run);
     proxy.silenceIdle();
     const since = performance.now();
-    // A RuntimeClass, nodes and a status, one after the other.
+    // Writes of a RuntimeClass, nodes and a status, one after the other.
     await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
     await converged(model, proxy, 150_000);
     const seconds = (performance.now() - since) / 1000;
@@ -41,15 +41,15 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'watches, the lease and all kept connections die together without a word, then nodes and pools are edited',
-    holds: 'everything is converged within 50 s; the leader keeps its lease',
+    how: 'watches, Lease requests and all idle connections go silent together, then nodes and pools are edited',
+    holds: 'converges within 50 s; the leader keeps its Lease',
     timeout: 200_000,
   },
   async (t, facts) => {
-    const run = await begin(world, t, { flags: ['--leader-elect', '--leader-elect-namespace', 'default'] });
+    const run = await begin(testEnv, t, { flags: ['--leader-elect', '--leader-elect-namespace', 'default'] });
     const { proxy, model, child } = run;
     await change(model);
-    await judge(world, run);
+    await judge(testEnv, run);
     const speak = proxy.silence();
     const since = performance.now();
     await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });

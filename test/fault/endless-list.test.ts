@@ -1,17 +1,17 @@
-/** A server, or a cache before it, that gives the same page for ever. */
+/** A server, or a cache before it, that returns the same page forever. */
 import assert from 'node:assert/strict';
 import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
 import { isList, isWatch } from './asked.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
-const world = useFaults();
+const testEnv = useFaultEnv();
 
-/** A page of the server's, in JSON, that says there is another one. */
+/** A page of the server in JSON, with a continue token. */
 const samePage: Treatment = ({ client }) => {
   const page = { kind: 'NodeList', apiVersion: 'v1', metadata: { resourceVersion: '1', continue: 'again' }, items: [] };
   client.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));
@@ -19,17 +19,17 @@ const samePage: Treatment = ({ client }) => {
 
 row(
   {
-    fault: 'JSON that is no event',
+    fault: 'invalid watch lines and bodies',
     slow: true,
-    how: 'each page of the nodes has the same continue token; then, the first list of --watch meets 500s and 429s',
-    holds: 'an error that says so, after three pages; the watch asks again until the list has an end',
+    how: 'each page of nodes has the same continue token; then the first list of --watch gets 500 and 429',
+    holds: 'an error after three pages; the watch retries until the list ends',
   },
   async t => {
-    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
     await model.addNodes({ name: 'a', labels: { 'node-role.kubernetes.io/one': '' } });
     await model.createPool('one', { labels: { tier: 'one' } });
     other.onRequest(({ path }) => (path === NODES ? samePage : undefined));
-    const { code, stderr } = await cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    const { code, stderr } = await cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
     assert.equal(code, 1);
     assert.match(stderr, /cannot list nodes: .* gave the same continue token twice, so the list does not end; next: /);
     assert.ok(other.requests.filter(({ path }) => path === NODES).length <= 3);

@@ -1,9 +1,9 @@
-/** What a cluster's administrators do to etcd, over its JSON gateway. */
+/** Administration of etcd over its JSON gateway. */
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { askEtcd } from '../cluster/etcd-keys.ts';
 
-/** Forgets every revision before the newest, whose number it gives. @param etcd http://HOST:PORT */
+/** Compacts up to the newest revision, and returns it. @param etcd http://HOST:PORT */
 export async function compact(etcd: string): Promise<string> {
   const answer = await askEtcd(etcd, 'range', { key: Buffer.from('/').toString('base64') });
   const { header } = answer as { header: { revision: string } };
@@ -13,13 +13,13 @@ export async function compact(etcd: string): Promise<string> {
 
 export interface Change {
   key: string;
-  /** Undefined when it was deleted. */
+  /** Undefined for a deletion. */
   value: Buffer | undefined;
-  /** Whether there was nothing under the key before. */
+  /** Whether the key did not exist before. */
   isNew: boolean;
 }
 
-/** Tells of every change below a key from now on, in order. Resolves once that has begun, with what ends it. */
+/** Calls back for every later change below a key, in order. Resolves once it has started, with a function that ends it. */
 export async function follow(etcd: string, prefix: string, tell: (change: Change) => void): Promise<() => void> {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const end = new AbortController();
@@ -42,14 +42,14 @@ export async function follow(etcd: string, prefix: string, tell: (change: Change
   read(createInterface(Readable.fromWeb(response.body))).catch((error: unknown) => {
     if (end.signal.aborted) return;
     begun.reject(error);
-    // Whoever counts on being told must not go on.
+    // The caller relies on every change.
     throw error;
   });
   await begun.promise;
   return () => end.abort();
 }
 
-/** A line of a watch's answer, as etcd's gateway writes it. */
+/** A line of a watch response of etcd's gateway. */
 interface WatchLine {
   result: {
     created?: boolean;

@@ -1,7 +1,7 @@
 /**
- * Whether a cluster is as its pools say, worked out from what the test did (model.ts) and from nothing of the product:
- * each member carries exactly its pool's labels and taints, what others set is all there, nothing is left of other
- * pools, statuses count right, RuntimeClasses are those of the pools.
+ * The expected state of a cluster, computed from what the test did (model.ts) without code of the product: each member
+ * has exactly its pool's labels and taints, foreign ones are kept, nothing is left of other pools, statuses are
+ * right, RuntimeClasses are those of the pools.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -40,7 +40,7 @@ export async function readLive({ client }: Pick<Model, 'client'>): Promise<Live>
   return { nodes, pools, classes };
 }
 
-/** What is not as it should be, each a sentence; empty when everything is. */
+/** Differences from the expected state, each a sentence. */
 export async function differences(model: Model): Promise<string[]> {
   const live = await readLive(model);
   return [
@@ -83,7 +83,7 @@ function nodeDiffers({ metadata, spec }: LiveNode, model: Model): string[] {
   ];
 }
 
-/** Each slot that has not the value that is wanted, and each that nobody wants. */
+/** Each key with a wrong value, and each unexpected key. */
 export function slotsDiffer(what: string, is: Record<string, string>, wanted: Record<string, string>): string[] {
   const wrong = Object.entries(wanted).filter(([key, value]) => is[key] !== value);
   const left = Object.entries(is).filter(([key, value]) => !(key in wanted) && !value.startsWith(DRIFT));
@@ -118,7 +118,7 @@ function poolDiffers({ metadata, status }: NodePool, model: Model): string[] {
   return [`pool ${metadata.name}: ${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`];
 }
 
-/** Whether the RuntimeClasses are those of these pools. */
+/** Compares the RuntimeClasses with the pools. */
 export function classesDiffer(classes: LiveClass[], pools: ReadonlyMap<string, NodePoolSpec>): string[] {
   const wanted = [...pools].filter(([, { handler }]) => handler !== undefined);
   const named = namesDiffer(

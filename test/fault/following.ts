@@ -1,4 +1,4 @@
-/** The reflector alone, following the nodes behind a proxy, and judged as sieve judges what does not write. */
+/** The reflector alone behind a proxy, judged by the events of its store and its requests. */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/controller/clock.ts';
@@ -10,11 +10,11 @@ import { listWatch } from '../../src/kube/resources/watch.ts';
 import type { Node, Taint } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
-import { openTransport, until } from '../e2e/controller-world.ts';
+import { openTransport, until } from '../e2e/admin-transport.ts';
 import { isList, isWatch } from './asked.ts';
+import type { Test } from './fault-env.ts';
 import { assertNeverBack } from './oracle.ts';
 import { startProxy } from './proxy.ts';
-import type { Test } from './world.ts';
 
 export type Following = Awaited<ReturnType<typeof follow>>;
 
@@ -23,7 +23,7 @@ interface Live {
   spec: { taints?: Taint[] };
 }
 
-/** Follows the nodes through a proxy; resolves when the first watch is open. @param isJson whether nothing else is spoken */
+/** Follows the nodes through a proxy; resolves when the first watch is open. @param isJson answers in JSON only */
 export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
   const proxy = await startProxy(cluster, cluster.dir);
   proxy.isJson = isJson;

@@ -1,19 +1,19 @@
-/** SIGKILL at any moment: every piece of work is begun anew by the next process, and ends the same. */
+/** SIGKILL at any moment: the next process repeats the work and reaches the same state. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isReconcileWrite, isWrite } from './asked.ts';
 import { startChild } from './child.ts';
+import { converged, type Test, useFaultEnv } from './fault-env.ts';
 import { assertNeverBack, createsAndDeletes, snapshot } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin } from './runs.ts';
 import { CREATES_AND_DELETES, change } from './scenario.ts';
 import { hang } from './treatments.ts';
-import { converged, type Test, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
-/** Lets that many writes through. `reached` turns true when the last of them was answered; further ones go nowhere. */
+/** Forwards that many writes. `reached` becomes true with the last response; further writes are dropped. */
 function limitWrites(proxy: FaultProxy, most: number) {
   let [sent, answered] = [0, 0];
   const undo = proxy.onRequest(asked => {
@@ -27,9 +27,9 @@ function limitWrites(proxy: FaultProxy, most: number) {
   return { undo, reached: () => answered >= most };
 }
 
-/** Runs the changes and kills the process when its Nth write was answered; false when it did not write that often. */
+/** Runs the changes and kills the process after the response to its Nth write; false if it writes less often. */
 async function killAfter(t: Test, writes: number): Promise<boolean> {
-  const run = await begin(world, t);
+  const run = await begin(testEnv, t);
   const { proxy, model, child, wanted, mark } = run;
   const limit = limitWrites(proxy, writes);
   await change(model);
@@ -42,14 +42,14 @@ async function killAfter(t: Test, writes: number): Promise<boolean> {
   if (kills) await startChild(t, proxy).synced();
   const context = `killed after write ${writes}`;
   await converged(model, proxy);
-  assert.deepEqual(await snapshot(world.cluster()), wanted, context);
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES, context);
+  assert.deepEqual(await snapshot(testEnv.cluster()), wanted, context);
+  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AND_DELETES, context);
   assertNeverBack(proxy.requests.slice(0, ofFirst));
   assertNeverBack(proxy.requests.slice(ofFirst));
   return kills;
 }
 
-/** No write for this long after the changes: there is no Nth one. */
+/** Without a write for this long after the changes there is no Nth one. */
 const QUIET_MS = 3_000;
 
 row(
@@ -66,7 +66,7 @@ row(
       t.after(() => Promise.all(ends.map(end => end())));
       wasKilled = await killAfter({ after: end => ends.unshift(end) }, kills + 1);
       for (const end of ends.splice(0)) await end();
-      await world.clean();
+      await testEnv.clean();
       if (wasKilled) kills += 1;
     }
     facts.kills = kills;

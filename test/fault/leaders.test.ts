@@ -1,44 +1,44 @@
-/** Two processes, of which one is halted for longer than its lease while it has work, and goes on. */
+/** Two processes; the leader is stopped for longer than its lease while it has work, then continued. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auditLines } from '../cluster/audit.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { raw } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isReconcileWrite, isWrite } from './asked.ts';
+import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import { type FaultProxy, startProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
 const MANY = 300;
 const NAMES = Array.from({ length: MANY }, (_, at) => `n${at}`);
-/** After it went on, by then a write would have come. */
+/** A write would arrive within this time after it continues. */
 const LATE_MS = 500;
 const LONGER_THAN_A_LEASE_MS = 16_000;
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const isWork = (asked: Asked) => isWrite(asked) && asked.path !== LEASE;
 const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && /\/nodes\//.test(asked.path);
 
 async function holder(): Promise<string> {
-  const { body } = await raw(world.cluster()).request('GET', LEASE);
+  const { body } = await raw(testEnv.cluster()).request('GET', LEASE);
   return (body as { spec?: { holderIdentity?: string } }).spec?.holderIdentity ?? '';
 }
 
 async function labelled(): Promise<number> {
   const path = '/api/v1/nodes?labelSelector=tier%3Dgold';
-  const { items } = (await raw(world.cluster()).expect('GET', path)) as { items: object[] };
+  const { items } = (await raw(testEnv.cluster()).expect('GET', path)) as { items: object[] };
   return items.length;
 }
 
-/** Writes that the user asked the server for after a moment of the time of day. Leases are left out. */
+/** Write requests of the user after that time, without leases. */
 async function writesAfter(user: string, moment: number): Promise<string[]> {
-  const lines = await auditLines(world.cluster());
+  const lines = await auditLines(testEnv.cluster());
   return lines
     .map(line => JSON.parse(line))
     .filter(event => event.user.username === user && !/^(get|list|watch)$/.test(event.verb))
@@ -46,15 +46,15 @@ async function writesAfter(user: string, moment: number): Promise<string[]> {
     .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.name}: ${responseStatus?.code}`);
 }
 
-/** As an administrator of that name. */
+/** A proxy for an administrator of that name. */
 async function proxyAs(t: Test, user: string): Promise<FaultProxy> {
-  const { server, ca, authority, dir } = world.cluster();
+  const { server, ca, authority, dir } = testEnv.cluster();
   const proxy = await startProxy({ server, ca, admin: clientCertificate(authority, user, ['system:masters']) }, dir);
   t.after(() => proxy.stop());
   return proxy;
 }
 
-/** Keeps back the answer to the Nth write of a node. Resolves when the server has given it, with what sends it. */
+/** Holds the response to the Nth write of a node. Resolves when the server has sent it, with a function that forwards it. */
 function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
   let writes = 0;
   return new Promise(resolve => {
@@ -72,11 +72,11 @@ function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
 row(
   {
     fault: 'two leaders',
-    how: 'the leader is halted (SIGSTOP) amid its writes until another leads, and goes on (SIGCONT)',
-    holds: 'by the audit log, from the halt on it writes nothing; same end state, nothing is created twice',
+    how: 'the leader is stopped (SIGSTOP) during its writes until another one leads, then continued (SIGCONT)',
+    holds: 'it writes nothing after the stop, by the audit log; same end state, nothing is created twice',
   },
   async (t, facts) => {
-    const model = world.model();
+    const model = testEnv.model();
     await model.addNodes(...NAMES.map(name => ({ name, labels: role('one') })));
     const [first, second] = [await proxyAs(t, 'first'), await proxyAs(t, 'second')];
     const halted = startChild(t, first, '--leader-elect', '--concurrency=1');
@@ -84,13 +84,13 @@ row(
     const leader = await holder();
     const other = startChild(t, second, '--leader-elect');
     await other.synced();
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const amid = holdAnswer(first, 20);
     await model.createPool('one', { labels: { tier: 'gold' }, handler: 'runc' });
     const answer = await amid;
     halted.signal('SIGSTOP');
     const [stopped, asked] = [Date.now(), first.requests.length];
-    // The first that it learns when it goes on: that it may send the next one.
+    // The first event after it continues: it may send the next request.
     answer();
     const done = await labelled();
     assert.ok(done < MANY, 'it was halted too late to show anything');
@@ -101,8 +101,8 @@ row(
     assert.equal(await halted.end('SIGCONT'), 1);
     assert.match(halted.log(), /the lease is lost/);
     await sleep(LATE_MS);
-    // Only what had been allowed and was not on the wire yet could come late (the transport asks in the same turn as it
-    // sends), and its one place for a request was taken by the write that was held.
+    // Only a write that was allowed but not yet sent could arrive late (the transport checks in the same turn as it
+    // sends), and the held write occupied its only request slot.
     assert.deepEqual(first.requests.slice(asked).filter(isWork), []);
     assert.deepEqual(await writesAfter('first', stopped), []);
     facts.writesLeftToTheHalted = MANY - done;
@@ -113,9 +113,9 @@ row(
   },
 );
 
-/** Nothing was created twice, whoever led, and no process went back. */
+/** Nothing was created twice, whoever led, and no watch started from an older state. */
 async function assertOnce(mark: number, ...proxies: FaultProxy[]): Promise<void> {
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
+  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), { 'create runtimeclasses node-pool-one': 1 });
   for (const { requests } of proxies) assertNeverBack(requests);
 }
 
@@ -123,13 +123,13 @@ row(
   {
     fault: 'two leaders',
     slow: true,
-    how: 'the server puts off all writes of nodes (429) for longer than a lease lasts; then the leader is halted',
-    holds: 'it renews its lease all the same; after expiry, what was put off does not come again',
+    how: 'the server answers all node writes with 429 for longer than the lease duration; then the leader is stopped',
+    holds: 'it keeps renewing its Lease; after expiry it does not retry the refused writes',
   },
   async (t, facts) => {
-    const [proxy, second, model] = [await world.proxy(t), await world.proxy(t), world.model()];
-    const mark = await auditMark(world.cluster());
-    // More than a process has requests under way at a time.
+    const [proxy, second, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
+    const mark = await auditMark(testEnv.cluster());
+    // More than the requests in flight of a process.
     const names = NAMES.slice(0, 40);
     await model.addNodes(...names.map(name => ({ name, labels: role('one') })));
     const putOff = () =>

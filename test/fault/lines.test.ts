@@ -1,8 +1,9 @@
-/** What arrives is cut off inside a line, or is not what a watch or a list is made of: of JSON, which has lines. */
+/** JSON watches and lists that are cut inside a line, or contain something else. */
 import assert from 'node:assert/strict';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
 import { type Cut, Cutter, ENDS, type End, PLACES } from './cutter.ts';
+import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { CLASSES, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy, Treatment } from './proxy.ts';
@@ -11,14 +12,13 @@ import { begin, judge, type Run } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { forgeNextLine } from './streams.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const RESOURCES = ['/api/v1/nodes', POOLS, CLASSES];
 const HTML = '<!DOCTYPE html>\n<html>\n<body>Please log in</body>\n</html>\n';
 
 const cutters = new WeakMap<FaultProxy, Cutter>();
-const plain = useFaults();
-const world = {
+const plain = useFaultEnv();
+const testEnv = {
   ...plain,
   async proxy(t: Test) {
     const proxy = await plain.proxy(t);
@@ -33,7 +33,7 @@ const lists = (requests: Asked[]) => requests.filter(isList).length;
 const nextWatch = (proxy: FaultProxy, { id, path }: Asked) =>
   proxy.requests.find(later => later.id > id && isWatchOf(path)(later));
 
-/** Waits until each of these watches has a successor, and tries that all work: a node and a RuntimeClass are repaired. */
+/** Waits until each of these watches was reopened, and checks that drift of a node and a RuntimeClass is repaired. */
 async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
   await eventually('the watches are asked for again', () => broken.every(asked => nextWatch(proxy, asked)), 30_000);
   await model.drift('moves', { tier: 'drifted' });
@@ -44,12 +44,12 @@ async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
 for (const end of Object.keys(ENDS) as End[]) {
   row(
     {
-      fault: 'half a JSON line, RST, FIN',
-      how: `each watch is cut three times inside a line, ${end}`,
+      fault: 'connection cut inside a line',
+      how: `each watch is cut three times inside a line: ${end}`,
       holds: 'resumes at the last resourceVersion; no relist',
     },
     async (t, facts) => {
-      const run = await begin(world, t);
+      const run = await begin(testEnv, t);
       const { proxy, child, model } = run;
       const cutter = cutters.get(proxy);
       assert.ok(cutter);
@@ -62,7 +62,7 @@ for (const end of Object.keys(ENDS) as End[]) {
       const cutting = Promise.all(RESOURCES.map(cutAll));
       await change(model);
       const cuts = (await cutting).flat();
-      await judge(world, run);
+      await judge(testEnv, run);
       await goOn(
         run,
         cuts.map(({ asked }) => asked),
@@ -79,7 +79,7 @@ for (const end of Object.keys(ENDS) as End[]) {
   );
 }
 
-/** Lines that are no event. */
+/** Lines that are no watch event. */
 const NO_EVENTS = [
   {},
   { hello: 'world' },
@@ -93,7 +93,7 @@ const NO_EVENTS = [
   { type: 'RENAMED', object: { metadata: { name: 'joins', uid: 'x', resourceVersion: '1' } } },
   { type: 'BOOKMARK', object: {} },
 ];
-/** Events of what is no object of the cluster. */
+/** Watch events without a valid object. */
 const NO_OBJECTS = [
   { type: 'ADDED', object: {} },
   { type: 'MODIFIED', object: { metadata: { name: 'stays' } } },
@@ -103,18 +103,18 @@ const JSON_LINES = [...NO_EVENTS, ...NO_OBJECTS].map(line => `${JSON.stringify(l
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'lines of JSON that are no event, before a line of each watch',
-    holds: 'each is logged and skipped; the watch goes on; no change is lost',
+    fault: 'invalid watch lines and bodies',
+    how: 'JSON that is no watch event is inserted before a line of each watch',
+    holds: 'each is logged and skipped; the watch continues; no change is lost',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, child, model } = run;
     const begun = proxy.requests.length;
     const forging = Promise.all(RESOURCES.map(path => forgeNextLine(proxy, JSON_LINES, isWatchOf(path))));
     await change(model);
     await forging;
-    await judge(world, run);
+    await judge(testEnv, run);
     assert.equal(child.lines(/a line of the watch is no event; skipped/).length, NO_EVENTS.length * 3, child.log());
     assert.equal(child.lines(/an event is skipped: it has no name/).length, 3);
     assert.equal(child.lines(/an event is skipped: (stays|joins) has no UID or resourceVersion/).length, 6);
@@ -127,13 +127,13 @@ row(
 
 row(
   {
-    fault: 'JSON that is no event',
+    fault: 'invalid watch lines and bodies',
     slow: true,
-    how: 'lines that are no JSON, and an HTML page, before a line of each watch',
+    how: 'invalid JSON and an HTML page are inserted before a line of each watch',
     holds: 'logged; resumes at the last resourceVersion; no change is lost',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, child, model } = run;
     const begun = proxy.requests.length;
     const texts = ['{"type":"MODIFIED","object":\n', HTML, '\u0000\u0001\n'];
@@ -146,7 +146,7 @@ row(
     const forging = Promise.all(RESOURCES.map(forgeAll));
     await change(model);
     const broken = (await forging).flat();
-    await judge(world, run);
+    await judge(testEnv, run);
     await goOn(run, broken);
     assertNeverBack(proxy.requests);
     for (const name of ['nodes', 'nodepools', 'runtimeclasses']) {
@@ -159,7 +159,7 @@ row(
   },
 );
 
-/** The server is asked, and what it answers is replaced. */
+/** Forwards the request and replaces the response. */
 function lie(text: string): Treatment {
   return async ({ forward, client }) => {
     (await forward()).resume();
@@ -169,20 +169,20 @@ function lie(text: string): Treatment {
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'an HTML page, JSON of something else or half an object in place of lists and of answers to writes',
-    holds: 'logged, tried again; nothing is done twice',
+    fault: 'invalid watch lines and bodies',
+    how: 'lists and responses to writes are replaced by HTML, other JSON or half an object',
+    holds: 'logged and retried; nothing is done twice',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const [noPages, noAnswers] = [
       [HTML, 'null', '{"hello":"world"}', '{"metadata":{"resourceVersion":"1"},"items":{"a":1}}'],
       [HTML, 'null', '{}', '{"kind":"Node","metadata":{"na'],
     ];
     const told = new Map<string, number>();
-    /** The next of the lies for what has this name; undefined when it has had them all. */
+    /** The next false response for this name; undefined after the last one. */
     const nextOf = (name: string, lies: string[]) => {
       const count = told.get(name) ?? 0;
       told.set(name, count + 1);
@@ -205,7 +205,7 @@ row(
     await forging;
     await child.synced(60_000);
     await converged(model, proxy, 60_000);
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
     assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());
     assert.equal(child.lines(/a line of the list is no event; skipped/).length, NO_EVENTS.length * 2);

@@ -1,9 +1,10 @@
-/** What the watch did not tell, or told late. */
+/** Watch events that arrive late or never. */
 import assert from 'node:assert/strict';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { isWatch } from './asked.ts';
 import type { LiveClass } from './expected.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import { CLASSES, type Model } from './model.ts';
 import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
@@ -11,12 +12,11 @@ import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { holdWatches } from './streams.ts';
 import { answerWith } from './treatments.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const ONE = { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' as const }], handler: 'runc' };
 
-/** Lets nothing of what was held be told as events: the caches have to list. */
+/** Answers with 410 instead of the held events, so that the reflectors relist. */
 async function loseHeld(proxy: FaultProxy, release: () => void): Promise<void> {
   const expired = new Set<string>();
   const undo = proxy.onRequest(asked => {
@@ -31,7 +31,7 @@ async function loseHeld(proxy: FaultProxy, release: () => void): Promise<void> {
 }
 
 async function uidOf(kind: 'pool' | 'owner', model: Model): Promise<string | undefined> {
-  if (kind === 'pool') return (await world.getPool('one'))?.metadata.uid;
+  if (kind === 'pool') return (await testEnv.getPool('one'))?.metadata.uid;
   const { items } = (await model.client.expect('GET', CLASSES)) as {
     items: (LiveClass & { metadata: { ownerReferences?: { uid: string }[] } })[];
   };
@@ -42,28 +42,28 @@ for (const told of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `the watches are held during all changes, which are told ${told === 'late' ? 'late' : 'never (410)'}`,
+      how: `the watches are held during all changes, whose events arrive ${told === 'late' ? 'late' : 'never (410)'}`,
       holds: 'same end state, no extra create or delete',
     },
     async t => {
-      const run = await begin(world, t);
+      const run = await begin(testEnv, t);
       const hold = holdWatches(run.proxy);
       await change(run.model);
       await eventually('something was held', () => hold.held() >= 10);
       if (told === 'late') hold.release();
       else await loseHeld(run.proxy, hold.release);
-      await judge(world, run);
+      await judge(testEnv, run);
     },
   );
 
   row(
     {
       fault: 'missed events',
-      how: `held: a node comes and goes, a node and a pool are deleted and made anew; told ${told}`,
+      how: `the watches are held while a node and a pool are recreated and another node comes and goes; events arrive ${told}`,
       holds: 'converges; the new UIDs are noticed',
     },
     async t => {
-      const [proxy, model] = [await world.proxy(t), world.model()];
+      const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
       await model.addNodes({ name: 'stays', labels: role('one') }, { name: 'again', labels: role('one') });
       await model.createPool('one', ONE);
       const child = startChild(t, proxy);
@@ -75,8 +75,8 @@ for (const told of ['late', 'never'] as const) {
       await model.removeNode('short');
       await model.removeNode('again');
       await model.addNodes({ name: 'again', labels: role('one') });
-      // Somebody strips the finalizer: what the old pool gave stays behind.
-      await world.edit('one', { metadata: { finalizers: [] } });
+      // Somebody strips the finalizer, so the values of the old pool stay.
+      await testEnv.edit('one', { metadata: { finalizers: [] } });
       await model.deletePool('one');
       await model.createPool('one', ONE);
       await eventually('something was held', () => hold.held() >= 6);

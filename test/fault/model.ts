@@ -1,13 +1,13 @@
 /**
- * What a test has done to the nodes and pools of a cluster: each change goes to the server and is remembered here, so
- * that what must come of it (expected.ts) is known without the code under test.
+ * The changes of a test to nodes and pools: each goes to the server and is remembered here, so that the expected state
+ * (expected.ts) is known without the code under test.
  */
 import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { createNodes, type NodeSpec, nodeObject } from '../cluster/nodes.ts';
 import { type RawClient, raw } from '../cluster/raw.ts';
 
-/** Labels and taints of a node that no pool set. */
+/** Foreign labels and taints of a node. */
 export interface Foreign {
   labels: Record<string, string>;
   taints: Taint[];
@@ -19,7 +19,7 @@ export const POOLS = `/apis/${API_VERSION}/nodepools`;
 export const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 export const taintId = ({ key, effect }: Taint) => `${key}:${effect}`;
 
-/** As somebody sets what is not theirs to set: expected.ts lets values that begin so stay where no pool is concerned. */
+/** Prefix of drifted values: expected.ts accepts them where no pool sets the key. */
 export const DRIFT = 'drift';
 
 const MOST_ATTEMPTS = 100;
@@ -50,7 +50,7 @@ export class Model {
     this.nodes.delete(name);
   }
 
-  /** Labels that are no pool's; null takes one off. */
+  /** Sets foreign labels; null removes one. */
   async label(name: string, labels: Labels): Promise<void> {
     await this.client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } });
     const all = this.#node(name).labels;
@@ -60,7 +60,7 @@ export class Model {
     }
   }
 
-  /** A taint that is no pool's. */
+  /** Adds a foreign taint. */
   async taint(name: string, taint: Taint): Promise<void> {
     await this.#editTaints(name, taints => [...taints.filter(each => taintId(each) !== taintId(taint)), taint]);
     this.#node(name).taints.push(taint);
@@ -72,7 +72,7 @@ export class Model {
     node.taints = node.taints.filter(taint => taintId(taint) !== id);
   }
 
-  /** Somebody sets pools' labels, or takes them off, and takes pools' taints off: it is to be undone. */
+  /** Changes or removes labels of pools and removes their taints, which the product must repair. */
   async drift(name: string, labels: Labels, taintIds: readonly string[] = []): Promise<void> {
     await this.client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } });
     if (taintIds.length > 0) {
@@ -110,7 +110,7 @@ export class Model {
     return node;
   }
 
-  /** Guarded, as everybody who shares an atomic list has to write it. */
+  /** With a resourceVersion, as taints are an atomic list. */
   async #editTaints(name: string, edit: (taints: Taint[]) => Taint[]): Promise<void> {
     const path = `/api/v1/nodes/${name}`;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {

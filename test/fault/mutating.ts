@@ -1,4 +1,4 @@
-/** What changes writes of nodes in the server: mutating admission policies and a mutating webhook, in force when made. */
+/** Mutating admission policies and a mutating webhook that change node writes, in force once created. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { serverCertificate } from '../cluster/certificates.ts';
@@ -14,7 +14,7 @@ export type Mutation =
   | { patchType: 'JSONPatch'; jsonPatch: { expression: string } };
 
 export interface Mutator {
-  /** Resolves when writes are left alone again. May be called twice. */
+  /** Resolves when writes are no longer changed. May be called twice. */
   end(): Promise<void>;
 }
 
@@ -23,14 +23,14 @@ interface Written {
   spec: { taints?: { key: string }[] };
 }
 
-/** A dry run of a write of one node, and whether its answer has been changed. */
+/** A dry-run write of one node, and whether the response was changed. */
 export interface Probe {
   node: string;
   patch: object;
   isChanged: (answer: Written) => boolean;
 }
 
-/** A policy for nodes whose name begins so. */
+/** A policy for nodes with this name prefix. */
 export function mutatingPolicy(
   cluster: ControlPlane,
   name: string,
@@ -70,7 +70,7 @@ export async function mutatingPolicyFor(
     metadata: { name },
     spec: { policyName: name },
   });
-  // A policy for a new CRD takes until the server looks at its resources again, every 30 s.
+  // A policy for a new CRD is in force after the server's next discovery, every 30 s.
   await eventually(`${name} is in force`, isInForce, 60_000);
   return {
     async end() {
@@ -81,7 +81,7 @@ export async function mutatingPolicyFor(
   };
 }
 
-/** A webhook that sets a label of nodes whose name begins so. */
+/** A webhook that sets a label of nodes with this name prefix. */
 export async function mutatingWebhook(
   cluster: ControlPlane,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Judges a run with faults as sieve does: by the state it ends in, by what it created and deleted, and by the versions
- * that it asked from.
+ * Judges a run with faults as sieve does: by its end state, its creates and deletes, and the resourceVersions that its
+ * watches started from.
  */
 import assert from 'node:assert/strict';
 import { type NodePool, RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
@@ -11,7 +11,7 @@ import { type Asked, isWatch } from './asked.ts';
 import { readLive } from './expected.ts';
 import { taintId } from './model.ts';
 
-/** All that two runs of one scenario must agree on: no UIDs, no times. */
+/** What two runs of one scenario must have in common: no UIDs, no times. */
 export interface Snapshot {
   nodes: Record<string, { labels: unknown; taints: string[]; record: unknown }>;
   pools: Record<string, unknown>;
@@ -40,14 +40,14 @@ function withoutTimes({ metadata, spec, status }: NodePool) {
   return { finalizers, isDeleted: deletionTimestamp !== undefined, spec, status: { ...status, conditions } };
 }
 
-/** Where the audit log ends now: for the counts below. The cluster needs `audit`. */
+/** The current end of the audit log, for the counts below. The cluster needs `audit`. */
 export async function auditMark(cluster: ControlPlane): Promise<number> {
   return (await readAudit(cluster)).length;
 }
 
 /**
- * How often the product created and deleted each object since the mark, as the server granted it: `create
- * runtimeclasses node-pool-x`. Events and leases are left out.
+ * The successful creates and deletes of the product since the mark, for each object: `create runtimeclasses
+ * node-pool-x`. Without events and leases.
  */
 export async function createsAndDeletes(cluster: ControlPlane, mark = 0): Promise<Record<string, number>> {
   return counts((await productWrites(cluster, mark)).filter(({ verb }) => verb === 'create' || verb === 'delete'));
@@ -71,7 +71,7 @@ function counts(events: { verb: string; resource: string; name: string }[]): Rec
 }
 
 /**
- * Fails when a process asked for a watch from a version older than one it had asked from before.
+ * Fails when a process starts a watch from an older version than an earlier one.
  * @param requests of one process
  */
 export function assertNeverBack(requests: readonly Asked[]): void {

@@ -1,27 +1,27 @@
-/** The API server is away for a minute, with writes under way. */
+/** The API server is unavailable for a minute, with writes in flight. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../e2e/watching.ts';
 import { isLook, isReconcileWrite, isWatch } from './asked.ts';
+import { useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { drop } from './treatments.ts';
-import { useFaults } from './world.ts';
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 const AWAY_MS = 60_000;
 const [FIRST_MS, CAP_MS] = [800, 15_000];
 
 row(
   {
     fault: '500, in-stream error, refused connection',
-    how: 'the apiserver is stopped for 60 s with the changes half written',
+    how: 'the API server is stopped for 60 s with half of the changes written',
     holds: 'back-off 0.8 -> 30 s with jitter, never stops, never spins; same end state, no extra create or delete',
     timeout: 240_000,
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model, child } = run;
     let [writes, dropped] = [0, 0];
     const undo = proxy.onRequest(asked => {
@@ -33,14 +33,14 @@ row(
     });
     await change(model);
     await eventually('some writes failed', () => dropped >= 3);
-    await world.cluster().stopApiserver();
+    await testEnv.cluster().stopApiserver();
     undo();
     const from = performance.now();
     await sleep(AWAY_MS);
     const away = proxy.requests.filter(({ at }) => at >= from);
-    await world.cluster().startApiserver();
+    await testEnv.cluster().startApiserver();
     const back = performance.now();
-    await judge(world, run, 100_000);
+    await judge(testEnv, run, 100_000);
     facts.recoveredAfterSeconds = Math.round((performance.now() - back) / 1000);
 
     for (const path of ['/api/v1/nodes', '/apis/nodes.lailin.xyz/v1/nodepools']) {
@@ -57,7 +57,7 @@ row(
 
 const delays = (lines: string[]) => lines.map(line => Number(/next attempt in ([\d.]+) s/.exec(line)?.[1]) * 1000);
 
-/** Each delay is of its step, lengthened by up to as much again; the log has tenths of a second. */
+/** Each delay is that of its step plus jitter of up to 100 %; the log has tenths of a second. */
 function assertBackoff(lines: string[]): void {
   delays(lines).forEach((delay, index) => {
     const base = Math.min(FIRST_MS * 2 ** index, CAP_MS);

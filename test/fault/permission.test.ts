@@ -1,4 +1,4 @@
-/** The controller under its own service account, of whose permissions some are taken away and given back while it runs. */
+/** The controller with its service account, which loses and regains permissions while it runs. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,15 +7,16 @@ import { readAudit } from '../cluster/audit.ts';
 import { serverCertificate } from '../cluster/certificates.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { condition, type LiveEvent, role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { condition, type LiveEvent, role } from '../e2e/world.ts';
 import { isList } from './asked.ts';
+import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { auditMark, writes } from './oracle.ts';
-import { kubeconfigOf, startProxy } from './proxy.ts';
+import { startProxy } from './proxy.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { converged, startChild, type Test, useFaults } from './world.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAME = 'nodepool-controller';
@@ -27,11 +28,11 @@ type RepeatedEvent = LiveEvent & { series?: { count: number } };
 
 const WITHOUT_MS = 6_000;
 
-const world = useFaults();
-const admin = () => raw(world.cluster());
+const testEnv = useFaultEnv();
+const admin = () => raw(testEnv.cluster());
 let installed: Promise<unknown> | undefined;
 
-/** What `path` grants is gone until what this gives is called, or the test ends. */
+/** Deletes the binding at `path` until the returned function is called or the test ends. */
 async function withdraw(t: Test, path: string): Promise<() => Promise<void>> {
   const { metadata, ...rest } = (await admin().expect('GET', path)) as { metadata: object };
   await admin().expect('DELETE', path);
@@ -43,21 +44,21 @@ async function withdraw(t: Test, path: string): Promise<() => Promise<void>> {
 
 /** The scenario with the product as the service account. */
 async function running(t: Test, ...flags: string[]) {
-  installed ??= cli(world.cluster(), ['install', '--controller', '--image', 'registry.example.com/controller:1']);
+  installed ??= cli(testEnv.cluster(), ['install', '--controller', '--image', 'registry.example.com/controller:1']);
   await installed;
   const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${NAME}/token`;
   const { status } = (await admin().expect('POST', path, { spec: {} })) as { status: { token: string } };
-  const { server, ca, dir, authority } = world.cluster();
+  const { server, ca, dir, authority } = testEnv.cluster();
   const proxy = await startProxy({ server, ca }, dir, serverCertificate(authority, ['127.0.0.1']));
   t.after(() => proxy.stop());
   const kubeconfig = join(dir, 'controller.kubeconfig');
   await writeFile(kubeconfig, kubeconfigOf(proxy.url, { token: status.token }, ca), { mode: 0o600 });
-  const run = await begin(world, t, { flags, through: { proxy, kubeconfig } });
+  const run = await begin(testEnv, t, { flags, through: { proxy, kubeconfig } });
   return { ...run, start: () => startChild(t, { kubeconfig }, ...flags) };
 }
 
 const statuses = async () => {
-  const pools = await Promise.all(['one', 'two', 'gone'].map(name => world.getPool(name)));
+  const pools = await Promise.all(['one', 'two', 'gone'].map(name => testEnv.getPool(name)));
   return pools.map(pool => pool?.status);
 };
 
@@ -65,8 +66,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: 'the ClusterRoleBinding is deleted in flight: watches, reads and writes are refused',
-    holds: 'warnings in the log, every status kept, no node written; it recovers when the binding is back',
+    how: 'the ClusterRoleBinding is deleted at run time: watches, reads and writes are refused',
+    holds: 'warnings in the log; statuses are kept; no node is written; it recovers when the binding is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -80,11 +81,11 @@ row(
     const refused = proxy.requests.slice(asked).length;
     assert.ok(refused < 40, `${refused} requests in ${WITHOUT_MS / 1000} s`);
     facts.requestsRefused = refused;
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
     assert.deepEqual(await statuses(), before);
     await giveBack();
     await change(model);
-    await judge(world, run, 60_000);
+    await judge(testEnv, run, 60_000);
     assert.deepEqual(proxy.requests.slice(asked).filter(isList), [], 'the watches go on where they were');
     assert.equal(await child.end(), 0);
   },
@@ -93,8 +94,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'patch on nodes is taken out of the ClusterRole in flight',
-    holds: 'status 500 with the permission that is missing, one Warning, counts kept; 200 when it is back',
+    how: 'patch on nodes is removed from the ClusterRole at run time',
+    holds: 'status 500 with the missing permission; one Warning; counts are kept; 200 when it is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -108,30 +109,33 @@ row(
     const giveBack = () => admin().expect('PATCH', CLUSTER_ROLE, { rules });
     t.after(giveBack);
     await admin().expect('PATCH', CLUSTER_ROLE, { rules: fewer });
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     await model.drift('drifts', { tier: 'drifted' });
-    await eventually('it is in the status', async () => (await world.getPool('two'))?.status?.status === 500);
+    await eventually('it is in the status', async () => (await testEnv.getPool('two'))?.status?.status === 500);
     await sleep(WITHOUT_MS);
-    const pool = await world.getPool('two');
+    const pool = await testEnv.getPool('two');
     assert.match(condition(pool, 'Applied').message, /cannot patch Node "drifts": user ".*" lacks the permission/);
     assert.deepEqual([pool?.status?.nodeCount, pool?.status?.readyNodeCount], [2, 2]);
-    const warnings = (await world.events('two')).filter(({ type }) => type === 'Warning') as RepeatedEvent[];
+    const warnings = (await testEnv.events('two')).filter(({ type }) => type === 'Warning') as RepeatedEvent[];
     assert.deepEqual(
       warnings.map(({ reason, series }) => [reason, series?.count ?? 1]),
       [['ReconcileFailed', 1]],
     );
-    const attempts = (await readAudit(world.cluster())).slice(mark).filter(({ code }) => code === 403).length;
+    const attempts = (await readAudit(testEnv.cluster())).slice(mark).filter(({ code }) => code === 403).length;
     assert.ok(attempts < 20, `${attempts} attempts`);
     facts.attempts = attempts;
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodepools/status two': 1 });
-    // Others are none the worse: a pool without nodes, and a RuntimeClass.
+    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodepools/status two': 1 });
+    // Other writes succeed: a pool without nodes, and a RuntimeClass.
     await model.createPool('other', { handler: 'runc' });
-    await eventually('another pool is reconciled', async () => (await world.getPool('other'))?.status?.status === 200);
-    // The changes, too, come while nodes cannot be written.
+    await eventually(
+      'another pool is reconciled',
+      async () => (await testEnv.getPool('other'))?.status?.status === 200,
+    );
+    // The changes happen while nodes cannot be written.
     await change(model);
     await giveBack();
     await model.deletePool('other');
-    await judge(world, run, 60_000, {
+    await judge(testEnv, run, 60_000, {
       'create runtimeclasses node-pool-other': 1,
       'delete runtimeclasses node-pool-other': 1,
     });
@@ -142,8 +146,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'the RoleBinding for events is deleted in flight',
-    holds: 'the work goes on, the log has a warning; events are told again when it is back',
+    how: 'the RoleBinding for events is deleted at run time',
+    holds: 'reconciling continues; a warning in the log; events are recorded again when it is back',
   },
   async t => {
     const run = await running(t);
@@ -156,10 +160,10 @@ row(
     await model.label('joins', role('one'));
     await converged(model, proxy);
     await eventually('a later event is told', async () =>
-      (await world.events('one')).some(({ note }) => note === '1 node joined: joins'),
+      (await testEnv.events('one')).some(({ note }) => note === '1 node joined: joins'),
     );
     await change(model);
-    await judge(world, run);
+    await judge(testEnv, run);
     assert.equal(await child.end(), 0);
   },
 );
@@ -168,8 +172,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: 'the RoleBinding for the lease of the leader is deleted in flight',
-    holds: 'it stops before others lead; started again, it waits, and leads when the binding is back',
+    how: "the RoleBinding for the leader's Lease is deleted at run time",
+    holds: 'it stops before others lead; restarted, it waits, and leads when the binding is back',
   },
   async (t, facts) => {
     const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];
@@ -184,13 +188,13 @@ row(
     const again = start();
     await again.synced();
     await eventually('it says why it waits', () => again.lines(/warning .*lacks the permission/).length > 0);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     await model.drift('drifts', { tier: 'drifted' });
     await sleep(1_000);
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
     await change(model);
     await giveBack();
-    await judge(world, run, 40_000);
+    await judge(testEnv, run, 40_000);
     assert.equal(await again.end(), 0);
   },
 );

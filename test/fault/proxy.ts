@@ -1,10 +1,10 @@
 /**
- * A reverse proxy on loopback between the product and a real API server, which does to requests and answers what a bad
- * network or an overloaded server does. What is done is a function of the request (treatments.ts) or of a piece of a
- * watch's answer; without any, everything passes.
+ * A reverse proxy on loopback between the product and a real API server that treats requests and responses as a bad
+ * network or an overloaded server does. Rules choose a treatment for a request (treatments.ts) or see the chunks of a
+ * watch; without rules everything is forwarded.
  *
- * Not faithful: the client's and the server's connections are not paired, so a server that ends a connection without an
- * answer shows to the client as a reset.
+ * Not faithful: client and server connections are not paired, so the client sees a reset when the server closes a
+ * connection without a response.
  */
 import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -12,11 +12,12 @@ import { Agent, createServer as createTlsServer, request as httpsRequest } from 
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { TLSSocket } from 'node:tls';
 import type { KeyPair } from '../cluster/certificates.ts';
 import { type Asked, isWatch } from './asked.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
+import { reset } from './reset.ts';
 
-/** Where requests go, and as whom; without a client certificate the client's own Authorization header is passed on. */
+/** The server, and the client certificate; without one the client's Authorization header is forwarded. */
 export interface Upstream {
   server: string;
   ca: string;
@@ -26,20 +27,20 @@ export interface Upstream {
 export interface Exchange {
   asked: Asked;
   client: ServerResponse;
-  /** Sends the request on; resolves with the head of the server's answer. Never rejects: without one, the client is cut off. */
+  /** Forwards the request; resolves with the response. Never rejects: without a response the client is reset. */
   forward(): Promise<IncomingMessage>;
-  /** Sends the answer on as it comes, its pieces under the proxy's piece rules. */
+  /** Streams the response to the client, subject to the proxy's piece rules. */
   pass(answer: IncomingMessage): void;
 }
 
-/** Deals with a request in place of forward() and pass(). */
+/** Handles a request instead of forward() and pass(). */
 export type Treatment = (exchange: Exchange) => unknown;
-/** The first rule that gives a treatment decides. */
+/** The first rule that returns a treatment decides. */
 export type RequestRule = (asked: Asked) => Treatment | undefined;
-/** Sees each piece of a watch's answer as it arrives, an empty one at its end; 'eaten' when it is not to be sent. */
+/** Gets each chunk of a watch, and an empty one at its end; returns 'eaten' to drop it. */
 export type PieceRule = (asked: Asked, piece: Buffer, client: ServerResponse) => 'eaten' | undefined;
 
-/** What a process with a server address of its own asks for: over plain HTTP it sends nothing else to know it by. */
+/** The path prefix that identifies a process: plain HTTP has no client certificate. */
 const OF_PROCESS = /^\/(life-\d+)(\/.*)$/;
 
 export class FaultProxy {
@@ -49,20 +50,20 @@ export class FaultProxy {
   readonly url: string;
   /** Path of a kubeconfig that points here, without credentials. */
   readonly kubeconfig: string;
-  /** Answers are JSON, whatever the client prefers, as of a gateway that knows nothing else. */
+  /** Responses are JSON, whatever the client prefers. */
   isJson = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Those with a request under way. */
+  /** Sockets with a request in flight. */
   readonly #busy = new Set<Socket>();
-  /** Those that silence() cut off. */
+  /** Sockets that silence() or silenceIdle() cut off. */
   readonly #dead = new WeakSet<Socket>();
   readonly #requestRules = new Set<RequestRule>();
   readonly #pieceRules = new Set<PieceRule>();
   readonly #listeners = new Set<(asked: Asked) => void>();
   #upstream: Upstream;
   #agent: Agent;
-  /** Raised by silence(): what was under way then is never heard of again. */
+  /** Incremented by silence(): requests in flight then never get a response. */
   #era = 0;
   #silent = false;
 
@@ -82,33 +83,33 @@ export class FaultProxy {
     server.on('request', (request, client) => this.#serve(request, client));
   }
 
-  /** Returns what takes the rule back. */
+  /** Returns a function that removes the rule. */
   onRequest(rule: RequestRule): () => void {
     this.#requestRules.add(rule);
     return () => this.#requestRules.delete(rule);
   }
 
-  /** Returns what takes the rule back. */
+  /** Returns a function that removes the rule. */
   onPiece(rule: PieceRule): () => void {
     this.#pieceRules.add(rule);
     return () => this.#pieceRules.delete(rule);
   }
 
-  /** Called when the whole answer to a request was sent to the client; returns what ends that. */
+  /** The listener is called when a whole response was sent to the client; returns a function that removes it. */
   onAnswered(listener: (asked: Asked) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Further requests go there; those under way stay where they are. */
+  /** Further requests go there; those in flight stay where they are. */
   switchTo(upstream: Upstream): void {
     this.#upstream = upstream;
     this.#agent = agentFor(upstream);
   }
 
   /**
-   * Nothing passes any more in either direction, and no socket is closed. Returns what lets new connections pass; those
-   * of before stay dead, as behind a firewall that has forgotten them.
+   * Drops everything in both directions and closes no socket. Returns a function that lets new connections pass; earlier
+   * ones stay dead, as behind a firewall that lost its state.
    */
   silence(): () => void {
     this.#era += 1;
@@ -119,12 +120,12 @@ export class FaultProxy {
     };
   }
 
-  /** Connections that no request is under way on pass nothing any more, and are not closed; the others are not touched. */
+  /** Drops everything on idle connections without closing them; the others are unaffected. */
   silenceIdle(): void {
     for (const socket of this.#sockets) if (!this.#busy.has(socket)) this.#dead.add(socket);
   }
 
-  /** Closes the port and resets every connection: who connects is refused. */
+  /** Closes the port and resets every connection, so that connecting is refused. */
   async refuse(): Promise<void> {
     this.cut();
     await new Promise(resolve => this.#server.close(resolve));
@@ -135,7 +136,7 @@ export class FaultProxy {
     await new Promise<void>(resolve => this.#server.listen(Number(new URL(this.url).port), '127.0.0.1', resolve));
   }
 
-  /** Resets every connection of now. */
+  /** Resets every open connection. */
   cut(): void {
     for (const socket of this.#sockets) reset(socket);
   }
@@ -229,42 +230,16 @@ export class FaultProxy {
 /**
  * Listens on a free port.
  * @param folder for its kubeconfig
- * @param serving its certificate, where the client is to log in: no login is sent over http://
+ * @param serving its certificate, for clients with credentials, which are not sent over http://
  */
 export async function startProxy(upstream: Upstream, folder: string, serving?: KeyPair): Promise<FaultProxy> {
-  // A watch has no end, and a client under test is not to be hurried.
+  // Watches have no end, and clients under test may be slow.
   const patient = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
   const server = serving === undefined ? createServer(patient) : createTlsServer({ ...patient, ...serving });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const proxy = new FaultProxy(server, upstream, folder, serving !== undefined);
   await writeFile(proxy.kubeconfig, kubeconfigOf(proxy.url, {}), { mode: 0o600 });
   return proxy;
-}
-
-/**
- * A kubeconfig for that server, as JSON.
- * @param user its credentials, as in a kubeconfig
- * @param ca PEM of who signed the server's certificate
- */
-export function kubeconfigOf(server: string, user: object, ca?: string): string {
-  const authority = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'proxy',
-    contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'user' } }],
-    clusters: [{ name: 'proxy', cluster: { server, ...authority } }],
-    users: [{ name: 'user', user }],
-  });
-}
-
-/**
- * Ends a connection with RST. Node can not reset one that is being closed already, and would never let go of it; nor one
- * of TLS.
- */
-export function reset(socket: Socket | null): void {
-  if (socket?.writableEnded || socket instanceof TLSSocket) socket.destroy();
-  else socket?.resetAndDestroy();
 }
 
 function agentFor({ ca, admin }: Upstream): Agent {

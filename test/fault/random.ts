@@ -1,4 +1,4 @@
-/** Choices that a seed repeats. */
+/** Random choices that a seed repeats. */
 
 /** From 0 up to, not including, 1; the same for the same seed. */
 export type Random = () => number;

@@ -1,9 +1,9 @@
-/** The reflector alone behind the proxy: exactly which requests it makes after a fault, and what it tells. */
+/** The reflector alone behind the proxy: its exact requests after a fault, and its events. */
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, deleteNodes, labelNode } from '../cluster/nodes.ts';
-import { until } from '../e2e/controller-world.ts';
+import { until } from '../e2e/admin-transport.ts';
 import { isList, isWatch } from './asked.ts';
 import { type Following, follow, judge } from './following.ts';
 import { row } from './row.ts';
@@ -16,8 +16,8 @@ afterEach(() => deleteNodes(cluster()));
 for (const how of ['RST', 'FIN'] as const) {
   row(
     {
-      fault: 'half a JSON line, RST, FIN',
-      how: `one watch, ${how} inside a line`,
+      fault: 'connection cut inside a line',
+      how: `one watch is cut inside a line: ${how}`,
       holds: 'resumes at the last resourceVersion',
     },
     async (t, facts) => {
@@ -39,7 +39,7 @@ for (const how of ['RST', 'FIN'] as const) {
   );
 }
 
-/** Each before the next event of node a, which has to come through all the same. */
+/** Inserts each before the next event of node a, which must still arrive. */
 async function forgeInTurn({ proxy, told }: Following, texts: readonly string[]): Promise<void> {
   for (const [index, forged] of texts.entries()) {
     const forging = forgeNextLine(proxy, forged);
@@ -51,9 +51,9 @@ async function forgeInTurn({ proxy, told }: Following, texts: readonly string[])
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'one watch, then a line that is no JSON',
-    holds: 'logged and skipped; the line that is no JSON breaks the watch; no change is lost',
+    fault: 'invalid watch lines and bodies',
+    how: 'one watch gets JSON that is no event, then invalid JSON',
+    holds: 'logged and skipped; invalid JSON ends the watch; no change is lost',
   },
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
@@ -69,8 +69,8 @@ row(
 
 row(
   {
-    fault: 'JSON that is no event',
-    how: 'one watch in the form that is preferred, then what is neither its frame nor its line',
+    fault: 'invalid watch lines and bodies',
+    how: 'one watch in protobuf gets an invalid frame and an HTML page',
     holds: 'logged; no change is lost, no relist',
   },
   async t => {
@@ -88,8 +88,8 @@ row(
 row(
   {
     fault: '429 with Retry-After',
-    how: 'one watch is answered 429, Retry-After: 3',
-    holds: 'the delay is kept; no relist',
+    how: 'one watch gets a 429 with Retry-After: 3',
+    holds: 'the delay is respected; no relist',
   },
   async (t, facts) => {
     const following = await follow(t, cluster());
@@ -118,15 +118,15 @@ const FAILED = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', cod
 row(
   {
     fault: '410 in the stream; HTTP 410',
-    how: 'one watch, 410 as a line and as an answer',
-    holds: 'exactly one relist each; missed deletes noticed',
+    how: 'one watch gets a 410 as an event and as a response',
+    holds: 'exactly one relist each; missed deletes are noticed',
   },
   async (t, facts) => {
     await createNodes(cluster(), [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     const following = await follow(t, cluster(), true);
     const { proxy, told, lists } = following;
     for (const [index, gone] of ['a', 'b'].entries()) {
-      // What happens while the watch is held is only in the list that follows.
+      // Changes while the watch is held are only in the list that follows.
       const ending = index === 0 ? endWith(proxy, `${JSON.stringify(EXPIRED)}\n`) : undefined;
       const hold = index === 0 ? undefined : holdWatches(proxy);
       await deleteNodes(cluster(), [gone]);
@@ -154,8 +154,8 @@ row(
 row(
   {
     fault: '500, in-stream error, refused connection',
-    how: 'one watch, 500 as a line and as an answer',
-    holds: 'goes on where it was, without a list',
+    how: 'one watch gets a 500 as an event and as a response',
+    holds: 'resumes without a list',
   },
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
@@ -179,8 +179,8 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'one watch, nothing passes, the sockets stay; another beside it, of 2,000 nodes, ends as watches do by design',
-    holds: 'noticed within 45 s, no relist; going on costs one small request',
+    how: 'one watch goes silent with open sockets; another one, of 2,000 nodes, ends at its timeout',
+    holds: 'noticed within 45 s; no relist; resuming costs one small request',
   },
   async (t, facts) => {
     const names = Array.from({ length: 2_000 }, (_, index) => `node-${index}`);
@@ -189,7 +189,7 @@ row(
       names.map(name => ({ name })),
     );
     const [silent, other] = [await follow(t, cluster()), await follow(t, cluster())];
-    // A server that is busy with so many nodes may have ended a list: that is not what is judged here.
+    // A server that is busy with so many nodes may have ended a list, which is not judged here.
     const [silentLists, otherLists] = [silent.lists(), other.lists()];
     for (const { log } of [silent, other]) log.length = 0;
     let bytes = 0;
@@ -216,7 +216,7 @@ row(
     await until(() => other.told.length > before);
     assert.equal(other.told.at(-1), 'updated node-7');
     assert.deepEqual([other.lists() - otherLists, other.log], [0, []]);
-    // A bookmark or two, and the two nodes.
+    // One or two bookmarks, and the two nodes.
     assert.ok(bytes < 40_000, `${bytes} bytes`);
     facts.bytesToGoOn = bytes;
     for (const following of [silent, other]) await judge(following, ...names, 'unseen');

@@ -1,23 +1,23 @@
-/** The server did it and the product never heard: it has to find out what it did. */
+/** The server did the write but its response is lost. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isReconcileWrite, isWrite } from './asked.ts';
+import { converged, useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { loseAnswer } from './treatments.ts';
-import { converged, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
 row(
   {
     fault: 'response lost',
-    how: 'the answer to the first write of each object, its Events too, is dropped after the server did it',
+    how: 'the response to the first write of each object and Event is dropped',
     holds: 'idempotent: same end state, no extra create or delete',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const lost = new Set<string>();
     run.proxy.onRequest(asked => {
       const what = `${asked.method} ${asked.path}`;
@@ -26,7 +26,7 @@ row(
       return loseAnswer;
     });
     await change(run.model);
-    await judge(world, run);
+    await judge(testEnv, run);
     facts.lost = lost.size;
     assert.ok(lost.size >= 12, [...lost].join('\n'));
   },
@@ -35,11 +35,11 @@ row(
 row(
   {
     fault: 'response lost',
-    how: 'every answer to a write is dropped for 5 s',
+    how: 'every response to a write is dropped for 5 s',
     holds: 'idempotent: same end state, no extra create or delete',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     let lost = 0;
     const undo = run.proxy.onRequest(asked => {
       if (!isReconcileWrite(asked)) return undefined;
@@ -49,8 +49,8 @@ row(
     await change(run.model);
     await sleep(5_000);
     undo();
-    // All is done as far as the server knows; that the product knows it too shows at the next change.
-    await judge(world, run);
+    // The server has all writes; the next change shows that the product knows it, too.
+    await judge(testEnv, run);
     await run.model.drift('joins', { tier: null });
     await converged(run.model, run.proxy);
     facts.lost = lost;

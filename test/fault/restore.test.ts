@@ -5,32 +5,32 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { productCommand } from '../cluster/product.ts';
 import { start } from '../e2e/following.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import { Model } from './model.ts';
 import { auditMark, writes } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
 const FAULT = 'etcd restored from a backup';
 const RESTORED = /etcd was restored from a backup/;
-/** A shorter stop may be a busy machine (src/controller/resync.ts), and no etcd is restored in less. */
+/** A shorter stop may be a busy machine (src/controller/resync.ts), and restoring etcd takes longer. */
 const NOTICED_MS = 8_000;
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 
-/** Gives what puts the cluster back to where it is now, and the model of it. */
+/** Backs up etcd; returns a function that restores it and returns the model of then. */
 async function backUp(model: Model): Promise<() => Promise<Model>> {
-  const folder = join(world.cluster().dir, 'backup');
-  const copyOf = new Model(world.cluster);
+  const folder = join(testEnv.cluster().dir, 'backup');
+  const copyOf = new Model(testEnv.cluster);
   for (const [name, foreign] of model.nodes) copyOf.nodes.set(name, structuredClone(foreign));
   for (const [name, spec] of model.pools) copyOf.pools.set(name, structuredClone(spec));
-  await world.cluster().offline(async etcd => {
+  await testEnv.cluster().offline(async etcd => {
     await rm(folder, { recursive: true, force: true });
     await cp(etcd, folder, { recursive: true });
   });
   return async () => {
-    await world.cluster().offline(async etcd => {
+    await testEnv.cluster().offline(async etcd => {
       await rm(etcd, { recursive: true });
       await cp(folder, etcd, { recursive: true });
     });
@@ -58,28 +58,28 @@ async function loseFuture(model: Model): Promise<void> {
   await model.deletePool('gone');
 }
 
-/** Drift and an edit after the restore are followed, and nothing else is done. */
+/** Checks that drift and an edit after the restore are reconciled, and nothing else is written. */
 async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
-  const mark = await auditMark(world.cluster());
+  const mark = await auditMark(testEnv.cluster());
   await model.drift('drifts', { tier: 'drifted' });
   await converged(model, proxy);
-  assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+  assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
   await model.editPool('gone', { labels: { tier: 'edited' } });
   await converged(model, proxy);
 }
 
 for (const [how, changes] of [
-  ['the server is far behind what was seen', 400],
-  ['the server has caught up with what was seen by the time it is asked', 0],
+  ['the server is far behind the resourceVersion that was seen', 400],
+  ['the server has passed the resourceVersion that was seen', 0],
 ] as const) {
   row(
     {
       fault: FAULT,
       how,
-      holds: 'noticed, everything is listed anew; nothing is written that the lost future asked for',
+      holds: 'noticed; everything is listed again; nothing is written for changes that were lost',
     },
     async (t, facts) => {
-      const [proxy, model] = [await world.proxy(t), world.model()];
+      const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
       await prepare(model);
       const child = startChild(t, proxy);
       const follower = start(t, proxy, [...productCommand(), 'get', '--watch']);
@@ -93,14 +93,14 @@ for (const [how, changes] of [
       await eventually('it shows the new pool', () => follower.stdout().includes('late'));
       assert.deepEqual(child.lines(RESTORED), [], 'an API server and an etcd that restart are not restored');
 
-      const mark = await auditMark(world.cluster());
+      const mark = await auditMark(testEnv.cluster());
       const before = await restore();
       const back = performance.now();
       const noticed = /all that was known is dropped/;
       await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
       facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
       await converged(before, proxy);
-      assert.deepEqual(await writes(world.cluster(), mark), {}, 'nothing is to be done');
+      assert.deepEqual(await writes(testEnv.cluster(), mark), {}, 'nothing is to be done');
       await goesOn(before, proxy);
       assert.equal(child.lines(noticed).length, 1);
       await eventually('get --watch shows the pool that was deleted', () => {
@@ -115,11 +115,11 @@ for (const [how, changes] of [
 row(
   {
     fault: FAULT,
-    how: 'while the process is stopped (SIGSTOP), and the server has caught up with what was seen when it goes on',
-    holds: 'noticed as soon as it goes on',
+    how: 'while the process is stopped (SIGSTOP); when it continues, the server has passed the resourceVersion that was seen',
+    holds: 'noticed as soon as it continues',
   },
   async t => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
     const child = startChild(t, proxy);
     await child.synced();
@@ -135,11 +135,11 @@ row(
     for (let change = 0; change < 300; change++) await before.label('stays', { change: String(change) });
     await before.drift('drifts', { tier: 'drifted' });
     await sleep(Math.max(0, stoppedAt + NOTICED_MS - performance.now()));
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     child.signal('SIGCONT');
     await eventually('it notices', () => child.lines(/all that was known is dropped/).length > 0, 60_000);
     await converged(before, proxy);
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
     assert.equal(await child.end(), 0);
   },
 );
@@ -148,11 +148,11 @@ row(
   {
     fault: FAULT,
     slow: true,
-    how: 'with leader election, the Lease goes back too: who led has to end, the other one leads',
-    holds: 'who leads afterwards has listed everything anew',
+    how: 'with leader election the Lease goes back too: the leader must stop and the other one lead',
+    holds: 'the next leader has listed everything again',
   },
   async t => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
     const flags = ['--leader-elect', '--leader-elect-namespace', 'default'];
     const children = [startChild(t, proxy, ...flags)];
@@ -160,17 +160,17 @@ row(
     children.push(startChild(t, proxy, ...flags));
     await children[1]?.synced();
     const restore = await backUp(model);
-    // The one that led has lost its lease while the server was away.
+    // The leader has lost its lease during the outage.
     await eventually('one is left, or both', () => children.some(({ isAlive }) => isAlive));
     await converged(model, proxy);
     await loseFuture(model);
     await converged(model, proxy, 90_000);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const before = await restore();
     for (const child of children.filter(({ isAlive }) => !isAlive))
       children[children.indexOf(child)] = startChild(t, proxy, ...flags);
     await before.drift('drifts', { tier: 'drifted' });
     await converged(before, proxy, 90_000);
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1 });
+    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
   },
 );

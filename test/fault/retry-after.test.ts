@@ -1,27 +1,27 @@
-/** A server that asks for patience gets it. */
+/** Retry-After is respected. */
 import assert from 'node:assert/strict';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
+import { useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 import { answerWith } from './treatments.ts';
-import { useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 /** Longer than the back-off could be by chance. */
 const SECONDS = 5;
-/** A pool's finalizer is set by whoever needs it first: two requests for it may be under way at once. */
+/** Several workers may set the finalizer of a pool, so two such requests may be in flight. */
 const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path);
 
 row(
   {
     fault: '429 with Retry-After',
     slow: true,
-    how: `the next watch of each resource and the first write of each object are answered 429, Retry-After: ${SECONDS}`,
-    holds: 'the delay is kept; no relist; same end state, no extra create or delete',
+    how: `the next watch of each resource and the first write of each object get a 429 with Retry-After: ${SECONDS}`,
+    holds: 'the delay is respected; no relist; same end state, no extra create or delete',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy } = run;
     const before = proxy.requests.length;
     const refused = new Map<string, Asked>();
@@ -41,7 +41,7 @@ row(
     const waited = new Set<Asked>();
     proxy.cut();
     await change(run.model);
-    await judge(world, run);
+    await judge(testEnv, run);
     assert.equal(waits.length, refused.size, 'everything was asked again');
     assert.ok(refused.size >= 12, `${refused.size}`);
     assert.ok(Math.min(...waits) >= SECONDS * 1000, `${Math.min(...waits)} ms`);

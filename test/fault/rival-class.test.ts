@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { condition, role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { condition, role } from '../e2e/world.ts';
+import { startChild, useFaultEnv } from './fault-env.ts';
 import { auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
-import { startChild, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 const NAME = 'node-pool-p';
@@ -17,7 +17,7 @@ const WATCHED_MS = 8_000;
 const SAYS = /RuntimeClass node-pool-p was changed by an admission policy or webhook while it was written/;
 
 async function rewriteClasses(t: { after(fn: () => unknown): void }): Promise<void> {
-  const client = raw(world.cluster());
+  const client = raw(testEnv.cluster());
   const paths = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map(path => `${ADMISSION}/${path}`);
   t.after(async () => {
     for (const path of paths) await client.request('DELETE', `${path}/classes`);
@@ -42,37 +42,37 @@ async function rewriteClasses(t: { after(fn: () => unknown): void }): Promise<vo
 }
 
 async function classWrites(mark: number): Promise<number> {
-  const all = Object.entries(await writes(world.cluster(), mark));
+  const all = Object.entries(await writes(testEnv.cluster(), mark));
   return all.reduce((sum, [what, count]) => sum + (what.includes('runtimeclasses') ? count : 0), 0);
 }
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     slow: true,
-    how: 'a policy rewrites the RuntimeClass of a pool, in one shot and under reconcile --watch',
-    holds: 'it is written with back-off, status 500 names it, and the nodes get what the pool sets',
+    how: 'a policy rewrites the RuntimeClass of a pool, in reconcile and in reconcile --watch',
+    holds: 'it is written with back-off; status 500 names it; the nodes are reconciled',
   },
   async (t, facts) => {
-    await world.nodes({ name: 'a', labels: role('p') });
+    await testEnv.nodes({ name: 'a', labels: role('p') });
     await rewriteClasses(t);
-    await world.pool('p', { handler: 'runc', labels: { tier: 'ours' } });
-    const mark = await auditMark(world.cluster());
-    const { code, stderr } = await cli(world.cluster(), ['reconcile']);
+    await testEnv.pool('p', { handler: 'runc', labels: { tier: 'ours' } });
+    const mark = await auditMark(testEnv.cluster());
+    const { code, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.deepEqual([code, await classWrites(mark)], [1, 1]);
     assert.match(stderr, SAYS);
-    const pool = await world.getPool('p');
+    const pool = await testEnv.getPool('p');
     assert.equal(pool?.status?.status, 500);
     assert.match(condition(pool, 'Applied').message, SAYS);
-    assert.equal((await world.node('a')).metadata.labels.tier, 'ours');
+    assert.equal((await testEnv.node('a')).metadata.labels.tier, 'ours');
 
-    const child = startChild(t, world.cluster());
+    const child = startChild(t, testEnv.cluster());
     await child.synced();
     await sleep(WATCHED_MS);
-    // Of one shot 1; of the watch at once, and after 1 s, 2 s and 4 s.
+    // One of reconcile; those of the watch at once, and after 1 s, 2 s and 4 s.
     facts.writes = await classWrites(mark);
     assert.ok(facts.writes <= 6, `${facts.writes} writes`);
-    assert.equal((await raw(world.cluster()).request('GET', `${CLASSES}/${NAME}`)).status, 200);
+    assert.equal((await raw(testEnv.cluster()).request('GET', `${CLASSES}/${NAME}`)).status, 200);
     assert.equal(await child.end(), 0);
   },
 );

@@ -1,17 +1,17 @@
-/** Something on the server, or beside us, that undoes what is written on a node as often as it is written. */
+/** Policies, webhooks or controllers that revert node writes as often as they are made. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { condition, role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { condition, role } from '../e2e/world.ts';
+import { startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { type Mutation, type Mutator, mutatingPolicy, mutatingWebhook, type Probe } from './mutating.ts';
 import { auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
-import { startChild, type Test, useFaults } from './world.ts';
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 const RIVALS = ['label', 'record', 'taint', 'hook'];
 const WATCHED_MS = 15_000;
 
@@ -37,7 +37,7 @@ const MUTATIONS: Record<string, Mutation> = {
         : [JSONPatch{op: "add", path: "/spec/taints/-", value: ${TAINT}}]`,
     },
   },
-  // What no pool sets is the policy's business.
+  // Keys that no pool sets belong to the policy.
   calm: {
     patchType: 'ApplyConfiguration',
     applyConfiguration: { expression: 'Object{metadata: Object.metadata{labels: {"team": "theirs"}}}' },
@@ -63,29 +63,29 @@ const MESSAGES: Record<string, RegExp> = {
   hook: /changed by an admission policy or webhook .*: label tier was sent with value "ours" and is "theirs"/,
 };
 
-/** Two nodes and a pool for each rival, and for a policy that changes what no pool sets. */
+/** Two nodes and a pool for each rival, and for a policy that changes foreign keys. */
 async function prepare(t: Test): Promise<Mutator[]> {
   const names = [...RIVALS, 'calm'];
-  await world.nodes(...names.flatMap(name => ['a', 'b'].map(at => ({ name: `${name}-${at}`, labels: role(name) }))));
+  await testEnv.nodes(...names.flatMap(name => ['a', 'b'].map(at => ({ name: `${name}-${at}`, labels: role(name) }))));
   const mutators: Mutator[] = [];
   for (const name of names) {
     const options = { prefix: name, probe: { node: `${name}-a`, ...(PROBES[name] ?? assert.fail()) } };
     const mutation = MUTATIONS[name];
     const mutator =
       mutation === undefined
-        ? await mutatingWebhook(world.cluster(), name, { ...options, label: 'tier', value: 'theirs' })
-        : await mutatingPolicy(world.cluster(), name, { ...options, mutation });
+        ? await mutatingWebhook(testEnv.cluster(), name, { ...options, label: 'tier', value: 'theirs' })
+        : await mutatingPolicy(testEnv.cluster(), name, { ...options, mutation });
     t.after(() => mutator.end());
     mutators.push(mutator);
   }
   for (const name of names) {
-    await world.pool(name, { labels: { tier: 'ours' }, ...(name === 'taint' ? { unmanaged: 'Remove' } : {}) });
+    await testEnv.pool(name, { labels: { tier: 'ours' }, ...(name === 'taint' ? { unmanaged: 'Remove' } : {}) });
   }
   return mutators;
 }
 
 async function nodeWrites(mark: number): Promise<Record<string, number>> {
-  const all = Object.entries(await writes(world.cluster(), mark));
+  const all = Object.entries(await writes(testEnv.cluster(), mark));
   return Object.fromEntries(
     all.filter(([what]) => what.startsWith('patch nodes ')).map(([what, count]) => [what.slice(12), count]),
   );
@@ -93,58 +93,58 @@ async function nodeWrites(mark: number): Promise<Record<string, number>> {
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     how: 'policies and a webhook rewrite a label, strip the record, add a taint under unmanaged: Remove; reconcile',
-    holds: 'two writes a node at most; status 500 names key, values and rival; others are unaffected',
+    holds: 'at most two writes of each node; status 500 names key, values and rival; other pools unaffected',
   },
   async (t, facts) => {
     await prepare(t);
-    const mark = await auditMark(world.cluster());
-    const { code, stderr } = await cli(world.cluster(), ['reconcile']);
+    const mark = await auditMark(testEnv.cluster());
+    const { code, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     const counts = await nodeWrites(mark);
     assert.deepEqual([counts['calm-a'], counts['calm-b']], [1, 1]);
     assert.ok(Math.max(...Object.values(counts)) <= 2, JSON.stringify(counts));
     facts.mostWritesOfANode = Math.max(...Object.values(counts));
     assert.equal(code, 1, stderr);
     for (const name of RIVALS) {
-      const pool = await world.getPool(name);
+      const pool = await testEnv.getPool(name);
       assert.equal(pool?.status?.status, 500, name);
       assert.match(condition(pool, 'Applied').message, MESSAGES[name] ?? assert.fail());
       assert.match(stderr, new RegExp(`error: ${name}: 2 nodes were changed by an admission policy or webhook`));
     }
     assert.match(stderr, /next: .*kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations/);
     assert.doesNotMatch(stderr, /somebody else/);
-    assert.equal((await world.getPool('calm'))?.status?.status, 200);
-    assert.equal((await world.node('calm-a')).metadata.labels.tier, 'ours');
+    assert.equal((await testEnv.getPool('calm'))?.status?.status, 200);
+    assert.equal((await testEnv.node('calm-a')).metadata.labels.tier, 'ours');
   },
 );
 
 row(
   {
-    fault: 'a rival on the server',
+    fault: 'rival writers on the server',
     slow: true,
-    how: 'the same under reconcile --watch, and a controller that sets a label back as fast as it can; later all end',
-    holds: 'back-off, at most 10 writes a minute for each node, status 500 that names key and rival; it recovers',
+    how: 'the same in reconcile --watch, with a controller that reverts a label as fast as it can; later all stop',
+    holds: 'back-off; at most 10 writes a minute of each node; status 500 names key and rival; it recovers',
   },
   async (t, facts) => {
     const mutators = await prepare(t);
-    await world.nodes({ name: 'fought', labels: role('fought') }, { name: 'late', labels: {} });
-    await world.pool('fought', { labels: { tier: 'ours' } });
-    const mark = await auditMark(world.cluster());
-    const child = startChild(t, world.cluster());
+    await testEnv.nodes({ name: 'fought', labels: role('fought') }, { name: 'late', labels: {} });
+    await testEnv.pool('fought', { labels: { tier: 'ours' } });
+    const mark = await auditMark(testEnv.cluster());
+    const child = startChild(t, testEnv.cluster());
     await child.synced(100_000);
     const began = performance.now();
     let isFighting = true;
     const fight = (async () => {
       while (isFighting) {
-        const { labels } = (await world.node('fought')).metadata;
+        const { labels } = (await testEnv.node('fought')).metadata;
         const path = '/api/v1/nodes/fought?fieldManager=rival-operator';
         const body = { metadata: { labels: { tier: 'theirs' } } };
-        if (labels.tier === 'ours') await raw(world.cluster()).expect('PATCH', path, body);
+        if (labels.tier === 'ours') await raw(testEnv.cluster()).expect('PATCH', path, body);
       }
     })();
     await sleep(WATCHED_MS);
-    await eventually('the limit is reached', async () => (await world.getPool('fought'))?.status?.status === 500);
+    await eventually('the limit is reached', async () => (await testEnv.getPool('fought'))?.status?.status === 500);
 
     const counts = await nodeWrites(mark);
     const { fought = 0, ...others } = counts;
@@ -156,31 +156,31 @@ row(
     facts.mostWritesOfOthers = Math.max(...Object.values(others));
     facts.writesOfTheFoughtNode = fought;
     for (const name of RIVALS) {
-      const pool = await world.getPool(name);
+      const pool = await testEnv.getPool(name);
       assert.equal(pool?.status?.status, 500, name);
       assert.match(condition(pool, 'Applied').message, MESSAGES[name] ?? assert.fail());
     }
-    const pool = await world.getPool('fought');
+    const pool = await testEnv.getPool('fought');
     assert.equal(pool?.status?.status, 500);
     assert.match(
       condition(pool, 'Applied').message,
       /^node fought was written 10 times within a minute, which is the limit: something else \(field manager rival-operator\) keeps changing label tier from "ours" to "theirs"$/,
     );
-    const statusWrites = (await writes(world.cluster(), mark))['patch nodepools/status fought'] ?? 0;
+    const statusWrites = (await writes(testEnv.cluster(), mark))['patch nodepools/status fought'] ?? 0;
     assert.ok(statusWrites <= 3, `${statusWrites} writes of the status`);
-    // Others are not kept waiting.
-    await world.patchNode('late', { metadata: { labels: role('calm') } });
-    await eventually('a node joins', async () => (await world.node('late')).metadata.labels.tier === 'ours', 20_000);
+    // Other pools are not delayed.
+    await testEnv.patchNode('late', { metadata: { labels: role('calm') } });
+    await eventually('a node joins', async () => (await testEnv.node('late')).metadata.labels.tier === 'ours', 20_000);
 
     isFighting = false;
     await fight;
     await Promise.all(mutators.map(mutator => mutator.end()));
     const ended = performance.now();
     for (const name of [...RIVALS, 'fought']) {
-      const isNormal = async () => (await world.getPool(name))?.status?.status === 200;
+      const isNormal = async () => (await testEnv.getPool(name))?.status?.status === 200;
       await eventually(`${name} recovers; ${child.log().slice(-2000)}`, isNormal, 100_000);
       const node = name === 'fought' ? 'fought' : `${name}-b`;
-      assert.equal((await world.node(node)).metadata.labels.tier, 'ours');
+      assert.equal((await testEnv.node(node)).metadata.labels.tier, 'ours');
     }
     facts.recoveredAfterSeconds = Math.round((performance.now() - ended) / 1000);
     assert.equal(await child.end(), 0);

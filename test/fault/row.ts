@@ -1,15 +1,15 @@
-/** A row of the table of faults: a test under the row's name that leaves its result for docs/reliability.md. */
+/** A row of the table of faults: a test with the row's name that records its result for docs/reliability.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isChosen } from '../chosen.ts';
 
 export interface Row {
-  /** The row's name, and the test's. Several tests may prove one row: each has its own `how`. */
+  /** The kind of fault; several rows may share it. */
   fault: string;
-  /** What is done, in a few words. */
+  /** How the fault is made, in a few words. */
   how: string;
-  /** What must be true then. */
+  /** What must hold. */
   holds: string;
   /** Milliseconds for the test. Default 240,000. */
   timeout?: number;
@@ -17,7 +17,7 @@ export interface Row {
   slow?: boolean;
 }
 
-/** Numbers worth telling, by their names: `kills`, `relists`. */
+/** Measured numbers by name: `kills`, `relists`. */
 export type Facts = Record<string, number | string>;
 
 export interface RowResult extends Omit<Row, 'slow'> {
@@ -35,7 +35,7 @@ export function row(
   test(`${row.fault}: ${row.how}`, { timeout }, async t => {
     const [facts, start]: [Facts, number] = [{}, performance.now()];
     let passed = false;
-    // Here and not after the body: a test that runs out of time is never told.
+    // Here and not after the body, which does not end when the test times out.
     t.after(() => record({ ...row, passed, seconds: Math.round((performance.now() - start) / 100) / 10, facts }));
     await body(t, facts);
     passed = true;

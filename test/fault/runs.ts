@@ -1,17 +1,17 @@
-/** The scenario with `reconcile --watch` behind a proxy: begun, and judged against a run without a fault. */
+/** Runs the scenario with `reconcile --watch` behind a proxy, and judges it against a run without a fault. */
 import assert from 'node:assert/strict';
 import { type Child, startChild } from './child.ts';
+import { converged, type FaultEnv, type Test } from './fault-env.ts';
 import type { Model } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes, type Snapshot, snapshot } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
 import { CREATES_AND_DELETES, change, prepare } from './scenario.ts';
-import { converged, type FaultWorld, type Test } from './world.ts';
 
 export interface Start {
   flags?: readonly string[];
-  /** What else there is at the start: the same function each time, since the run without a fault has it too. */
+  /** Creates further objects at the start; the run without a fault is cached by this function. */
   also?: (model: Model) => Promise<unknown>;
-  /** Behind which proxy, and as whom. Default: one of its own, as administrator. */
+  /** The proxy and the credentials. Default: its own proxy, as administrator. */
   through?: { proxy: FaultProxy; kubeconfig: string };
 }
 
@@ -19,67 +19,67 @@ export interface Watched {
   proxy: FaultProxy;
   model: Model;
   child: Child;
-  /** Of the audit log, where the changes begin. */
+  /** The position in the audit log where the changes begin. */
   mark: number;
 }
 
 export interface Run extends Watched {
-  /** What the fault-free run ended in. */
+  /** The end state of the fault-free run. */
   wanted: Snapshot;
 }
 
-/** By what is there besides the scenario, else by the world. */
+/** Fault-free end states, by `also`, else by test environment. */
 const references = new WeakMap<object, Promise<Snapshot>>();
 
-/** The scenario up to its changes: everything is converged, the process watches. judge() is its end. */
-export async function begin(world: FaultWorld, t: Test, start: Start = {}): Promise<Run> {
-  const wanted = await faultFree(world, t, start);
-  return { ...(await watched(world, t, start)), wanted };
+/** Runs the scenario up to its changes: everything has converged and the process watches. Ends with judge(). */
+export async function begin(testEnv: FaultEnv, t: Test, start: Start = {}): Promise<Run> {
+  const wanted = await faultFree(testEnv, t, start);
+  return { ...(await watched(testEnv, t, start)), wanted };
 }
 
 /**
- * Waits for the end and judges it: state, creates and deletes, versions asked from.
+ * Waits for the end and judges state, creates and deletes, and the start versions of watches.
  * @param more creates and deletes besides those of the scenario
  */
 export async function judge(
-  world: FaultWorld,
+  testEnv: FaultEnv,
   { proxy, model, wanted, mark }: Run,
   ms?: number,
   more: Record<string, number> = {},
 ): Promise<void> {
   await converged(model, proxy, ms);
-  assert.deepEqual(await snapshot(world.cluster()), wanted);
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), { ...CREATES_AND_DELETES, ...more });
+  assert.deepEqual(await snapshot(testEnv.cluster()), wanted);
+  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), { ...CREATES_AND_DELETES, ...more });
   assertNeverBack(proxy.requests);
 }
 
-/** As begin(), without a run to compare with: for what does not go through the scenario's changes, or not only. */
-export async function watched(world: FaultWorld, t: Test, { flags = [], also, through }: Start = {}): Promise<Watched> {
-  const model = world.model();
-  const proxy = through?.proxy ?? (await world.proxy(t));
+/** As begin(), without a fault-free run: for tests with other changes than the scenario's. */
+export async function watched(testEnv: FaultEnv, t: Test, { flags = [], also, through }: Start = {}): Promise<Watched> {
+  const model = testEnv.model();
+  const proxy = through?.proxy ?? (await testEnv.proxy(t));
   await prepare(model);
   await also?.(model);
   const child = startChild(t, through ?? proxy, ...flags);
   await child.synced();
   await converged(model, proxy);
-  return { proxy, model, child, mark: await auditMark(world.cluster()) };
+  return { proxy, model, child, mark: await auditMark(testEnv.cluster()) };
 }
 
-/** Where the scenario ends without a fault, on this server. */
-function faultFree(world: FaultWorld, t: Test, { also }: Start): Promise<Snapshot> {
-  const key = also ?? world;
-  const known = references.get(key) ?? runFaultFree(world, t, also === undefined ? {} : { also });
+/** The end state of the scenario without a fault on this server. */
+function faultFree(testEnv: FaultEnv, t: Test, { also }: Start): Promise<Snapshot> {
+  const key = also ?? testEnv;
+  const known = references.get(key) ?? runFaultFree(testEnv, t, also === undefined ? {} : { also });
   references.set(key, known);
   return known;
 }
 
-async function runFaultFree(world: FaultWorld, t: Test, start: Start): Promise<Snapshot> {
-  const { proxy, model, child, mark } = await watched(world, t, start);
+async function runFaultFree(testEnv: FaultEnv, t: Test, start: Start): Promise<Snapshot> {
+  const { proxy, model, child, mark } = await watched(testEnv, t, start);
   await change(model);
   await converged(model, proxy);
-  assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AND_DELETES);
-  const state = await snapshot(world.cluster());
+  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AND_DELETES);
+  const state = await snapshot(testEnv.cluster());
   await child.end();
-  await world.clean();
+  await testEnv.clean();
   return state;
 }

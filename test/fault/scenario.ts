@@ -1,13 +1,13 @@
 /**
- * The series of changes that runs with and without a fault are compared by: nodes join, move, leave, drift, come and go,
- * pools are made, edited and deleted. Its end does not depend on what of it is seen together.
+ * The changes of runs with and without a fault: nodes join, move, leave, drift, are created and deleted; pools are
+ * created, edited and deleted. The end state does not depend on which changes are seen together.
  */
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import type { Model } from './model.ts';
 
 const roleOff = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: null });
 
-/** The start. Call settled() before the changes: drift is drift only where a pool was first. */
+/** The start. Call settled() before the changes: drift needs values that a pool applied. */
 export async function prepare(model: Model): Promise<void> {
   await model.addNodes(
     { name: 'bystander', labels: { team: 'theirs' }, taints: [{ key: 'theirs', effect: 'NoExecute' }] },
@@ -41,7 +41,7 @@ export async function prepare(model: Model): Promise<void> {
   await model.createPool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
 }
 
-/** The changes, all at once but for what one object gets. */
+/** The changes, concurrent except those of one object. */
 export async function change(model: Model): Promise<void> {
   await Promise.all([
     model.label('joins', role('one')),

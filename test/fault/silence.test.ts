@@ -1,10 +1,11 @@
-/** Nothing comes any more and no socket is closed: only a clock can tell. */
+/** The peer goes silent without closing sockets: only deadlines notice. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { type Asked, isList, isWatch } from './asked.ts';
+import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import { CLASSES, type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy, Treatment } from './proxy.ts';
@@ -12,23 +13,22 @@ import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { CREATES_AND_DELETES, CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, hang, hangAnswer } from './treatments.ts';
-import { converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
-/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+/** The deadline of a list or write, and a margin for a busy machine and the back-off. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
-/** The answer begins and stops inside a line. */
+/** The response starts and stops inside a line. */
 const hangInside: Treatment = async ({ forward, client }) => {
   const answer = await forward();
   client.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' });
   answer.once('data', (piece: Buffer) => client.write(piece.subarray(0, piece.length - 10)));
 };
 
-/** By the names of requests whose first one does not get its answer: writes of each kind. */
+/** Writes of each kind, by name; the first one of each gets no response. */
 const WRITES: Record<string, Treatment> = {
   [`PATCH ${NODES}/joins`]: hang,
   [`PATCH ${NODES}/moves`]: hangAnswer,
@@ -49,7 +49,7 @@ const LISTS: Record<string, Treatment> = {
 
 const nameOf = (asked: Asked) => `${isWatch(asked) ? 'WATCH' : asked.method} ${asked.path}`;
 
-/** Does it to the first request of each name; gives these requests. */
+/** Applies the treatment to the first request of each name; returns these requests. */
 function hangFirst(proxy: FaultProxy, treatments: Record<string, Treatment>): Map<string, Asked> {
   const hung = new Map<string, Asked>();
   proxy.onRequest(asked => {
@@ -62,7 +62,7 @@ function hangFirst(proxy: FaultProxy, treatments: Record<string, Treatment>): Ma
   return hung;
 }
 
-/** Seconds until the request was sent again; fails when that was not after the deadline. */
+/** Seconds until the request was retried; fails when that is not the deadline. */
 function sentAgainAfter({ requests }: FaultProxy, first: Asked): number {
   const name = nameOf(first);
   const second = requests.find(later => later.id > first.id && nameOf(later) === name);
@@ -76,7 +76,7 @@ function assertDeadline(seconds: number, what: string): void {
   assert.ok(seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S, `${what}: after ${seconds.toFixed(1)} s`);
 }
 
-/** Pools that each do one thing and wait for no other pool. */
+/** Pools that each need one kind of write and do not depend on each other. */
 async function ofOneThing(model: Model): Promise<void> {
   await model.createPool('status-only', {});
   await model.createPool('class-only', {});
@@ -86,11 +86,11 @@ row(
   {
     fault: 'silent hang',
     slow: true,
-    how: 'watches, and writes of each kind that are under way, are never heard of again',
-    holds: 'watches: noticed within 45 s, no relist; writes: end after 30 s and are done again, nothing twice',
+    how: 'watches and writes of each kind in flight go silent',
+    holds: 'watches: noticed within 45 s, no relist; writes: fail after 30 s and are retried, nothing is done twice',
   },
   async (t, facts) => {
-    const { proxy, model, child, mark } = await watched(world, t, { also: ofOneThing });
+    const { proxy, model, child, mark } = await watched(testEnv, t, { also: ofOneThing });
     const begun = proxy.requests.length;
 
     const hung = hangFirst(proxy, WRITES);
@@ -100,7 +100,7 @@ row(
     await eventually('all the writes hang', () => hung.size === Object.keys(WRITES).length, 60_000);
     const since = Date.now();
     const speak = proxy.silence();
-    // Nobody tells of these.
+    // No watch reports these.
     await model.label('bystander', role('one'));
     await model.removeNode('stays');
     await model.createPool('late', { labels: { tier: 'late' }, handler: 'kata' });
@@ -116,7 +116,7 @@ row(
     const unsent = [...hung].flatMap(([name, asked]) => (WRITES[name] === hang ? [asked] : []));
     const again = unsent.map(asked => sentAgainAfter(proxy, asked));
     assert.equal(proxy.requests.slice(begun).filter(isList).length, 0, 'no list');
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), {
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), {
       ...CREATES_AND_DELETES,
       'create runtimeclasses node-pool-class-only': 1,
       'create runtimeclasses node-pool-late': 1,
@@ -131,13 +131,13 @@ row(
 row(
   {
     fault: 'silent hang',
-    how: 'lists hang at the start: before the head, inside a line, as a page; of reconcile --watch and of reconcile',
-    holds: 'a list ends after 30 s; the watch asks again, the command fails and says why',
+    how: 'lists hang at the start, before the headers, inside a line or in a page; reconcile --watch and reconcile',
+    holds: 'a list fails after 30 s; the watch retries, the command fails with the reason',
   },
   async (t, facts) => {
-    const [proxy, other, model] = [await world.proxy(t), await world.proxy(t), world.model()];
+    const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     proxy.onRequest(asked =>
       nameOf(asked) === `WATCH ${CLASSES}` && isList(asked)
         ? answerWith(422, 'sendInitialEvents is forbidden')
@@ -146,7 +146,7 @@ row(
     const hung = hangFirst(proxy, LISTS);
     other.onRequest(({ path }) => (path === NODES ? hang : undefined));
 
-    const command = cli({ ...world.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    const command = cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
     const child = startChild(t, proxy);
     await eventually('all the lists hang', () => hung.size === Object.keys(LISTS).length);
     const { code, stderr } = await command;
@@ -158,12 +158,12 @@ row(
     await child.synced(60_000);
     await converged(model, proxy);
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
-    // The page is sent again without a word where another list found the connections dead a moment before its own deadline.
+    // The page is retried without a log line if another list found the connections dead just before its deadline.
     for (const name of ['nodes', 'nodepools']) {
       const why = new RegExp(` ${name}: the list did not get on.*next attempt in`);
       assert.equal(child.lines(why).length, 1, child.log());
     }
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
   },

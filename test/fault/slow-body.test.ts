@@ -1,8 +1,9 @@
-/** Answers come at 1 kB/s: each byte is a sign of life, and the whole never comes. */
+/** Responses arrive at 1 kB/s: bytes keep coming, but the whole never arrives. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
+import { type Child, converged, startChild, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { auditMark, createsAndDeletes } from './oracle.ts';
 import type { FaultProxy } from './proxy.ts';
@@ -10,29 +11,28 @@ import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { CREATES_AT_START, change, prepare } from './scenario.ts';
 import { answerWith, throttle } from './treatments.ts';
-import { type Child, converged, startChild, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
 const slow = throttle(1_000);
-/** Bytes of an annotation: far more than come within any deadline, and less than the server allows. */
+/** Bytes of an annotation: more than arrive within any deadline, and less than the server's limit. */
 const BIG = 200_000;
-/** How long a list or write may take, and a margin for a busy machine and the delay of the next attempt. */
+/** The deadline of a list or write, and a margin for a busy machine and the back-off. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
-/** Megabytes that a process may grow by meanwhile: it has just started, and its heap is not at its usual size. */
+/** Megabytes that a process may grow meanwhile: after its start the heap still grows. */
 const MOST_GROWTH = 40;
 
-const world = useFaults();
+const testEnv = useFaultEnv();
 
 async function makeBig({ client }: Model, path: string): Promise<void> {
   await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': noise(BIG) } } });
 }
 
-/** Nothing that would be shorter compressed, to speak of. */
+/** Random text, which compression does not shorten. */
 function noise(length: number): string {
   return randomBytes(length).toString('base64').slice(0, length);
 }
 
-/** Seconds between the two; fails when that is not the deadline. */
+/** Seconds between two requests; fails when that is not the deadline. */
 function deadline({ method, path, at }: Asked, again: Asked): number {
   const seconds = (again.at - at) / 1000;
   const inTime = seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S;
@@ -40,13 +40,13 @@ function deadline({ method, path, at }: Asked, again: Asked): number {
   return seconds;
 }
 
-/** The last request before this one that was the same, if it has not had its whole answer. */
+/** The last equal request before this one, if its response is incomplete. */
 function givenUp({ requests }: FaultProxy, { id, method, path }: Asked): Asked | undefined {
   const last = requests.findLast(asked => asked.id < id && asked.method === method && asked.path === path);
   return last?.answeredAt === undefined ? last : undefined;
 }
 
-/** Megabytes by which the process has grown at most. */
+/** The peak growth of the process in megabytes. */
 async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
   const { peak } = await child.memory();
   assert.ok(peak - rss < MOST_GROWTH, `from ${rss} to ${peak} MB`);
@@ -56,16 +56,17 @@ async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
 row(
   {
     fault: 'slow body',
-    how: 'lists at the start come at 1 kB/s: as a stream and as a page',
-    holds: 'bounded memory; 30 s without a whole object or page end a list; it is whole once the speed is back',
+    how: 'lists at the start arrive at 1 kB/s, as a stream and in pages',
+    holds:
+      'bounded memory; a list fails after 30 s without a whole object or page; it is complete once the speed is back',
   },
   async (t, facts) => {
-    const [proxy, model] = [await world.proxy(t), world.model()];
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
     await prepare(model);
-    // The first by name: the others would come one by one, and a list that gets on is left in peace.
+    // The first one by name: otherwise the objects before it arrive, and a list with progress does not fail.
     await makeBig(model, `${NODES}/bystander`);
     await makeBig(model, `${POOLS}/one`);
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const slowed = new Map<string, Asked>();
     let hasStreams = true;
     proxy.onRequest(asked => {
@@ -75,7 +76,7 @@ row(
         hasStreams = false;
         return answerWith(422, 'sendInitialEvents is forbidden');
       }
-      // The command reads the pools once before its caches do.
+      // The command lists the pools once before its caches do.
       if (slowed.has(path) || (path === POOLS && hasStreams)) return undefined;
       slowed.set(path, asked);
       return path === NODES || path === POOLS ? slow : undefined;
@@ -94,7 +95,7 @@ row(
     });
     assert.equal(again.length, 2);
     assert.equal(child.lines(/next attempt in/).length, again.length, child.log());
-    assert.deepEqual(await createsAndDeletes(world.cluster(), mark), CREATES_AT_START);
+    assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
   },
@@ -104,13 +105,13 @@ row(
   {
     fault: 'slow body',
     slow: true,
-    how: 'watches and the answers to writes come at 1 kB/s',
-    holds: 'bounded memory; a write ends after 30 s, a watch after 45 s, and both go on once the speed is back',
+    how: 'watches and responses to writes arrive at 1 kB/s',
+    holds: 'bounded memory; a write fails after 30 s, a watch after 45 s, and both continue once the speed is back',
   },
   async (t, facts) => {
-    const run = await begin(world, t);
+    const run = await begin(testEnv, t);
     const { proxy, model, child } = run;
-    // The line of the one keeps the watch busy; the answer to the other's write is as long.
+    // The event of one pool keeps the watch busy; the response to the write of the other one is as long.
     await makeBig(model, `${NODES}/joins`);
     await makeBig(model, `${NODES}/later`);
     await converged(model, proxy);
@@ -119,11 +120,11 @@ row(
     const again: [Asked, Asked][] = [];
     proxy.onRequest(asked => {
       if (asked.path === NODES && isWatch(asked)) return watches.push(asked) === 1 ? slow : undefined;
-      // Each is of one object, which is not written twice at a time.
+      // Each request is for one object, which has one write in flight at a time.
       if (again.length > 0 || asked.method !== 'PATCH' || !isReconcileWrite(asked)) return undefined;
       const first = givenUp(proxy, asked);
       if (first === undefined) return slow;
-      // From now on the speed is back.
+      // From here on the speed is normal.
       again.push([first, asked]);
       return undefined;
     });
@@ -131,7 +132,7 @@ row(
     await eventually('the nodes are watched slowly', () => watches.length === 1);
     const before = await child.memory();
     await change(model);
-    await judge(world, run, 90_000);
+    await judge(testEnv, run, 90_000);
     facts.megabytesMore = await growth(child, before);
 
     const [givenUpWrite] = again;

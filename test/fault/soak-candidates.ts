@@ -1,28 +1,29 @@
-/** Two `reconcile --watch --leader-elect` behind one proxy. One that ends is started again, as in a cluster. */
+/** Two `reconcile --watch --leader-elect` behind one proxy, restarted when they exit, as in a cluster. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWrite } from './asked.ts';
 import { Child } from './child.ts';
 import { assertNeverBack } from './oracle.ts';
-import { type FaultProxy, kubeconfigOf } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
+import { kubeconfigOf } from './proxy-kubeconfig.ts';
 
 interface Life {
   child: Child;
-  /** By which its requests are known. */
+  /** Identifies its requests. */
   name: string;
-  /** Whether its end is the test's doing. */
+  /** Whether the test ended it. */
   isKilled: boolean;
   /** When it was first seen to lead, on performance.now()'s clock. */
   ledFrom: number | undefined;
-  /** Megabytes of resident memory while it leads, once it is warm. */
+  /** Resident megabytes while it leads, after a warm-up. */
   rss: number[];
 }
 
 const CANDIDATES = 2;
-/** What one logs when it begins to lead. */
+/** The log line of a new leader. */
 const LEADS = / leads$/;
-/** After it began to lead. */
+/** The warm-up after it became leader. */
 const WARM_UP_MS = 120_000;
 const LEAST_SAMPLES = 60;
 const MOST_GROWTH = { share: 0.1, megabytes: 5 };
@@ -30,7 +31,7 @@ const MOST_GROWTH = { share: 0.1, megabytes: 5 };
 export class Candidates {
   readonly #proxy: FaultProxy;
   readonly #folder: string;
-  /** All there ever were; the last ones run. */
+  /** All processes so far; the last ones run. */
   readonly #lives: Life[] = [];
   #running: Life[] = [];
   #isOver = false;
@@ -46,7 +47,7 @@ export class Candidates {
     await Promise.all(this.#running.map(({ child }) => child.synced()));
   }
 
-  /** The one that wrote the lease last, if it is there still; else any. */
+  /** The last writer of the Lease, if it still runs; else any. */
   leader(): Child {
     return this.#leader().child;
   }
@@ -58,8 +59,8 @@ export class Candidates {
   }
 
   /**
-   * To be called all the time: replaces who has ended, and gives the megabytes of the leader, NaN while it is gone.
-   * Throws when one ended without need.
+   * To be called regularly: replaces ended processes, and returns the megabytes of the leader, NaN without one.
+   * Throws when one ended unexpectedly.
    */
   async look(): Promise<number> {
     for (const [at, life] of this.#running.entries()) {
@@ -70,7 +71,7 @@ export class Candidates {
     return this.#measure();
   }
 
-  /** How often one began to lead. */
+  /** The number of leader changes. */
   get terms(): number {
     return this.#lives.reduce((sum, { child }) => sum + child.lines(LEADS).length, 0);
   }
@@ -81,7 +82,7 @@ export class Candidates {
     for (const requests of byProcess.values()) assertNeverBack(requests);
   }
 
-  /** Says how the memory of leaders went; throws when it grew. Too few samples prove nothing. */
+  /** Reports the memory of leaders; throws when it grew. Ignores runs with too few samples. */
   flatness(): string {
     const judged = this.#lives.map(({ rss }) => rss).filter(({ length }) => length >= LEAST_SAMPLES);
     const texts = judged.map(samples => {
@@ -125,7 +126,7 @@ export class Candidates {
   }
 }
 
-/** One that starts while the server or the definition is away says so and ends; one that lost its lease does, too. */
+/** Expected ends: a start without the server or the CRD, and a lost lease. */
 function assertMayEnd({ child, isKilled }: Life): void {
   const log = child.log();
   const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('the lease is lost');

@@ -1,6 +1,6 @@
-/** Random changes of nodes and pools, made and remembered through the model. */
+/** Random changes of nodes and pools through the model. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
-import { role } from '../e2e/world.ts';
+import { role } from '../e2e/test-env.ts';
 import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
 
@@ -11,11 +11,11 @@ const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
 export class Churn {
   /** How many changes were made. */
   made = 0;
-  /** The handlers that each pool was given, in order; undefined: none, or the pool was gone. */
+  /** The handlers that each pool had, in order; undefined without a handler or pool. */
   readonly handlers = new Map<string, (string | undefined)[]>();
   readonly model: Model;
   readonly #random: Random;
-  /** The pool whose membership label a node carries; it may be gone. */
+  /** The pool whose membership label a node has; it may be deleted. */
   readonly #assigned = new Map<string, string>();
   #names = 0;
 
@@ -55,7 +55,7 @@ export class Churn {
     this.made += 1;
   }
 
-  /** All pools are made anew, as they were: the definition took them along. */
+  /** Recreates all pools, which were deleted with the CRD. */
   async recreatePools(): Promise<void> {
     for (const [name, spec] of [...this.model.pools]) {
       this.#give(name, undefined);
@@ -85,7 +85,7 @@ export class Churn {
     await (has ? this.model.untaint(node, taintId(FOREIGN_TAINT)) : this.model.taint(node, FOREIGN_TAINT));
   }
 
-  /** The machine goes, and one comes: every other time under the same name. */
+  /** Deletes a node and creates another one, every other time under the same name. */
   async #replaceNode(name: string): Promise<void> {
     await this.model.removeNode(name);
     this.#assigned.delete(name);

@@ -1,6 +1,6 @@
 /**
- * Whether RuntimeClasses came and went for a reason each time: by etcd's own account, since an API server that is killed
- * leaves out of its audit log what it was doing.
+ * Whether each create and delete of a RuntimeClass had a reason, by watching etcd: the audit log of a killed API server
+ * lacks requests in flight.
  */
 import assert from 'node:assert/strict';
 import { follow } from './etcd.ts';
@@ -40,7 +40,7 @@ export async function listenToClasses(etcd: string): Promise<ClassLog> {
   };
 }
 
-/** Without repetitions of what was there already. */
+/** Without consecutive repeats. */
 function changes<T>(values: readonly T[]): T[] {
   return values.filter((value, at) => at === 0 || value !== values[at - 1]);
 }

@@ -1,4 +1,4 @@
-/** Random faults, one at a time, each with its end. */
+/** Random faults, one at a time, each of which ends. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlane } from '../cluster/control-plane.ts';
@@ -14,11 +14,11 @@ import type { Churn } from './soak-churn.ts';
 import { cutNextLine, forgeNextLine, holdWatches } from './streams.ts';
 import { answerWith, delay, drop, hang, loseAnswer, throttle } from './treatments.ts';
 
-/** As whom the candidates ask. */
+/** The user of the candidates. */
 export const USER = 'candidate';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
-/** Nobody may lead at the moment, and the watches be in back-off. */
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+/** There may be no leader, and watches may be in back-off. */
 const RELEASE_MS = 90_000;
 
 export interface FaultDeps {
@@ -27,11 +27,11 @@ export interface FaultDeps {
   random: Random;
   candidates: Candidates;
   churn: Churn;
-  /** Nobody else changes the cluster while it runs. */
+  /** Nothing else changes the cluster while it runs. */
   alone: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** Lasts about as long as it is told, and leaves nothing behind. */
+/** Lasts about `ms` and leaves nothing behind. */
 type Fault = (deps: FaultDeps, ms: number) => Promise<void>;
 
 /** A share of the requests get the treatment. */
@@ -65,7 +65,7 @@ export const FAULTS: Record<string, Fault> = {
     const undo = proxy.silence();
     await sleep(ms);
     undo();
-    // Those that were silenced stay so; a whole watch's time is the business of a test of its own.
+    // Silenced connections stay silent; the deadline of a watch has its own test.
     proxy.cut();
   },
   refused: async ({ proxy }, ms) => {
@@ -80,7 +80,7 @@ export const FAULTS: Record<string, Fault> = {
     leader.signal('SIGCONT');
   },
   'API server restarted': ({ cluster, alone }) => alone(() => restart(cluster, false)),
-  // What the new server's caches begin with is all that is left: who was behind has to list.
+  // The restarted server has no history: a reflector that was behind has to list.
   'API server restarted, etcd compacted': ({ cluster, alone }) => alone(() => restart(cluster, true)),
   'etcd compacted': async ({ proxy, cluster }) => {
     await compact(cluster.etcdUrl);
@@ -93,21 +93,21 @@ export const FAULTS: Record<string, Fault> = {
   },
   'CRD deleted': ({ cluster, churn, alone }) =>
     alone(async () => {
-      await raw(cluster).expect('DELETE', DEFINITION);
-      const isGone = async () => (await raw(cluster).request('GET', DEFINITION)).status === 404;
-      await eventually('the pools are released, and the definition goes', isGone, RELEASE_MS);
+      await raw(cluster).expect('DELETE', CRD);
+      const isGone = async () => (await raw(cluster).request('GET', CRD)).status === 404;
+      await eventually('the pools are released, and the CRD is deleted', isGone, RELEASE_MS);
       const { code, stderr } = await cli(cluster, ['install']);
       assert.equal(code, 0, stderr);
       await churn.recreatePools();
     }),
 };
 
-/** Ends the flatness of memory: only in the first part of a soak. */
+/** Restarts processes and so their memory: only in the first part of a soak. */
 export const KILLS: Record<string, Fault> = {
   'leader killed': ({ candidates }) => candidates.killLeader(),
 };
 
-/** Lets the candidates do everything, until it is taken. */
+/** Grants the candidates everything until it is deleted. */
 export async function grant(cluster: ControlPlane): Promise<void> {
   await raw(cluster).expect('POST', BINDINGS, {
     metadata: { name: USER },
@@ -122,7 +122,7 @@ async function restart(cluster: ControlPlane, isCompacted: boolean): Promise<voi
   await cluster.startApiserver();
 }
 
-/** A line may not come within the time: what waits for it then meets the next one. */
+/** Stops waiting after the time; the rule then applies to a later line. */
 function within(ms: number, work: Promise<unknown>): Promise<void> {
   return Promise.race([work.then(() => {}), sleep(ms)]);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
+import { converged } from './fault-env.ts';
 import { Model } from './model.ts';
 import { createsAndDeletes } from './oracle.ts';
 import { startProxy } from './proxy.ts';
@@ -11,13 +12,12 @@ import { Candidates } from './soak-candidates.ts';
 import { Churn } from './soak-churn.ts';
 import { listenToClasses } from './soak-classes.ts';
 import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
-import { converged } from './world.ts';
 
 export interface SoakOptions {
   seconds: number;
   seed: number;
   nodes: number;
-  /** Told of what is going on, about once a minute. */
+  /** Called with progress about once a minute. */
   tell: (line: string) => void;
 }
 
@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = 2_000;
 /** Back-off may have reached 30 s, a silent watch takes 45 s to be noticed, and a lease lasts 15 s. */
 const SETTLE_MS = 180_000;
-/** Kills come in this part of the time: memory is judged over one process. */
+/** Kills happen in this part of the time, as memory is judged over one process. */
 const KILLS_UNTIL = 0.25;
 
 /** Throws AssertionError with what differs. The cluster has the NodePool resource, and an audit log. */
@@ -76,7 +76,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       const each = Object.entries(counts).map(pair => pair.join(' '));
       tell(`faults: ${each.join(', ')}; one of the two began to lead ${candidates.terms} times`);
       await converged(churn.model, proxy, SETTLE_MS);
-      // Somebody leads, and is not only quiet.
+      // There is a leader: silence is not enough.
       await churn.model.createPool('last', { labels: { tier: 'last' } });
       await converged(churn.model, proxy, SETTLE_MS);
       candidates.assertNeverBack();
@@ -104,7 +104,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
   }
 }
 
-/** Of all that the product may touch, it makes and deletes RuntimeClasses alone. */
+/** The product creates and deletes RuntimeClasses only. */
 function assertOnlyClasses(counts: Record<string, number>): void {
   const others = Object.keys(counts).filter(what => !/^(create|delete) runtimeclasses node-pool-/.test(what));
   assert.deepEqual(others, []);

@@ -1,32 +1,32 @@
 /**
- * Two API servers on one etcd; the second is cut off from etcd for one resource and serves what its cache had of it. For
- * the others it is as good as the first: what a client concludes from the old half, it can write on the other.
+ * Two API servers on one etcd; the second one is cut off from etcd for one resource and serves stale objects from its
+ * cache. Other resources are current, so a client can write conclusions from stale data.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { linkToEtcd } from '../cluster/frozen-etcd.ts';
 import { rawClient } from '../cluster/raw.ts';
+import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { role } from '../e2e/world.ts';
 import { isList, isWatch } from './asked.ts';
+import { type Child, converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, writes } from './oracle.ts';
 import type { FaultProxy, Upstream } from './proxy.ts';
 import { row } from './row.ts';
 import { watched } from './runs.ts';
 import { answerWith } from './treatments.ts';
-import { type Child, converged, startChild, type Test, useFaults } from './world.ts';
 
 const NODES = '/api/v1/nodes';
-/** Time for the product to do what it must not do. What it does, it does within a second. */
+/** Time in which a wrong write would happen; the product writes within a second. */
 const TEMPTATION_MS = 6_000;
 
-const world = useFaults({ own: true });
+const testEnv = useFaultEnv({ own: true });
 
-/** The second API server, which has heard of all that the model has. Its cache of `what` is frozen with the link. */
+/** The second API server, which has the state of the model. Freezing the link freezes its cache of `what`. */
 async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
-  const { etcdUrl, startAnother, ca, admin } = world.cluster();
+  const { etcdUrl, startAnother, ca, admin } = testEnv.cluster();
   const link = await linkToEtcd(etcdUrl);
   t.after(() => link.close());
   const server =
@@ -47,8 +47,8 @@ async function startSecond(t: Test, what: 'pools' | 'nodes', model: Model) {
 }
 
 /**
- * A process whose caches begin on that server, when it has had time for what it must not do.
- * Its first request is answered by the first server: `--watch` asks for the pools once before it starts its caches.
+ * Starts a process whose caches begin on that server, and waits so long that a wrong write would have happened.
+ * Its first request goes to the first server: `--watch` lists the pools once before it starts its caches.
  */
 async function startThere(t: Test, proxy: FaultProxy, upstream: Upstream): Promise<Child> {
   const asked = proxy.requests.length;
@@ -66,11 +66,11 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'the client is moved to an API server that serves the pools of before, and told to list anew (410)',
-    holds: 'the pools that it knows stay, no node is cleaned, drift is repaired as the newest spec says',
+    how: 'the client is moved to an API server that serves stale pools, and gets a 410',
+    holds: 'known pools are kept; no node is cleaned; drift is repaired by the newest spec',
   },
   async (t, facts) => {
-    const { proxy, model, child } = await watched(world, t);
+    const { proxy, model, child } = await watched(testEnv, t);
     const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
     await model.createPool('new', { labels: { tier: 'new' } });
@@ -79,7 +79,7 @@ row(
     await converged(model, proxy);
     assert.deepEqual(await cached(), known);
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const isPools = ({ path }: { path: string }) => path === POOLS;
     const asked = proxy.requests.length;
     const undo = proxy.onRequest(request => {
@@ -89,7 +89,7 @@ row(
     });
     proxy.switchTo(upstream);
     proxy.cut();
-    await eventually('it lists the pools anew', () =>
+    await eventually('it relists the pools', () =>
       proxy.requests.slice(asked).some(request => isPools(request) && isList(request)),
     );
     await model.drift('later', { tier: 'drifted' });
@@ -97,7 +97,7 @@ row(
     await sleep(TEMPTATION_MS);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
     await converged(model, proxy);
-    assert.deepEqual(await writes(world.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
+    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1, 'patch nodes later': 1 });
 
     link.thaw();
     await model.editPool('one', { labels: { tier: 'first' } });
@@ -111,28 +111,28 @@ row(
 row(
   {
     fault: 'stale reads',
-    how: 'a process starts on an API server that serves the pools of before',
-    holds: 'it writes nothing until that server has caught up',
+    how: 'a process starts on an API server that serves stale pools',
+    holds: 'it writes nothing until the server has caught up',
   },
   async (t, facts) => {
-    const { proxy, model, child: before } = await watched(world, t);
+    const { proxy, model, child: before } = await watched(testEnv, t);
     const { link, cached, known, upstream } = await startSecond(t, 'pools', model);
     link.freeze();
-    // On the second server this pool does not exist: its nodes carry the record of a pool that is gone.
+    // On the second server this pool does not exist: its nodes have the record of a deleted pool.
     await model.createPool('new', { labels: { tier: 'new' } });
     await converged(model, proxy);
     assert.equal(await before.end(), 0);
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const child = await startThere(t, proxy, upstream);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
     const thawed = performance.now();
     link.thaw();
     await child.synced(60_000);
     await converged(model, proxy);
     facts.secondsToSync = Math.round((performance.now() - thawed) / 1000);
-    assert.deepEqual(await writes(world.cluster(), mark), {});
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
   },
 );
 
@@ -140,12 +140,12 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'a pool is deleted; a process starts on an API server that serves the nodes of before',
-    holds: 'the pool is not let go before its newest node is',
+    how: 'a pool is deleted; a process starts on an API server that serves stale nodes',
+    holds: 'the pool is not removed before its newest node is released',
   },
   async t => {
     const also = (model: Model) => model.createPool('empty', { labels: { tier: 'empty' }, handler: 'runc' });
-    const { proxy, model, child: before } = await watched(world, t, { also });
+    const { proxy, model, child: before } = await watched(testEnv, t, { also });
     const { link, cached, known, upstream } = await startSecond(t, 'nodes', model);
     link.freeze();
     // On the second server the pool has no node: nothing would be left to release.
@@ -154,14 +154,14 @@ row(
     assert.equal(await before.end(), 0);
     await model.deletePool('empty');
 
-    const mark = await auditMark(world.cluster());
+    const mark = await auditMark(testEnv.cluster());
     const child = await startThere(t, proxy, upstream);
     assert.deepEqual(await cached(), known, 'it serves the past all the time');
-    assert.deepEqual(await writes(world.cluster(), mark), {});
-    assert.ok(await world.getPool('empty'));
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {});
+    assert.ok(await testEnv.getPool('empty'));
     link.thaw();
     await child.synced(60_000);
     await converged(model, proxy);
-    assert.equal((await world.node('unheard')).metadata.labels.tier, undefined);
+    assert.equal((await testEnv.node('unheard')).metadata.labels.tier, undefined);
   },
 );

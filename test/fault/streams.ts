@@ -1,11 +1,12 @@
-/** What a proxy may do with watches that are open: each is one fault. */
+/** Faults of open watches. */
 import type { ServerResponse } from 'node:http';
 import type { Asked } from './asked.ts';
-import { type FaultProxy, reset } from './proxy.ts';
+import type { FaultProxy } from './proxy.ts';
+import { reset } from './reset.ts';
 
 type Which = (asked: Asked) => boolean;
 
-/** Keeps back what matching watches are sent, ends included; release() sends it, in order, and holds no more. */
+/** Holds the chunks and ends of matching watches; release() sends them in order and stops holding. */
 export function holdWatches(proxy: FaultProxy, which: Which = () => true): { held(): number; release(): void } {
   const kept: { client: ServerResponse; piece: Buffer }[] = [];
   const end = proxy.onPiece((asked, piece, client) => {
@@ -26,16 +27,16 @@ export function holdWatches(proxy: FaultProxy, which: Which = () => true): { hel
   };
 }
 
-/** The next line of a matching watch is sent without its end, then the connection ends. Resolves when that happened. */
+/** Sends the next line of a matching watch in part, then closes the connection. Resolves when done. */
 export function cutNextLine(proxy: FaultProxy, how: 'RST' | 'FIN', which: Which = () => true): Promise<Asked> {
   return next(proxy, which, (piece, client) => {
     const { socket } = client;
-    // A reset throws away what was not sent yet: only after the half line is out.
+    // A reset drops unsent data, so wait until the half line is sent.
     client.write(piece.subarray(0, piece.length - 10), () => (how === 'RST' ? reset(socket) : socket?.end()));
   });
 }
 
-/** Sends the text before the next line of a matching watch. Resolves when that happened. */
+/** Sends the text before the next line of a matching watch. Resolves when done. */
 export function forgeNextLine(proxy: FaultProxy, text: string, which: Which = () => true): Promise<Asked> {
   return next(proxy, which, (piece, client) => {
     client.write(text);
@@ -43,7 +44,7 @@ export function forgeNextLine(proxy: FaultProxy, text: string, which: Which = ()
   });
 }
 
-/** Sends the text in place of the next line of a matching watch and ends it. Resolves when that happened. */
+/** Sends the text instead of the next line of a matching watch and ends the watch. Resolves when done. */
 export function endWith(proxy: FaultProxy, text: string, which: Which = () => true): Promise<Asked> {
   return next(proxy, which, (_piece, client) => client.end(text));
 }

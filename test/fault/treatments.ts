@@ -1,8 +1,9 @@
-/** What a proxy may do with a request: each is one fault. */
+/** Faults of single requests. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reset, type Treatment } from './proxy.ts';
+import type { Treatment } from './proxy.ts';
+import { reset } from './reset.ts';
 
-/** An answer of the proxy's own, with a Status as the API server writes it; the server is not asked. */
+/** The proxy answers with a Status as of the API server, without forwarding. */
 export function answerWith(status: number, message: string, headers: Record<string, string> = {}): Treatment {
   const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: status };
   return ({ client }) =>
@@ -12,19 +13,19 @@ export function answerWith(status: number, message: string, headers: Record<stri
 /** The connection is reset before the server sees the request. */
 export const drop: Treatment = ({ client }) => reset(client.socket);
 
-/** The server does it and answers, and the connection is reset before the client hears of it. */
+/** The server handles the request, and the connection is reset before the response. */
 export const loseAnswer: Treatment = async ({ forward, client }) => {
   const answer = await forward();
   answer.resume().once('end', () => reset(client.socket));
 };
 
-/** Neither the server nor the client hears anything; the connection stays. */
+/** Drops the request and keeps the connection. */
 export const hang: Treatment = () => {};
 
-/** The server does it and answers; the client waits for ever. */
+/** The server handles the request; the client gets no response. */
 export const hangAnswer: Treatment = async ({ forward }) => void (await forward()).resume();
 
-/** Sent on that much later, which may be a time that is not known yet. */
+/** Forwards after a delay in ms, or once a promise resolves. */
 export function delay(until: number | Promise<unknown>): Treatment {
   return async ({ forward, pass }) => {
     await (typeof until === 'number' ? sleep(until) : until);
@@ -32,7 +33,7 @@ export function delay(until: number | Promise<unknown>): Treatment {
   };
 }
 
-/** The body comes at that speed. The server is not read faster than that, but for what the sockets hold. */
+/** Sends the body at that speed, and reads the server no faster, apart from socket buffers. */
 export function throttle(bytesPerSecond: number): Treatment {
   const piece = Math.max(1, Math.floor(bytesPerSecond / 10));
   return async ({ forward, client }) => {
@@ -42,7 +43,7 @@ export function throttle(bytesPerSecond: number): Treatment {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (let from = 0; from < chunk.length; from += piece) {
-          // Before, not after: with its last piece the answer is over, and is to be known as answered.
+          // Before the last chunk, which ends the response.
           await sleep(100);
           if (client.destroyed) return;
           client.write(chunk.subarray(from, from + piece));

@@ -1,4 +1,4 @@
-/** The copy of Bun in the cache, which becomes a part of every executable. */
+/** The cached copy of Bun, which is part of every executable. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { temporaryFolder } from './copy.ts';
 
 const host = hostTarget();
 
-test('what is in the cache is hashed again, and used only while it is what is pinned', {
+test('hashes the cached copy again and uses it only if it matches the pinned hash', {
   timeout: 300_000,
 }, async t => {
   const folder = await temporaryFolder(t);

@@ -1,6 +1,6 @@
 /**
- * The compile cache of the npm package: compiled code that another user of the machine laid down is not run. Bytecode of
- * a module that prints PLANTED is made to pass for that of main.js, as Node's header of it allows.
+ * The compile cache of the npm package: compiled code that another user of the machine planted is not run. Bytecode of
+ * a module that prints PLANTED poses as that of main.js, by its header in Node's cache.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -24,7 +24,7 @@ import { bundle } from '../../scripts/package/bundle.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { temporaryFolder } from './copy.ts';
 
-/** Only root can be two users; everybody else tries what does not need a second one. */
+/** Only root can act as two users; others run the tests that need one. */
 const isRoot = process.getuid?.() === 0;
 const VICTIM = isRoot ? 65534 : (process.getuid?.() ?? 0);
 /** Of Node's header of a cached file: the checksum of the source, third number after the magic one. */
@@ -35,7 +35,7 @@ const folder = await temporaryFolder({ after });
 const installed = join(folder, 'package');
 const bin = join(installed, 'bin', 'kubectl-nodepool.js');
 const main = join(installed, 'dist', 'npm', 'main.js');
-/** The project may be in a folder that the other user cannot enter. */
+/** A copy, as the other user may not enter the folder of the project. */
 const node = isRoot ? join(folder, 'node') : process.execPath;
 const shared = join(folder, 'shared');
 const home = join(folder, 'home');
@@ -103,12 +103,12 @@ function plant(path: string): void {
 }
 
 describe('compiled code of another user', { skip: process.platform === 'win32' }, () => {
-  test('is run where a user chose that folder: the trial is a real one', () => {
+  test('is run from a folder that the user chose, which shows that the attack works', () => {
     plant(join(shared, 'chosen'));
     assert.equal(start({ NODE_COMPILE_CACHE: join(shared, 'chosen') }), 'PLANTED\n');
   });
 
-  test('is not run from the folder of temporary files, which Node would take', () => {
+  test('is not run from the folder of temporary files, which is the default of Node', () => {
     plant(join(shared, 'node-compile-cache'));
     const env = { TMPDIR: shared };
     assert.ok(start(env).startsWith(ANSWER));
@@ -116,7 +116,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
     assert.ok(start(env).startsWith(ANSWER));
   });
 
-  test('is not run from a folder of caches that others can write to, by mode, by link or by a folder above', () => {
+  test('is not run from a cache folder that others can write to, by mode, link or parent folder', () => {
     const own = join(shared, 'kubectl-nodepool', 'compiled');
     const cases: (() => void)[] = [
       () => plant(own),
@@ -127,7 +127,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
       },
       () => {
         plant(own);
-        // The folder itself looks right; the one above lets others put another in its place.
+        // The folder itself is safe, but its parent lets others replace it.
         chmodSync(own, 0o700);
         if (isRoot) chownSync(own, VICTIM, VICTIM);
         chmodSync(dirname(own), 0o777);
@@ -142,8 +142,8 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
     }
   });
 
-  test('is not run from a folder that is another user’s, whatever its mode', { skip: !isRoot }, () => {
-    // As `sudo` with the home of who called it: what root would run is in the hands of that user.
+  test('is not run from a folder of another user, whatever its mode', { skip: !isRoot }, () => {
+    // As `sudo` that keeps HOME: the user could plant code that root would run.
     const own = join(home, '.cache', 'kubectl-nodepool', 'compiled');
     plant(own);
     chmodSync(own, 0o700);
@@ -155,7 +155,7 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
   });
 });
 
-test('its own compiled code is used from the second start on', { skip: process.platform === 'win32' }, () => {
+test('uses its own compiled code from the second start on', { skip: process.platform === 'win32' }, () => {
   const env = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
   start(env);
   assert.match(start(env), /main\.js.*was accepted/);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ROOT } from '../../scripts/root.ts';
 
 const MODULES = join(ROOT, 'node_modules');
-/** What is no source. */
+/** Files that are no sources. */
 const MADE = [MODULES, join(ROOT, 'dist'), join(ROOT, '.git')];
 /** Large packages that no build needs. */
 const UNUSED = ['.bin', '@biomejs', '@typescript', 'node'].map(name => join(MODULES, name));

@@ -36,7 +36,7 @@ async function manifest(into: string, path: string, targets: readonly Target[] =
   return file;
 }
 
-test('the same sources make the same archive in another folder', { timeout: BUILD_MS }, async t => {
+test('builds the same archive from the same sources in another folder', { timeout: BUILD_MS }, async t => {
   const copy = await temporaryFolder(t);
   await copyProject(copy, 'copy');
   const script = `
@@ -53,7 +53,7 @@ test('the same sources make the same archive in another folder', { timeout: BUIL
   assert.equal(await sha256Of(join(copy, stdout.trim())), await sha256Of(archive));
 });
 
-test('an archive holds the program, its licence and those of others', async () => {
+test('packs the program, its licence and third-party licences', async () => {
   const entries: string[] = [];
   await list({
     file: archive,
@@ -72,11 +72,11 @@ test('an archive holds the program, its licence and those of others', async () =
   assert.deepEqual([...(await readFile(archive)).subarray(4, 10)], [0, 0, 0, 0, 0, 255]);
 });
 
-test('settings of the folder that it is started in are not read: somebody else may have put them there', async t => {
+test('reads no settings from the current folder', async t => {
   const cwd = await temporaryFolder(t);
   await writeFile(join(cwd, 'evil.js'), "console.log('EVIL');\n");
   await writeFile(join(cwd, 'bunfig.toml'), 'preload = ["./evil.js"]\n');
-  // Its kubeconfig would be the one that is read.
+  // The program would read this kubeconfig.
   await writeFile(join(cwd, '.env'), `KUBECONFIG=${join(cwd, 'evil')}\nBUN_OPTIONS=--preload=./evil.js\n`);
   await writeFile(join(cwd, 'evil'), '{contexts: [{name: evil, context: {}}]}');
   const start = (...args: string[]) => run(executablePath(host), args, { cwd, env: { HOME: cwd } });
@@ -84,7 +84,7 @@ test('settings of the folder that it is started in are not read: somebody else m
   assert.equal((await start('__complete', 'get', '--context', '')).stdout, ':4\n');
 });
 
-test('called by the name that kubectl looks for it completes, and so does the script beside it', async t => {
+test('completes under the name that kubectl looks for, also by the script beside it', async t => {
   const path = await temporaryFolder(t);
   const link = join(path, 'kubectl_complete-nodepool');
   await symlink(executablePath(host), link);
@@ -100,13 +100,13 @@ test('called by the name that kubectl looks for it completes, and so does the sc
   assert.deepEqual(await run(join(unpacked, 'kubectl_complete-nodepool'), ['ge'], { env }), answer);
 });
 
-test("krew's own check accepts the manifest of all platforms", async () => {
+test('krew accepts the manifest of all platforms', async () => {
   const { code, stderr } = await validateManifest(await manifest(folder, archive));
   assert.equal(code, 0, stderr);
   assert.match(stderr, /structural validation OK/);
 });
 
-test("krew's check is not a formality", async t => {
+test('krew refuses a broken manifest', async t => {
   const file = await manifest(await temporaryFolder(t), archive);
   await writeFile(file, (await readFile(file, 'utf8')).replace('name: nodepool', 'name: other'));
   const { code, stderr } = await validateManifest(file);
@@ -114,7 +114,7 @@ test("krew's check is not a formality", async t => {
   assert.match(stderr, /plugin should be named "nodepool"/);
 });
 
-test('krew installs it, kubectl finds it, krew uninstalls it', async t => {
+test('krew installs it, kubectl runs it, krew uninstalls it', async t => {
   const krew = await krewIn(await temporaryFolder(t));
   const installed = await krew.run([
     'install',
@@ -133,7 +133,7 @@ test('krew installs it, kubectl finds it, krew uninstalls it', async t => {
   assert.equal((await version()).code, 1);
 });
 
-test('krew refuses an archive that is not the one of the manifest', async t => {
+test('krew refuses an archive with another hash than the manifest has', async t => {
   const krew = await krewIn(await temporaryFolder(t));
   const other = join(krew.root, 'other.tar.gz');
   await writeFile(other, (await readFile(archive)).fill(0, 1000, 1001));
@@ -146,11 +146,11 @@ test('krew refuses an archive that is not the one of the manifest', async t => {
   assert.match(stderr, /checksum/);
 });
 
-test('on Windows krew finds the .exe', async t => {
+test('krew finds the .exe on Windows', async t => {
   const windows = TARGETS.filter(({ os }) => os === 'windows');
   for (const target of windows) {
     const krew = await krewIn(await temporaryFolder(t));
-    // What is inside does not matter: it is not run.
+    // The content does not matter, as it is not run.
     const path = await writeArchive(target, join(folder, KREW_FILE), LICENSES, krew.root);
     const args = ['install', `--manifest=${await manifest(krew.root, path, windows)}`, `--archive=${path}`];
     const { code, stderr } = await krew.run(args, { KREW_OS: target.os, KREW_ARCH: target.arch });

@@ -1,4 +1,4 @@
-/** krew with a folder of its own, as if it were a user's. */
+/** krew with its own root folder. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -13,7 +13,7 @@ export interface Krew {
   run(args: readonly string[], env?: Record<string, string>): Promise<RunResult>;
 }
 
-/** @param root is made, and holds all that krew writes */
+/** @param root is created, and holds all files of krew */
 export async function krewIn(root: string): Promise<Krew> {
   const { krew } = await ensureBinaries(['krew']);
   const bin = join(root, 'bin');

@@ -20,7 +20,7 @@ const fake = (change: Partial<Package>): Package => ({
   ...change,
 });
 
-test('all that is bundled is found, and under a licence that is allowed', () => {
+test('finds all bundled packages, each under an allowed licence', () => {
   const names = packages.map(({ name }) => name);
   for (const name of ['@oclif/core', 'js-yaml', '@bufbuild/protobuf']) {
     assert.ok(names.includes(name), name);
@@ -28,7 +28,7 @@ test('all that is bundled is found, and under a licence that is allowed', () => 
   assert.deepEqual(forbidden(packages), []);
 });
 
-test('every package is named above a text that has its holder', async () => {
+test('names every package above a licence text with its holder', async () => {
   const sections = (await bundleLicenses(packages)).split(`${'-'.repeat(80)}\n`).slice(1);
   for (const { name, version, license } of packages) {
     const own = sections.filter(section =>
@@ -41,7 +41,7 @@ test('every package is named above a text that has its holder', async () => {
   }
 });
 
-test('another licence is refused, and none at all', async () => {
+test('refuses another licence and a missing one', async () => {
   await assert.rejects(bundleLicenses([fake({ license: 'GPL-3.0-only' })]), /fake is under GPL-3.0-only/);
   assert.deepEqual(forbidden([fake({ license: '(MIT OR GPL-2.0-only)' })]), ['fake is under (MIT OR GPL-2.0-only)']);
   await assert.rejects(
@@ -50,7 +50,7 @@ test('another licence is refused, and none at all', async () => {
   );
 });
 
-test('the executables say what Bun is made of, whose it is and under which texts, and how to change it', async () => {
+test('the executables list the parts of Bun with holders and licence texts, and how to relink them', async () => {
   const text = await executableLicenses(packages);
   for (const { name, license, source, copyright } of BUN_PARTS) {
     assert.ok(text.includes(`- ${name}: ${license}; ${source}`), name);
@@ -61,7 +61,7 @@ test('the executables say what Bun is made of, whose it is and under which texts
   assert.match(text, /GNU LESSER GENERAL PUBLIC LICENSE\n +Version 2.1, February 1999/);
 });
 
-test('the parts are those of the Bun that is pinned, and all that it names', { timeout: 120_000 }, async t => {
+test('lists exactly the parts that the pinned Bun names', { timeout: 120_000 }, async t => {
   const { stdout } = await run(await bunOf(hostTarget(), await temporaryFolder(t)), [
     '-p',
     'JSON.stringify(process.versions)',

@@ -28,7 +28,7 @@ before(
   { timeout: 2 * PACK_MS },
 );
 
-/** Not in the project's folder: others are using its dist/npm. */
+/** Not in the project's folder, whose dist/npm is in use. */
 async function pack(name: string, umask: number): Promise<Packed> {
   const copy = join(folder, name);
   await mkdir(join(copy, 'packed'), { recursive: true });
@@ -47,7 +47,7 @@ async function pack(name: string, umask: number): Promise<Packed> {
   return { path: join(copy, path), files };
 }
 
-/** npm as on a new machine: an empty home and cache, and no settings of the run that started this. */
+/** npm as on a new machine: with an empty home and cache, and without settings of this run. */
 function npm(args: readonly string[]): Promise<RunResult> {
   const home = join(folder, 'home');
   const kept = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'));
@@ -57,7 +57,7 @@ function npm(args: readonly string[]): Promise<RunResult> {
   });
 }
 
-test('only needed files are packed', () => {
+test('packs only needed files', () => {
   const chunk = /^dist\/npm\/[\w.-]+\.js$/;
   assert.deepEqual(
     packed.files.filter(path => !chunk.test(path)),
@@ -77,22 +77,22 @@ test('only needed files are packed', () => {
   assert.ok(packed.files.includes('dist/npm/main.js'));
 });
 
-test('two packings of the same sources are the same bytes, whatever the umask', async () => {
+test('packs the same sources to the same bytes, whatever the umask', async () => {
   const again = await pack('again', 0o077);
   assert.ok((await readFile(packed.path)).equals(await readFile(again.path)));
 });
 
-test('the licences of all that is bundled are packed', async () => {
+test('packs the licences of all bundled packages', async () => {
   const text = await readFile(join(installed, 'dist', 'npm', 'THIRD-PARTY-LICENSES'), 'utf8');
   assert.equal(text, await bundleLicenses(await bundledPackages('src/main.ts')));
 });
 
-test('nothing is installed beside it', () => {
+test('installs no dependencies', () => {
   assert.ok(existsSync(join(installed, 'package.json')));
   assert.ok(!existsSync(join(installed, 'node_modules')));
 });
 
-test('kubectl runs it on a cluster', async () => {
+test('runs through kubectl on a cluster', async () => {
   const { kubectl } = await ensureBinaries(['kubectl']);
   // The Node that runs this: the package needs 22.21, and the machine may have an older one.
   const path = [join(prefix, 'bin'), dirname(process.execPath), dirname(kubectl), process.env.PATH].join(delimiter);

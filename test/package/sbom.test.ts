@@ -21,7 +21,7 @@ const bom = JSON.parse(text) as {
   metadata: { component: { 'bom-ref': string } };
 };
 
-test('it lists what is bundled, with licence and hash, and Bun', () => {
+test('lists bundled packages with licence and hash, and Bun', () => {
   const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
   const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   assert.deepEqual(listed, [...bundled, `bun@${BUN_VERSION}`]);
@@ -31,14 +31,14 @@ test('it lists what is bundled, with licence and hash, and Bun', () => {
   }
   const runtimes = bom.components.at(-1)?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
   assert.equal(runtimes.length, TARGETS.length);
-  // A name in place of an id or an expression is what no scanner understands.
+  // Scanners do not understand a name instead of an id or an expression.
   for (const part of bom.components.at(-1)?.components ?? []) {
     assert.ok(part.licenses[0]?.license?.id ?? part.licenses[0]?.expression, part.name);
   }
   for (const { name, hashes } of runtimes) assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
 });
 
-test('every reference has its component, and the program depends on what it imports', () => {
+test('has a component for every reference, and the dependencies of the program are its imports', () => {
   const root = bom.metadata.component['bom-ref'];
   const refs = [root, ...bom.components.map(component => component['bom-ref'])];
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('every reference has its component, and the program depends on what it impo
   for (const name of ['%40oclif/core', 'js-yaml', 'bun']) assert.ok(direct?.includes(`pkg:npm/${name}`), name);
 });
 
-test('of two versions the one in the own folder is meant', () => {
+test('resolves the nested one of two versions', () => {
   const ora = bom.dependencies.find(({ ref }) => ref.startsWith('pkg:npm/ora@'));
   const chalks = bom.components.filter(({ name }) => name === 'chalk').map(({ version }) => version);
   assert.equal(chalks.length, 2);
@@ -60,7 +60,7 @@ test('of two versions the one in the own folder is meant', () => {
   assert.notEqual(direct, nested);
 });
 
-test('nothing in it is random or a time', async () => {
+test('contains nothing random and no time', async () => {
   assert.equal(await sbom(packages), text);
   assert.doesNotMatch(text, /serialNumber|timestamp/);
 });

@@ -30,7 +30,7 @@ function machO(): Buffer {
   return file;
 }
 
-test('a signature of nothing is a fault, and signing mends it', () => {
+test('reports a missing signature, and signing fixes it', () => {
   assert.equal(signatureFault(machO()), 'it is no signature');
   const signed = signAdHoc(machO());
   assert.equal(signatureFault(signed), undefined);
@@ -42,7 +42,7 @@ test('a signature of nothing is a fault, and signing mends it', () => {
   assert.deepEqual(signAdHoc(signed), signed);
 });
 
-test('a changed byte is a fault: in the first page, and in the last, which is half a page', () => {
+test('reports a changed byte in the first page and in the partial last page', () => {
   for (const [at, page] of [
     [200, 0],
     [PAGE * 5 + 100, 5],
@@ -53,7 +53,7 @@ test('a changed byte is a fault: in the first page, and in the last, which is ha
   }
 });
 
-test('a signature that ends before the code does is a fault', () => {
+test('reports a signature that ends before the code', () => {
   const signed = signAdHoc(machO());
   const end = signed.readUInt32LE(32 + 2 * 72 + 8);
   // The code directory's codeLimit, behind the 20 bytes around it.
@@ -61,6 +61,6 @@ test('a signature that ends before the code does is a fault', () => {
   assert.equal(signatureFault(signed), `it ends at ${PAGE}, and the code at ${end}`);
 });
 
-test('what is no Mach-O file is told apart', () => {
+test('tells other files from Mach-O', () => {
   assert.throws(() => signatureFault(Buffer.alloc(64)), /no 64-bit Mach-O/);
 });

@@ -1,4 +1,4 @@
-/** The version is in package.json; all that has one follows it. */
+/** Every version in the repository is that of package.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { ROOT } from '../../scripts/root.ts';
 const { version } = pjson;
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-test('what is shown, installed and locked has it', () => {
+test('the displayed, installed and locked versions are equal', () => {
   assert.match(version, /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/);
   assert.equal(JSON.parse(read('oclif.manifest.json')).version, version);
   assert.equal(JSON.parse(read('package-lock.json')).version, version);
@@ -25,7 +25,7 @@ test('what is shown, installed and locked has it', () => {
   }
 });
 
-test('the krew manifest has it, and every platform its archive', () => {
+test('the krew manifest has the version, and an archive for every platform', () => {
   const manifest = load(krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })))) as {
     spec: { version: string; platforms: { uri: string }[] };
   };
@@ -36,7 +36,7 @@ test('the krew manifest has it, and every platform its archive', () => {
   );
 });
 
-test('CHANGELOG.md has it, and a release only with its date', () => {
+test('CHANGELOG.md has the version, with a date for a release', () => {
   assert.match(
     read('CHANGELOG.md'),
     new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - (Unreleased|\\d{4}-\\d\\d-\\d\\d)$`, 'm'),
@@ -49,7 +49,7 @@ test('CHANGELOG.md has it, and a release only with its date', () => {
   assert.throws(() => releaseNotes('v0.0.2', changelog('2027-01-31')), /the tag v0.0.2 is not v/);
 });
 
-test('docs/dependencies.md has every direct dependency, in its version', () => {
+test('docs/dependencies.md lists every direct dependency in its version', () => {
   const rows = [...read('docs/dependencies.md').matchAll(/^\| \[([^\]]+)\]\([^)]+\) \| ([\d.]+),/gm)];
   assert.deepEqual(Object.fromEntries(rows.map(([, name = '', pinned]) => [name, pinned])), pjson.devDependencies);
   assert.ok(!('dependencies' in pjson), 'what is bundled is not installed a second time');

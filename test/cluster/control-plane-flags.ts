@@ -1,0 +1,35 @@
+/** Command-line flags of etcd and kube-apiserver. */
+
+export function etcdFlags(data: string, clientUrl: string, peerPort: number): string[] {
+  return [
+    `--data-dir=${data}`,
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+/** @param file path of a file in the folder of the control plane */
+export function apiserverFlags(file: (name: string) => string, etcdUrl: string, port: number): string[] {
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--cert-dir=${file('certs')}`,
+    `--tls-cert-file=${file('apiserver.crt')}`,
+    `--tls-private-key-file=${file('apiserver.key')}`,
+    `--client-ca-file=${file('ca.crt')}`,
+    '--authorization-mode=Node,RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${file('service-account.key')}`,
+    `--service-account-signing-key-file=${file('service-account.key')}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--allow-privileged',
+    // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    // The endpoints of the service "kubernetes" may not be a loopback address.
+    '--endpoint-reconciler-type=none',
+  ];
+}

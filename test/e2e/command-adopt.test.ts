@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Taint } from '../../src/nodepool/types.ts';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+const EKS = 'eks.amazonaws.com/nodegroup';
+const GPU: Taint = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' };
+
+/** As on EKS: two node groups of eksctl, one node with a role only, a control plane node. */
+async function cloud(): Promise<void> {
+  const group = (name: string) => ({ [EKS]: name, 'alpha.eksctl.io/nodegroup-name': name, ...role('worker') });
+  await testEnv.nodes(
+    { name: 'sys-1', labels: { ...group('system'), tier: 'base', rack: 'r1' } },
+    { name: 'sys-2', labels: { ...group('system'), tier: 'base', rack: 'r2' }, ready: false },
+    {
+      name: 'gpu-1',
+      labels: { ...group('GPU_a100'), tier: 'gold', rack: 'r1' },
+      taints: [GPU, { key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }],
+      unschedulable: true,
+    },
+    { name: 'edge-1', labels: role('edge') },
+    { name: 'cp-1', labels: role('control-plane') },
+  );
+}
+
+/** The warning about a new pool whose label the kubelet registers with. */
+const RISK =
+  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node: a compromised one can leave the pool and so lose its taints; next: .*\n$/;
+
+/** The warning of command lines that propose or create gpu-a100. */
+async function warned(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(cluster(), args);
+  assert.equal(code, 0, args.join(' '));
+  assert.match(stderr, RISK, args.join(' '));
+  return stdout;
+}
+
+/** All labels and taints of the nodes. */
+async function marks() {
+  const names = ['sys-1', 'sys-2', 'gpu-1', 'edge-1', 'cp-1'];
+  const nodes = await Promise.all(names.map(name => testEnv.node(name)));
+  return nodes.map(node => ({ labels: node.metadata.labels, taints: taintsOf(node) }));
+}
+
+test('lists the pools that labels suggest in a table', async () => {
+  await cloud();
+  const { code, stdout, stderr } = await unchanged(['adopt']);
+  assert.equal(code, 0);
+  assert.match(stderr, RISK);
+  assert.equal(
+    stdout,
+    `
+POOL       STATE   NODES   READY   PROVIDER   LABEL                          VALUE      LABELS      TAINTS
+gpu-a100   new     1       1       EKS        eks.amazonaws.com/nodegroup    GPU_a100   tier=gold   nvidia.com/gpu=present:NoSchedule
+system     new     2       1       EKS        eks.amazonaws.com/nodegroup    system     tier=base   <none>
+edge       new     1       1       role       node-role.kubernetes.io/edge   ""         <none>      <none>
+`.slice(1),
+  );
+});
+
+test('creates pools that change no node in diff or reconcile', async () => {
+  await cloud();
+  const before = await marks();
+  assert.equal(
+    await warned(['adopt', '--create', '--yes']),
+    ['gpu-a100', 'system', 'edge'].map(name => `nodepool.nodes.lailin.xyz/${name} created\n`).join(''),
+  );
+  assert.deepEqual((await testEnv.getPool('gpu-a100'))?.spec, {
+    labels: { tier: 'gold' },
+    nodeSelector: { [EKS]: 'GPU_a100' },
+    taints: [GPU],
+  });
+  assert.equal(await ok(['diff']), '');
+  assert.match(await ok(['reconcile']), /^system +200 +2 nodes/m);
+  assert.deepEqual(await marks(), before);
+  assert.equal(await ok(['diff']), '');
+  const states = (await ok(['adopt'])).split('\n').map(line => line.split(/ +/).slice(0, 2).join(' '));
+  assert.deepEqual(states, ['POOL STATE', 'gpu-a100 adopted', 'system adopted', 'edge adopted', '']);
+  await refused(['adopt', '--create'], 0, 'Nothing to adopt.');
+  await refused(['adopt', 'system', '--create'], 0, 'Nothing to adopt.');
+  // Deleting them leaves the nodes as they were.
+  await ok(['delete', 'gpu-a100', 'system', 'edge']);
+  assert.deepEqual(await marks(), before);
+});
+
+test('prints with -o yaml what kubectl applies; -o json and dry runs write nothing', async () => {
+  await cloud();
+  const { items } = JSON.parse((await unchanged(['adopt', '-o', 'json'])).stdout);
+  assert.deepEqual(
+    items.map((pool: { metadata: { name: string } }) => pool.metadata.name),
+    ['gpu-a100', 'system', 'edge'],
+  );
+  const one = await unchanged(['adopt', 'system', '-o', 'yaml']);
+  assert.match(one.stdout, /^apiVersion: nodes.lailin.xyz\/v1\nkind: NodePool\nmetadata:\n {2}name: system\n/);
+  for (const [flag, suffix] of [
+    ['--dry-run', 'dry run'],
+    ['--dry-run=server', 'server dry run'],
+  ] as const) {
+    const { code, stdout } = await unchanged(['adopt', '--create', 'edge', flag]);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `nodepool.nodes.lailin.xyz/edge created (${suffix})\n` });
+  }
+  const { code, stderr } = await kubectl(cluster(), ['apply', '-f', '-'], {
+    stdin: await warned(['adopt', '-o', 'yaml']),
+  });
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.equal(await ok(['diff']), '');
+  // A List, however many pools it has, unless one name was given.
+  for (const more of [[], ['--create']]) {
+    assert.deepEqual(JSON.parse(await ok(['adopt', '-o', 'json', ...more])).items, []);
+  }
+  await testEnv.nodes({ name: 'late-1', labels: { [EKS]: 'late' } });
+  assert.equal(JSON.parse(await ok(['adopt', '-o', 'json'])).items[0].metadata.name, 'late');
+  assert.equal(JSON.parse(await ok(['adopt', 'late', '-o', 'json', '--create'])).metadata.name, 'late');
+});
+
+test('--label replaces the known labels, and may name the control plane', async () => {
+  await cloud();
+  const table = await ok(['adopt', '--label', 'rack', '--label', 'node-role.kubernetes.io/control-plane']);
+  const rows = table.split('\n').map(line => line.split(/ +/).slice(0, 5).join(' '));
+  assert.deepEqual(rows.slice(1), ['r1 new 2 2 label', 'r2 new 1 0 label', 'control-plane-nodes new 1 1 role', '']);
+  await refused(
+    ['adopt', '--label', 'a=b'],
+    2,
+    /^error: --label: the name of key "a=b" must be of .*; next: give the key alone\n/,
+  );
+  await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
+});
+
+test('reports nodes that have no known label', async () => {
+  await testEnv.nodes({ name: 'plain' });
+  await refused(['adopt'], 0, 'No labels of pools found on the nodes. Name one with --label KEY.');
+});
+
+test('creates no pool for nodes with two roles unless one is chosen', async () => {
+  await testEnv.nodes(
+    { name: 'a', labels: { ...role('worker'), ...role('infra') } },
+    { name: 'b', labels: role('worker') },
+  );
+  const all = await unchanged(['adopt', '--create']);
+  assert.deepEqual(all, {
+    code: 0,
+    stdout: '',
+    stderr: `warning: infra is left out: it shares nodes with worker; choose one by its name, or relabel the nodes
+warning: worker is left out: it shares nodes with infra; choose one by its name, or relabel the nodes
+Nothing to adopt.
+`,
+  });
+  await refused(
+    ['adopt', 'worker', 'infra', '--create'],
+    1,
+    /^error: infra shares nodes with worker, and a node can be in one pool only; next: /,
+  );
+  assert.equal(await ok(['adopt', 'worker', '--create']), 'nodepool.nodes.lailin.xyz/worker created\n');
+  assert.equal(await ok(['diff']), '');
+  assert.match(await ok(['adopt']), /^infra +overlaps:worker .*\nworker +adopted /m);
+  const next = 'change the nodeSelector there (kubectl nodepool edit worker), or relabel the nodes';
+  await refused(
+    ['adopt', 'infra', '--create'],
+    1,
+    `error: infra shares nodes with pool worker, which exists, and a node can be in one pool only; next: ${next}`,
+  );
+  assert.match(
+    (await unchanged(['adopt', '--create'])).stderr,
+    /left out: it shares nodes with pool worker, which exists; change/,
+  );
+});
+
+test('reports an existing pool and an unknown name', async () => {
+  await cloud();
+  await testEnv.pool('system', { nodeSelector: { nobody: 'has-it' } });
+  assert.equal(await ok(['adopt', 'system-2', '--create']), 'nodepool.nodes.lailin.xyz/system-2 created\n');
+  await refused(
+    ['adopt', 'nope', '--create'],
+    1,
+    'error: no label of the nodes makes a pool "nope"; next: list what there is with `kubectl nodepool adopt`',
+  );
+  await refused(['adopt', '--dry-run'], 2, /^error: --dry-run is for --create; next: /);
+});
+
+test('asks on a terminal before creating several pools', { skip: NO_TERMINAL ?? false }, async () => {
+  await cloud();
+  const no = await inTerminal(cluster(), ['adopt', '--create'], 'n\n');
+  assert.equal(no.code, 1);
+  assert.match(no.shown, /Create pools gpu-a100, system, edge\? \[y\/N\] .*nothing was created/s);
+  assert.equal(await testEnv.getPool('edge'), undefined);
+  const one = await inTerminal(cluster(), ['adopt', '--create', 'edge'], '');
+  assert.match(one.shown, /^nodepool.nodes.lailin.xyz\/edge created/);
+  const yes = await inTerminal(cluster(), ['adopt', '--create'], 'y\n');
+  assert.match(yes.shown, /system created/);
+});
+
+test('reports missing permissions', async () => {
+  const bob = await kubeconfigFor(cluster(), 'bob');
+  const { code, stdout, stderr } = await cli(cluster(), ['adopt', '--kubeconfig', bob]);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(
+    stderr,
+    /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on/,
+  );
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isWrite, readAudit } from '../cluster/audit.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+async function pools(): Promise<void> {
+  await testEnv.nodes(
+    { name: 'a-1', labels: role('alpha') },
+    { name: 'a-2', labels: role('alpha'), unschedulable: true },
+    { name: 'b-1', labels: role('beta') },
+    { name: 'other' },
+  );
+  await testEnv.pool('alpha');
+  await testEnv.pool('beta');
+}
+
+const closed = async () => {
+  const { items } = (await raw(cluster()).expect('GET', '/api/v1/nodes')) as {
+    items: { metadata: { name: string }; spec: { unschedulable?: boolean } }[];
+  };
+  return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
+};
+
+test('prints what kubectl prints, also for nodes that are cordoned already', async () => {
+  await pools();
+  const first = await kubectl(cluster(), ['nodepool', 'cordon', 'alpha', 'beta']);
+  const said = 'node/a-1 cordoned\nnode/a-2 already cordoned\nnode/b-1 cordoned\n';
+  assert.deepEqual(first, { code: 0, stdout: said, stderr: '' });
+  assert.deepEqual(await closed(), ['a-1', 'a-2', 'b-1']);
+  const theirs = await kubectl(cluster(), ['cordon', 'a-1', 'other']);
+  assert.equal(theirs.stdout, 'node/a-1 already cordoned\nnode/other cordoned\n');
+  const opened = 'node/a-1 uncordoned\nnode/a-2 uncordoned\n';
+  assert.equal(await ok(['uncordon', 'alpha']), opened);
+  assert.equal(await ok(['uncordon', 'alpha', 'alpha']), 'node/a-1 already uncordoned\nnode/a-2 already uncordoned\n');
+  assert.deepEqual(await closed(), ['b-1', 'other']);
+});
+
+test('sends one write per node, and none for nodes that need no change', async () => {
+  await pools();
+  const before = (await readAudit(cluster())).length;
+  await ok(['cordon', 'alpha']);
+  await ok(['cordon', 'alpha']);
+  const writes = (await readAudit(cluster())).slice(before).filter(isWrite);
+  assert.deepEqual(
+    writes.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
+    ['patch nodes a-1'],
+  );
+});
+
+test('--node accepts members only', async () => {
+  await pools();
+  assert.equal(await ok(['cordon', 'alpha', '--node', 'a-1']), 'node/a-1 cordoned\n');
+  await refused(
+    ['uncordon', 'alpha', '--node', 'a-1', '--node', 'b-1'],
+    1,
+    'error: --node: node "b-1" is not a member of nodepool alpha; next: list the members with `kubectl nodepool describe alpha`',
+  );
+});
+
+test('dry runs print what they would do', async () => {
+  await pools();
+  for (const [flag, suffix] of [
+    ['--dry-run', ' (dry run)'],
+    ['--dry-run=server', ' (server dry run)'],
+  ] as const) {
+    const { code, stdout } = await unchanged(['cordon', 'alpha', flag]);
+    assert.equal(code, 0);
+    assert.equal(stdout, `node/a-1 cordoned${suffix}\nnode/a-2 already cordoned${suffix}\n`);
+  }
+});
+
+test('reports missing pools, arguments and permissions', async () => {
+  await pools();
+  const next = 'next: list the pools with `kubectl nodepool get`';
+  await refused(['cordon', 'alpha', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
+  await refused(['cordon'], 2, "error: missing argument NAME\nSee 'kubectl nodepool cordon --help'.");
+  await testEnv.pool('empty');
+  await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
+  const forbidden = await cli(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
+  assert.equal(forbidden.code, 1);
+  assert.match(forbidden.stderr, /user "nobody" lacks the permission; next: ask for a role with verb list on/);
+});
+
+test('keeps records, and labels and taints of others', async () => {
+  await pools();
+  await testEnv.edit('alpha', { spec: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] } });
+  await testEnv.reconcile();
+  const before = await testEnv.node('a-1');
+  await ok(['cordon', 'alpha']);
+  const { metadata, spec } = await testEnv.node('a-1');
+  assert.deepEqual(metadata.labels, before.metadata.labels);
+  assert.deepEqual(metadata.annotations, before.metadata.annotations);
+  assert.deepEqual({ ...spec, unschedulable: undefined }, { ...before.spec, unschedulable: undefined });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { container, createPods, deletePods } from './many-pods.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
+
+const OURS = 'node.finalizers.node-pool.lailin.xyz';
+const ROLE = 'node-role.kubernetes.io/gpu';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+const id = (name: string) => `nodepool.nodes.lailin.xyz "${name}"`;
+
+/** Pool gpu with nodes a and b, reconciled; it displaced a label of node a. */
+async function gpu(): Promise<void> {
+  await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), tier: 'mine' } }, { name: 'b', labels: role('gpu') });
+  await testEnv.pool('gpu', {
+    labels: { tier: 'gold' },
+    taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    handler: 'nvidia',
+  });
+  await testEnv.reconcile();
+}
+
+test('releases the nodes, restores displaced values and deletes the RuntimeClass without a controller', async () => {
+  await gpu();
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'delete', 'gpu']);
+  assert.deepEqual(
+    { code, stdout, stderr },
+    { code: 0, stdout: `${id('gpu')} deleted (2 nodes released)\n`, stderr: '' },
+  );
+  const [a, b] = [await testEnv.node('a'), await testEnv.node('b')];
+  assert.deepEqual([a.metadata.labels.tier, taintsOf(a)], ['mine', []]);
+  assert.deepEqual(['tier' in b.metadata.labels, taintsOf(b)], [false, []]);
+  assert.deepEqual([a.metadata.labels[ROLE], b.metadata.labels[ROLE]], ['', '']);
+  assert.deepEqual([await testEnv.getPool('gpu'), await testEnv.runtimeClass('gpu')], [undefined, undefined]);
+});
+
+test("--detach-nodes also removes the membership labels, of the pool's own nodes only", async () => {
+  await gpu();
+  await testEnv.pool('other', { nodeSelector: role('gpu') }, { younger: true });
+  await testEnv.patchNode('b', { metadata: { labels: { 'node-role.kubernetes.io/late': '' } } });
+  await testEnv.pool('late', {}, { younger: true });
+  assert.equal(await ok(['delete', 'late', '--detach-nodes']), `${id('late')} deleted (0 nodes released)\n`);
+  assert.equal((await testEnv.node('b')).metadata.labels['node-role.kubernetes.io/late'], '');
+  await ok(['delete', 'other']);
+  assert.equal(await ok(['delete', 'gpu', '--detach-nodes']), `${id('gpu')} deleted (2 nodes released, 2 detached)\n`);
+  for (const name of ['a', 'b']) assert.equal(ROLE in (await testEnv.node(name)).metadata.labels, false);
+});
+
+test('deletes nothing when a name does not exist, unless --ignore-not-found is set', async () => {
+  await testEnv.pool('one');
+  const next = 'next: list the pools with `kubectl nodepool get`';
+  await refused(['delete', 'one', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
+  await refused(['delete', 'nope', 'nada'], 1, `error: nodepools "nope", "nada" not found; ${next}`);
+  await refused(['delete', 'nope', '--ignore-not-found'], 0, '');
+  const out = await ok(['delete', 'nope', 'one', 'one', '--ignore-not-found']);
+  assert.equal(out, `${id('one')} deleted (0 nodes released)\n`);
+});
+
+test('client and server dry runs write nothing', async () => {
+  await gpu();
+  const client = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run']);
+  assert.deepEqual(client, { code: 0, stdout: `${id('gpu')} deleted (dry run)\n`, stderr: '' });
+  const server = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run=server']);
+  const said = `${id('gpu')} deleted (2 nodes released, 2 detached) (server dry run)\n`;
+  assert.deepEqual(server, { code: 0, stdout: said, stderr: '' });
+});
+
+test('releases a pool that lacks our finalizer', async () => {
+  await gpu();
+  await testEnv.edit('gpu', { metadata: { finalizers: null } });
+  assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (2 nodes released)\n`);
+  assert.deepEqual(taintsOf(await testEnv.node('b')), []);
+  assert.equal(await testEnv.runtimeClass('gpu'), undefined);
+});
+
+test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
+  await gpu();
+  await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', OURS] } });
+  const waits = `${id('gpu')} is released and waits for finalizers of others: example.com/backup\n`;
+  const started = Date.now();
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(await cli(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });
+  }
+  assert.ok(Date.now() - started < 15_000, 'it waited');
+  assert.deepEqual(taintsOf(await testEnv.node('a')), []);
+  assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/backup']);
+  assert.match(await ok(['get', 'gpu']), /^gpu +200,Deleting /m);
+});
+
+test('completes a deletion that kubectl began, in delete and in reconcile', async () => {
+  await gpu();
+  const waiting = kubectl(cluster(), ['delete', 'nodepool', 'gpu']);
+  while ((await testEnv.getPool('gpu'))?.metadata.deletionTimestamp === undefined);
+  assert.match(await ok(['reconcile']), /^gpu +released +2 nodes let go/);
+  assert.equal((await waiting).code, 0);
+});
+
+test('keeps the pool when a node cannot be written, and the next delete finishes', async () => {
+  await gpu();
+  const path = '/apis/admissionregistration.k8s.io/v1';
+  const body = {
+    metadata: { name: 'hold-a' },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] }],
+      },
+      validations: [{ expression: "object.metadata.name != 'a'", message: 'node a is held' }],
+    },
+  };
+  const binding = { metadata: { name: 'hold-a' }, spec: { policyName: 'hold-a', validationActions: ['Deny'] } };
+  await raw(cluster()).expect('POST', `${path}/validatingadmissionpolicies`, body);
+  await raw(cluster()).expect('POST', `${path}/validatingadmissionpolicybindings`, binding);
+  const held = async () => {
+    const { status } = await raw(cluster()).request('PATCH', '/api/v1/nodes/a?dryRun=All', {
+      metadata: { labels: { x: 'y' } },
+    });
+    return status === 422;
+  };
+  while (!(await held()));
+  const { code, stdout, stderr } = await cli(cluster(), ['delete', 'gpu']);
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.match(stderr, /^error: .*node a is held.*\nnodepool\.nodes\.lailin\.xyz "gpu" is not deleted yet\n$/i);
+  assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, [OURS]);
+  assert.deepEqual(taintsOf(await testEnv.node('b')), []);
+
+  await raw(cluster()).expect('DELETE', `${path}/validatingadmissionpolicybindings/hold-a`);
+  await raw(cluster()).expect('DELETE', `${path}/validatingadmissionpolicies/hold-a`);
+  while (await held());
+  assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (1 node released)\n`);
+});
+
+test('warns about a NoExecute taint that would be restored, and needs --yes', async t => {
+  const noExecute = (value: string) => ({ key: 'draining', value, effect: 'NoExecute' as const });
+  await testEnv.nodes({ name: 'a', labels: role('p'), taints: [noExecute('theirs')] });
+  await testEnv.pool('p', { taints: [noExecute('ours')] });
+  await testEnv.reconcile();
+  t.after(() => deletePods(cluster()));
+  const tolerations = [{ key: 'draining', value: 'ours', effect: 'NoExecute' }];
+  await createPods(cluster(), 'a', [{ name: 'web', spec: { containers: [container('c', {})], tolerations } }]);
+
+  const told =
+    /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\n.*\na +draining=theirs:NoExecute +1 +0 +default\/a-web\n/;
+  for (const flag of ['--dry-run', '--dry-run=server']) {
+    const dry = await unchanged(['delete', 'p', flag]);
+    assert.equal(dry.code, 0);
+    assert.match(dry.stderr, told);
+  }
+  await refused(['delete', 'p'], 1, told);
+  if (NO_TERMINAL === undefined) {
+    const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
+    assert.match(no.shown, /Delete pool p \(1 node\)\? \[y\/N\] (y\n)?taints with/);
+    assert.match(no.shown, /Go on\? \[y\/N\] (n?\n)?error: nothing was changed\n$/);
+    assert.equal(no.code, 1);
+  }
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=ours:NoExecute']);
+  const { code, stdout, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
+  assert.deepEqual([code, stdout], [0, `${id('p')} deleted (1 node released)\n`]);
+  assert.match(stderr, told);
+  assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=theirs:NoExecute']);
+});
+
+test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, async () => {
+  await gpu();
+  for (const typed of ['n\n', '\n', 'yess\n']) {
+    const { code, shown } = await inTerminal(cluster(), ['delete', 'gpu'], typed);
+    assert.equal(code, 1);
+    assert.match(shown, /Delete pool gpu \(2 nodes\)\? \[y\/N\] nothing was deleted\n$/);
+  }
+  assert.notEqual(await testEnv.getPool('gpu'), undefined);
+  // Without columns a spinner must not draw.
+  const agreed = await inTerminal(cluster(), ['delete', 'gpu'], 'y\n', 0);
+  assert.equal(agreed.code, 0, agreed.shown.slice(0, 500));
+  assert.ok(agreed.shown.endsWith(`${id('gpu')} deleted (2 nodes released)\n`), agreed.shown.slice(0, 500));
+  await testEnv.pool('gpu');
+  const unasked = await inTerminal(cluster(), ['delete', 'gpu', '--yes'], '');
+  assert.equal(unasked.code, 0);
+  assert.doesNotMatch(unasked.shown, /\[y\/N\]/);
+});

@@ -1,0 +1,224 @@
+/** Each check of `doctor` on a real server that has the problem. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
+import { doctorOf, POOLS } from './doctoring.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
+
+describe('in a reconciled cluster', () => {
+  const testEnv = useTestEnv();
+  const { cluster } = testEnv;
+  const doctor = doctorOf(cluster);
+  const { ok } = commandsOf(cluster);
+  const api = () => raw(cluster());
+
+  /** Reports the handlers of its runtime, as a kubelet does. */
+  const offer = (node: string, ...handlers: string[]) =>
+    api().expect('PATCH', `/api/v1/nodes/${node}/status`, {
+      status: { runtimeHandlers: handlers.map(name => ({ name })) },
+    });
+
+  test('reports no problem in a healthy cluster', async () => {
+    await testEnv.nodes({ name: 'a', labels: role('gpu') });
+    await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'nvidia' });
+    await offer('a', '', 'runc', 'nvidia');
+    await testEnv.reconcile();
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped']);
+    assert.equal(find('pools').message, 'the one pool is 200');
+    assert.equal(find('handlers').message, 'no member is known to lack the runtime handler of its pool');
+    const text = await ok(['doctor']);
+    assert.match(text, /^ok {7}kubeconfig {14}\//);
+    assert.match(text, /\n\n16 checks: 15 ok, 1 skipped\n$/);
+  });
+
+  test('reports overlapping pools, pools whose status is not 200 and pools never reconciled', async () => {
+    await testEnv.nodes({ name: 'a', labels: { ...role('one'), ...role('two') } });
+    await testEnv.pool('one', { labels: { tier: 'gold' } });
+    await testEnv.pool('two', {}, { younger: true });
+    const fresh = await doctor();
+    assert.deepEqual(fresh.troubles, ['controller-permissions skipped', 'overlaps error', 'pools warning']);
+    assert.deepEqual(fresh.find('pools').details, ['one: never reconciled', 'two: never reconciled']);
+    await testEnv.reconcile();
+    const { find } = await doctor();
+    assert.deepEqual(find('overlaps').details, ['two does not get 1 node of one: a']);
+    assert.equal(find('pools').status, 'error');
+    assert.deepEqual(find('pools').details, [
+      'two: 409 Conflict: node a belongs to pool one and also matches pool two',
+    ]);
+  });
+
+  test('reports records of deleted pools', async () => {
+    await testEnv.nodes({ name: 'a', labels: role('one') });
+    await testEnv.pool('one', { labels: { tier: 'gold' } });
+    await testEnv.reconcile();
+    await testEnv.edit('one', { metadata: { finalizers: [] } });
+    await api().expect('DELETE', `${POOLS}/one`);
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'orphans warning']);
+    assert.deepEqual(find('orphans').details, ['pool one is gone, and what it set is still on 1 node: a']);
+    await ok(['reconcile']);
+    assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
+  });
+
+  test('reports a handler that members do not support', async () => {
+    await testEnv.nodes(
+      { name: 'a', labels: role('gpu') },
+      { name: 'b', labels: role('gpu') },
+      { name: 'c', labels: role('gpu') },
+    );
+    await offer('a', '', 'runc');
+    await offer('b', '', 'nvidia');
+    await testEnv.pool('gpu', { handler: 'nvidia' });
+    await testEnv.reconcile();
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'handlers error']);
+    assert.deepEqual(find('handlers').details, ['gpu: 1 member of 3 without nvidia: a']);
+  });
+
+  test('reports what a user with few permissions, or none, may not do', async () => {
+    await testEnv.nodes({ name: 'a', labels: role('gpu') });
+    await testEnv.pool('gpu');
+    await testEnv.reconcile();
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    const rules = [{ apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'], resources: ['*'], verbs: ['get', 'list'] }];
+    await api().expect('POST', `${rbac}/clusterroles`, { metadata: { name: 'rita' }, rules });
+    await api().expect('POST', `${rbac}/clusterrolebindings`, {
+      metadata: { name: 'rita' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'rita' },
+      subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
+    });
+    const rita = await kubeconfigFor(cluster(), 'rita');
+    await eventually('the role counts', async () => (await cli(cluster(), ['get', '--kubeconfig', rita])).code === 0);
+    const { find, troubles } = await doctor('--kubeconfig', rita);
+    const notAllowed = ['permissions', 'controller-permissions', 'policies', 'controller'];
+    assert.deepEqual(
+      troubles,
+      notAllowed.map(id => `${id} warning`),
+    );
+    const { details } = find('permissions');
+    assert.ok(details.includes('edit lacks: patch nodepools.nodes.lailin.xyz'), details.join('\n'));
+    assert.ok(!details.some(detail => detail.startsWith('get lacks')), details.join('\n'));
+    assert.match(find('controller').message, /^not checked: cannot get \w+ ".*": user "rita" lacks the permission$/);
+    assert.match(find('definition').message, /^the NodePool resource is served; not compared/);
+
+    const bob = await kubeconfigFor(cluster(), 'bob');
+    const nobody = await doctor('--kubeconfig', bob);
+    assert.equal(nobody.find('permissions').status, 'error');
+    assert.equal(nobody.find('definition').status, 'error');
+    assert.equal(nobody.find('overlaps').status, 'skipped');
+  });
+
+  test('reports a running controller and a dead one', async t => {
+    t.after(() => api().request('DELETE', `${LEASES}/kubectl-nodepool`));
+    const watching = await startWatching(t, cluster(), '--leader-elect');
+    await eventually('it leads', async () => (await api().request('GET', `${LEASES}/kubectl-nodepool`)).status === 200);
+    const alive = await doctor();
+    assert.deepEqual(alive.troubles, ['controller-permissions skipped']);
+    assert.match(
+      alive.find('controller').details[0] ?? '',
+      /^lease kube-system\/kubectl-nodepool: held by .*, renewed (just now|\d seconds? ago)$/,
+    );
+    await watching.end();
+    const given = await doctor();
+    assert.equal(given.find('controller').status, 'ok');
+    assert.match(given.find('controller').message, /^no controller holds a lease/);
+    const long = new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z');
+    await api().expect('PATCH', `${LEASES}/kubectl-nodepool`, {
+      spec: { holderIdentity: 'dead', renewTime: long, leaseDurationSeconds: 15 },
+    });
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'controller warning']);
+    assert.match(find('controller').details[0] ?? '', /held by dead, renewed \d+ seconds ago; it lasts 15$/);
+  });
+
+  test('reports the controller in the cluster and permissions that its manifest lacks', async () => {
+    await ok(['install', '--controller', '--image', 'registry.example.com/kubectl-nodepool:0.1.0']);
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller error']);
+    assert.match(find('controller').message, /installed in the cluster and not at work/);
+    const account = 'system:serviceaccount:nodepool-system:nodepool-controller';
+    assert.equal(find('controller-permissions').message, `${account} may do what the controller asks for`);
+    const binding = '/apis/rbac.authorization.k8s.io/v1/namespaces/nodepool-system/rolebindings/nodepool-controller';
+    await api().expect('DELETE', binding);
+    await eventually('it counts', async () => (await doctor()).troubles.includes('controller-permissions error'));
+    assert.deepEqual((await doctor()).find('controller-permissions').details, [
+      'create leases.coordination.k8s.io in nodepool-system',
+      'get leases.coordination.k8s.io "kubectl-nodepool" in nodepool-system',
+      'patch leases.coordination.k8s.io "kubectl-nodepool" in nodepool-system',
+    ]);
+
+    const policy = 'protect-membership.nodes.lailin.xyz';
+    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+    await testEnv.pool('risky', { nodeSelector: { a: 'b' }, taints: [{ key: 'a', effect: 'NoSchedule' }] });
+    await testEnv.reconcile();
+    const { find: before } = await doctor();
+    assert.deepEqual([before('policies').status, before('membership').status], ['ok', 'ok']);
+    assert.match(before('membership').details[0] ?? '', /^risky selects by a, which a kubelet may set /);
+    await api().expect('PATCH', `${bindings}/${policy}`, { spec: { validationActions: ['Audit'] } });
+    const { find: after } = await doctor();
+    assert.deepEqual([after('policies').status, after('membership').status], ['warning', 'warning']);
+    assert.deepEqual(after('policies').details, [`${policy}: missing, or not as this version has it`]);
+    await ok(['uninstall', '--controller', '--yes']);
+    const { find: none } = await doctor();
+    assert.deepEqual([none('policies').status, none('membership').status], ['ok', 'warning']);
+  });
+
+  describe('through a relay', () => {
+    /** A kubeconfig for a relay that changes the clock and the version of the server. */
+    async function relayed(t: TestContext, { aheadMs = 0, version }: { aheadMs?: number; version?: string }) {
+      const { server, ca, admin, dir } = cluster();
+      const agent = new Agent({ ca, ...admin });
+      const front = createServer((incoming, outgoing) => {
+        const headers = { ...incoming.headers, host: new URL(server).host };
+        const url = new URL(incoming.url ?? '', server);
+        const up = request(url, { method: incoming.method, agent, headers }, answer => {
+          const date = new Date(Date.now() + aheadMs).toUTCString();
+          if (version === undefined || incoming.url !== '/version') {
+            outgoing.writeHead(answer.statusCode ?? 0, { ...answer.headers, date });
+            answer.pipe(outgoing);
+          } else {
+            answer.resume();
+            outgoing.writeHead(200, { 'content-type': 'application/json', date });
+            outgoing.end(JSON.stringify({ gitVersion: version }));
+          }
+        });
+        incoming.pipe(up);
+      });
+      await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
+      t.after(() => {
+        front.closeAllConnections();
+        front.close();
+        agent.destroy();
+      });
+      const path = join(dir, `relay-${aheadMs}-${version}.kubeconfig`);
+      const address = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+      await writeFile(path, (await readFile(cluster().kubeconfig, 'utf8')).replace(server, address));
+      return path;
+    }
+
+    test('reports clock skew', async t => {
+      const late = await doctor('--kubeconfig', await relayed(t, { aheadMs: 60_000 }));
+      assert.deepEqual(late.troubles, ['kubeconfig warning', 'controller-permissions skipped', 'clock warning']);
+      assert.match(late.find('clock').message, /^this machine's clock is (59|60|61) s behind the server's$/);
+      const far = await doctor('--kubeconfig', await relayed(t, { aheadMs: -3_600_000 }));
+      assert.equal(far.find('clock').status, 'error');
+    });
+
+    test('reports a server version that is too old', async t => {
+      const { find } = await doctor('--kubeconfig', await relayed(t, { version: 'v1.29.9' }));
+      assert.deepEqual([find('version').status, find('version').message], ['error', 'Kubernetes v1.29.9 is too old']);
+    });
+  });
+});

@@ -1,0 +1,160 @@
+/** `drain` without kubelets: which pods it evicts, leaves and refuses. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { NOW, poolsWithPods } from './draining.ts';
+import { useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { refused, unchanged } = commandsOf(cluster);
+const { worker, drain, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
+const api = () => raw(cluster());
+const WEB = { app: 'web' };
+
+test('cordons all members, evicts pods that have a controller, and writes no other node', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1' });
+  await pod({ name: 'q', node: 'w-2' });
+  await pod({ name: 'ended', node: 'w-2', owner: null, phase: 'Succeeded', emptyDir: true });
+  const { code, stdout, stderr } = await drain(NOW);
+  assert.equal(
+    stdout,
+    'node/w-1 cordoned\nnode/w-2 cordoned\nnode/w-1 drained\nnode/w-2 drained\n' +
+      'nodepool.nodes.lailin.xyz/worker drained (2 nodes, 3 pods)\n',
+  );
+  assert.equal(code, 0);
+  const said = [
+    'evicting pod default/p',
+    'pod default/p evicted',
+    'evicting pod default/ended',
+    'evicting pod default/q',
+    'pod default/ended evicted',
+    'pod default/q evicted',
+  ];
+  assert.deepEqual(stderr.trimEnd().split('\n').toSorted(), said.toSorted());
+  assert.deepEqual([await names(), await closed()], [['elsewhere'], ['w-1', 'w-2']]);
+});
+
+test('refuses pods that need a flag before it writes anything', async () => {
+  await worker();
+  await daemonSet('agent');
+  const agent = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' };
+  await pod({ name: 'agent-1', node: 'w-1', owner: agent });
+  await pod({ name: 'lost-1', node: 'w-1', owner: { ...agent, name: 'lost' } });
+  await pod({ name: 'bare', node: 'w-1', owner: null });
+  await pod({ name: 'data', node: 'w-2', emptyDir: true });
+  await pod({ name: 'static', node: 'w-2', owner: null, annotations: { 'kubernetes.io/config.mirror': 'x' } });
+  const all = await names();
+  await refused(
+    ['drain', 'worker'],
+    1,
+    `error: cannot drain nodepool "worker", and nothing was changed:
+  cannot delete DaemonSet-managed pods (use --ignore-daemonsets to ignore): default/agent-1
+  cannot delete pods that declare no controller (use --force to override): default/bare
+  cannot delete pods whose DaemonSet does not exist (use --force to override): default/lost-1
+  cannot delete pods with local storage (use --delete-emptydir-data to override): default/data
+next: use the flags that are named, or take care of these pods first`,
+  );
+  assert.deepEqual(await names(), all);
+
+  const { code, stderr } = await drain(NOW, '--ignore-daemonsets', '--force', '--delete-emptydir-data');
+  assert.equal(code, 0);
+  assert.deepEqual(stderr.split('\n').slice(0, 4), [
+    'warning: ignoring DaemonSet-managed pods: default/agent-1',
+    'warning: deleting pods that declare no controller: default/bare',
+    'warning: deleting pods whose DaemonSet does not exist: default/lost-1',
+    'warning: deleting pods with local storage: default/data',
+  ]);
+  assert.deepEqual(await names(), ['agent-1', 'elsewhere', 'static']);
+});
+
+test('--pod-selector limits the pods that are evicted', async () => {
+  await worker();
+  await pod({ name: 'a', node: 'w-1', labels: WEB });
+  await pod({ name: 'b', node: 'w-1', owner: null });
+  const { code } = await drain(NOW, '--pod-selector', 'app=web');
+  assert.deepEqual([code, await names()], [0, ['b', 'elsewhere']]);
+  await refused(
+    ['drain', 'worker', '--pod-selector', 'a in'],
+    2,
+    /^error: --pod-selector "a in": .*; next: write it like a=b/,
+  );
+});
+
+test('a client dry run lists the pods, a server dry run also reports the budgets that block', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await pod({ name: 'q', node: 'w-2' });
+  await budget('web', WEB, 0);
+  for (const [flag, suffix] of [
+    ['--dry-run', ' (dry run)'],
+    ['--dry-run=server', ' (server dry run)'],
+  ]) {
+    const { code, stdout, stderr } = await unchanged(['drain', 'worker', String(flag)]);
+    assert.equal(code, 0);
+    assert.deepEqual(stdout.split('\n').slice(0, 2), [`node/w-1 cordoned${suffix}`, `node/w-2 cordoned${suffix}`]);
+    assert.match(stderr, /^evicting pod default\/q \(.*dry run\)$/m);
+    const waits = /^pod default\/p on node w-1 waits for PodDisruptionBudget default\/web: .* \(server dry run\)$/m;
+    assert.equal(waits.test(stderr), flag === '--dry-run=server');
+  }
+  assert.deepEqual(await names(), ['elsewhere', 'p', 'q']);
+});
+
+test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
+  await worker();
+  await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
+  const { code, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
+  assert.equal(code, 0);
+  assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
+});
+
+test('does not evict a pod that was recreated under the same name', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1' });
+  const { drain: port } = await testEnv.connection();
+  const [before] = await (await port()).podsOn('w-1');
+  assert.ok(before);
+  await api().expect('DELETE', '/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0');
+  await pod({ name: 'p', node: 'w-1' });
+  const removal = { gracePeriodSeconds: 0, dryRun: false };
+  assert.deepEqual(await (await port()).evict(before, removal), { kind: 'changed' });
+  assert.deepEqual(await (await port()).delete(before, removal), { kind: 'changed' });
+  const [after] = await (await port()).podsOn('w-1');
+  assert.ok(after && after.uid !== before.uid);
+  assert.deepEqual(await (await port()).evict(after, removal), { kind: 'accepted' });
+  assert.deepEqual(await (await port()).evict(after, removal), { kind: 'gone' });
+});
+
+test('refuses wrong command lines', async () => {
+  await worker();
+  const see = "See 'kubectl nodepool drain --help'.";
+  const next = 'next: list the pools with `kubectl nodepool get`';
+  await refused(['drain', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
+  await refused(['drain'], 2, `error: missing argument NAME\n${see}`);
+  const how = 'next: write it like 2 or 25%';
+  const bad = `error: --max-unavailable: "0" is neither a number of nodes nor a percentage; ${how}\n${see}`;
+  await refused(['drain', 'worker', '--max-unavailable', '0'], 2, bad);
+  await refused(['drain', 'worker', '--max-unavailable', '1', '--parallel', '2'], 2, /--parallel/);
+  await refused(['drain', 'worker', '--parallel', '0'], 2, /--parallel/);
+  await refused(['drain', 'worker', '--timeout', 'soon'], 2, /--timeout: "soon" is not a duration/);
+  await testEnv.pool('empty');
+  await refused(['drain', 'empty'], 0, 'No nodes found in nodepool empty.');
+});
+
+test('asks on a terminal and shows progress in one line', { skip: NO_TERMINAL }, async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1' });
+  const no = await inTerminal(cluster(), ['drain', 'worker', NOW], 'n\n');
+  assert.match(no.shown, /Drain pool worker: cordon 2 nodes and evict 1 pod\? \[y\/N\]/);
+  assert.match(no.shown, /nothing was drained/);
+  assert.deepEqual([no.code, await names(), await closed()], [1, ['elsewhere', 'p'], []]);
+  const yes = await inTerminal(cluster(), ['drain', 'worker', NOW], 'y\n');
+  assert.equal(yes.code, 0);
+  assert.match(yes.shown, /Draining worker: 0\/2 nodes; w-1 0\/1 pod/);
+  assert.doesNotMatch(yes.shown, /evicting pod/);
+  assert.match(yes.shown, /worker drained \(2 nodes, 1 pod\)/);
+  const again = await inTerminal(cluster(), ['drain', 'worker', '--yes'], '');
+  assert.doesNotMatch(again.shown, /\[y\/N\]/);
+});

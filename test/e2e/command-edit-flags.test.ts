@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { commandsOf } from './commands.ts';
+import { useTestEnv } from './test-env.ts';
+
+const EDITED = 'nodepool.nodes.lailin.xyz/gpu edited\n';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+test('each flag sets or removes its field and keeps the others', async () => {
+  await testEnv.pool('gpu', {
+    labels: { keep: '1', change: 'old', drop: 'x' },
+    taints: [
+      { key: 'keep', effect: 'NoSchedule' },
+      { key: 'change', value: 'old', effect: 'NoSchedule' },
+      { key: 'drop', value: 'x', effect: 'NoExecute' },
+    ],
+    handler: 'runc',
+    nodeSelector: { a: 'b' },
+  });
+  const labels = ['--label', 'change=new', '--label', 'drop-', '--label', 'add='];
+  const taints = ['--taint', 'change=new:NoSchedule', '--taint', 'drop:NoExecute-', '--taint', 'add:PreferNoSchedule'];
+  const others = ['--handler', '', '--node-selector', 'a-', '--node-selector', 'c=d', '--unmanaged', 'Remove'];
+  const { code, stdout, stderr } = await kubectl(cluster(), [
+    'nodepool',
+    'edit',
+    'gpu',
+    ...labels,
+    ...taints,
+    ...others,
+  ]);
+  assert.deepEqual([code, stdout], [0, EDITED]);
+  assert.match(
+    stderr,
+    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software too\nwarning: pool gpu selects by c, which a kubelet may set .*\n$/,
+  );
+  assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
+    labels: { keep: '1', change: 'new', add: '' },
+    taints: [
+      { key: 'keep', effect: 'NoSchedule' },
+      { key: 'change', value: 'new', effect: 'NoSchedule' },
+      { key: 'add', effect: 'PreferNoSchedule' },
+    ],
+    nodeSelector: { c: 'd' },
+    unmanaged: 'Remove',
+  });
+});
+
+test('writes nothing without a change, and warns when what is removed does not exist', async () => {
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  const { code, stdout, stderr } = await unchanged([
+    'edit',
+    'gpu',
+    '--label',
+    'tier=gold',
+    '--label',
+    'no-',
+    '--taint',
+    'x:NoExecute-',
+  ]);
+  assert.deepEqual(
+    { code, stdout, stderr },
+    {
+      code: 0,
+      stdout: 'nodepool.nodes.lailin.xyz/gpu not changed\n',
+      stderr: 'warning: nodepool gpu has no label no\nwarning: nodepool gpu has no taint x:NoExecute\n',
+    },
+  );
+});
+
+test('dry runs write nothing; -o prints the pool', async () => {
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  const edit = ['edit', 'gpu', '--label', 'tier=silver'];
+  assert.equal((await unchanged([...edit, '--dry-run'])).stdout, 'nodepool.nodes.lailin.xyz/gpu edited (dry run)\n');
+  const server = await unchanged([...edit, '--dry-run=server', '-o', 'yaml']);
+  assert.match(server.stdout, /^ {4}tier: silver$/m);
+  assert.equal(JSON.parse(await ok([...edit, '-o', 'json'])).spec.labels.tier, 'silver');
+  const needsFlags = "error: --dry-run needs flags that say what to edit\nSee 'kubectl nodepool edit --help'.";
+  await refused(['edit', 'gpu', '--dry-run'], 2, needsFlags);
+});
+
+test('an invalid result is refused before it is sent', async () => {
+  await testEnv.pool('gpu');
+  await refused(
+    ['edit', 'gpu', '--label', 'node-role.kubernetes.io/gpu=x'],
+    1,
+    /^error: nodepool gpu: spec\.labels\[node-role\.kubernetes\.io\/gpu\]: this label decides which nodes belong/,
+  );
+  await refused(['edit', 'gpu', '--taint', 'x'], 2, /^error: --taint "x": /);
+  await refused(
+    ['edit', 'nope', '--handler', 'x'],
+    1,
+    'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`',
+  );
+});
+
+test('keeps all concurrent edits', async () => {
+  await testEnv.pool('gpu');
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const results = await Promise.all(keys.map(key => cli(cluster(), ['edit', 'gpu', '--label', `${key}=1`])));
+  assert.deepEqual(
+    results,
+    keys.map(() => ({ code: 0, stdout: EDITED, stderr: '' })),
+  );
+  assert.deepEqual(Object.keys((await testEnv.getPool('gpu'))?.spec.labels ?? {}).toSorted(), keys);
+});

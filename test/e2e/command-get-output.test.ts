@@ -1,0 +1,228 @@
+/** `get -o …` compared with `kubectl get nodepools -o …`, byte for byte; where kubectl fails, ours fails without stdout. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { commandsOf } from './commands.ts';
+import { COLUMNS, LIST_TEMPLATES, OBJECT_TEMPLATES, SORTS } from './get-templates.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused } = commandsOf(cluster);
+
+/** Pairs of processes at once. */
+const AT_ONCE = 4;
+
+/** Four pools: reconciled with nodes and without, never reconciled, and one with text that is hard to print. */
+async function pools(): Promise<void> {
+  const device = { cpu: '4', memory: '3064520Ki', pods: '110', 'nvidia.com/gpu': '4', 'example.com/fpga': '1' };
+  await testEnv.nodes({ name: 'a', labels: role('gpu'), allocatable: device }, { name: 'b', labels: role('gpu') });
+  await testEnv.pool(
+    'gpu',
+    {
+      labels: { tier: 'gold' },
+      taints: [
+        { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
+        { key: 'batch', effect: 'NoExecute' },
+      ],
+      handler: 'gpu',
+    },
+    { metadata: { labels: { team: 'a', 'example.com/tier': 'gold' }, annotations: { note: 'x < y & "z"' } } },
+  );
+  await testEnv.pool('idle', { taints: [], nodeSelector: { idle: 'yes' } }, { metadata: { labels: { team: 'b' } } });
+  await testEnv.pool('new', {}, { metadata: { labels: { team: 'b', empty: '' } } });
+  await testEnv.pool(
+    'odd',
+    { taints: [{ key: 'a', effect: 'NoSchedule' }], handler: 'runc' },
+    {
+      metadata: { annotations: { hostile: 'a\x1b[31m\r\n\tb\f', wide: '日本 é 👍', note: '10' } },
+    },
+  );
+  await testEnv.reconcile('gpu', 'idle', 'odd');
+}
+
+/**
+ * Both, with the same flags: the same bytes and the same exit code. A template or path that is wrong leaves stdout empty;
+ * kubectl may have printed a header and some rows of columns by then.
+ */
+async function same(lines: string[][]): Promise<void> {
+  for (let at = 0; at < lines.length; at += AT_ONCE) {
+    await Promise.all(
+      lines.slice(at, at + AT_ONCE).map(async args => {
+        const [theirs, ours] = await Promise.all([
+          kubectl(cluster(), ['get', 'nodepools', ...args]),
+          cli(cluster(), ['get', ...args]),
+        ]);
+        const said = `${args.join(' ')}\n${ours.stderr}${theirs.stderr}`;
+        const isWrong = /^error: (-o|--sort-by) /.test(ours.stderr);
+        const stdout = isWrong ? '' : theirs.stdout;
+        assert.deepEqual([ours.code, ours.stdout], [theirs.code, stdout], said);
+        if (theirs.code !== 0) assert.match(ours.stderr, /^error: .+/, said);
+        if (theirs.code === 0) assert.equal(isWrong, false, said);
+      }),
+    );
+  }
+}
+
+test('jsonpath prints what kubectl prints for one pool, several, none and the list', async () => {
+  await pools();
+  assert.ok(LIST_TEMPLATES.length + OBJECT_TEMPLATES.length >= 60);
+  const some = ['{.kind}', '{range .items[*]}{.metadata.name}{"\\n"}{end}', '{.items[0].metadata.name}'];
+  await same([
+    ...LIST_TEMPLATES.map(template => ['-o', `jsonpath=${template}`]),
+    ...OBJECT_TEMPLATES.map(template => ['gpu', '-o', `jsonpath=${template}`]),
+    ...[
+      ['gpu', 'new'],
+      ['-l', 'team=b'],
+      ['-l', 'team=none'],
+      ['new', 'missing'],
+      ['missing'],
+      ['missing', 'nobody'],
+    ].flatMap(shape => some.map(template => [...shape, '-o', `jsonpath=${template}`])),
+  ]);
+});
+
+test('jsonpath-as-json and jsonpath-file print what kubectl prints', async () => {
+  await pools();
+  const file = join(cluster().dir, 'template');
+  await writeFile(file, '{range .items[*]}{.metadata.name}{"\\n"}{end}\nas it stands\n');
+  await same([
+    ['-o', 'jsonpath-as-json={.items[*].metadata.name}'],
+    ['-o', 'jsonpath-as-json={.items[*].spec.taints}{.nothing}{"text"}'],
+    ['gpu', '-o', 'jsonpath-as-json={.spec}'],
+    ['-o', `jsonpath-file=${file}`],
+    ['-o', `jsonpath-file=${file}.missing`],
+  ]);
+});
+
+test('accepts json, yaml and name in any case', async () => {
+  await pools();
+  await same([['-o', 'JSON'], ['gpu', '-oYaml'], ['--output=Name'], ['gpu', '--output', 'YAML']]);
+});
+
+test('custom-columns and custom-columns-file print what kubectl prints', async () => {
+  await pools();
+  const file = join(cluster().dir, 'columns');
+  await writeFile(file, 'NAME           STATUS\nmetadata.name  {.status.status}\n');
+  await writeFile(`${file}.half`, 'NAME\n');
+  await same([
+    ...COLUMNS.map(columns => ['-o', `custom-columns=${columns}`]),
+    ...[['gpu'], ['odd', 'gpu'], ['-l', 'team=none'], ['missing'], ['gpu', 'missing'], ['--no-headers']].map(shape => [
+      ...shape,
+      '-o',
+      'custom-columns=NAME:.metadata.name,NODES:.status.nodeCount',
+    ]),
+    ['-o', `custom-columns-file=${file}`],
+    ['-o', `custom-columns-file=${file}`, '--no-headers'],
+    ['-o', `custom-columns-file=${file}.half`],
+  ]);
+});
+
+test('--sort-by sorts every format as kubectl does', async () => {
+  await pools();
+  await same(
+    SORTS.flatMap(path => [
+      ['--sort-by', path, '-o', 'jsonpath={.items[*].metadata.name}'],
+      ['--sort-by', path, '-o', 'name'],
+    ]),
+  );
+  await same([
+    ['--sort-by', '.status.nodeCount', '-o', 'custom-columns=NAME:.metadata.name'],
+    ['--sort-by', '.metadata.labels.team', '-o', 'json'],
+    ['gpu', '--sort-by', '.nothing', '-o', 'name'],
+    ['odd', 'gpu', 'new', '--sort-by', '.metadata.name', '-o', 'yaml'],
+    ['-l', 'team=none', '--sort-by', '.nothing', '-o', 'name'],
+  ]);
+  const rows = (await ok(['get', '--sort-by', '.status.nodeCount', '--no-headers'])).trimEnd().split('\n');
+  const table = await kubectl(cluster(), ['get', 'nodepools', '--sort-by', '.status.nodeCount', '--no-headers']);
+  const names = (lines: string[]) => lines.map(line => line.split(' ', 1)[0]);
+  assert.deepEqual(names(rows), names(table.stdout.trimEnd().split('\n')));
+});
+
+test('--field-selector accepts what the server accepts for the resource', async () => {
+  await pools();
+  await same([
+    ['--field-selector', 'metadata.name=gpu', '-o', 'json'],
+    ['--field-selector', 'metadata.name!=gpu', '-o', 'name'],
+    ['--field-selector', 'metadata.name!=gpu', '-l', 'team=b', '-o', 'name'],
+    ['--field-selector', 'metadata.name=nobody', '-o', 'yaml'],
+  ]);
+  const wrong =
+    /^error: --field-selector "spec\.handler=gpu": .*field label not supported: spec\.handler.*; next: the server selects pools by metadata\.name/;
+  await refused(['get', '--field-selector', 'spec.handler=gpu'], 2, wrong);
+  await refused(
+    ['get', 'gpu', '--field-selector', 'metadata.name=gpu'],
+    2,
+    /^error: names and --field-selector exclude/,
+  );
+});
+
+test('--ignore-not-found ignores missing pools as kubectl does', async () => {
+  await pools();
+  await same(
+    [['missing'], ['gpu', 'missing'], ['missing', 'nobody'], ['-l', 'team=none']].flatMap(shape =>
+      ['json', 'name', 'jsonpath={.kind}', 'custom-columns=N:.metadata.name'].map(format => [
+        ...shape,
+        '--ignore-not-found',
+        '-o',
+        format,
+      ]),
+    ),
+  );
+  assert.equal(await ok(['get', 'missing', '--ignore-not-found']), '');
+  assert.equal(await ok(['get', '-l', 'team=none', '--ignore-not-found']), '');
+  assert.equal(await ok(['get', 'missing', '--ignore-not-found', '-w']), '');
+});
+
+test('shows extended resources, chosen resources and labels in tables', async () => {
+  await pools();
+  const table = async (...args: string[]) =>
+    (await ok(['get', ...args]))
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split(/ +/));
+  const [header = [], gpu = []] = await table('-o', 'wide');
+  assert.deepEqual(header.slice(-2), ['EXAMPLE.COM/FPGA', 'NVIDIA.COM/GPU']);
+  assert.deepEqual(gpu.slice(-2), ['1', '4']);
+  const [chosen = [], row = []] = await table(
+    'gpu',
+    '--resources',
+    'nvidia.com/gpu,cpu',
+    '-L',
+    'team,example.com/tier',
+    '-L',
+    'x',
+  );
+  assert.equal(chosen.join(' '), 'NAME STATUS NODES READY NVIDIA.COM/GPU CPU TAINTS AGE TEAM TIER X');
+  assert.deepEqual([row[4], row[5], ...row.slice(-3)], ['4', '8', 'a', 'gold', '<none>']);
+  const [all = []] = await table('--resources', 'all', '--show-labels');
+  assert.equal(
+    all.join(' '),
+    'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
+  );
+  await refused(
+    ['get', '--resources', 'cpu,'],
+    2,
+    /^error: --resources: "cpu," has an empty name; next: write it like/,
+  );
+});
+
+test('refuses flags that exclude each other and unknown formats', async () => {
+  await refused(
+    ['get', '-o', 'go-template={{.}}'],
+    2,
+    /^error: -o go-template is not supported; next: use one of json, /,
+  );
+  await refused(
+    ['get', '-o', 'xml'],
+    2,
+    /^error: unknown output format "xml"; next: use one of json, yaml, name, wide, /,
+  );
+  await refused(['get', '-o', 'jsonpath'], 2, /^error: -o jsonpath needs a template; next: write -o jsonpath=/);
+  for (const flags of [['--show-labels'], ['--resources', 'cpu'], ['-L', 'team']]) {
+    await refused(['get', '-o', 'json', ...flags], 2, /^error: --[a-z-]+ is for tables, and -o json is none/);
+  }
+  await refused(['get', '--output-watch-events'], 2, /^error: --output-watch-events needs --watch or --watch-only/);
+});

@@ -1,0 +1,125 @@
+/** `get -w` with templates, events and selectors, compared with kubectl. Plain watches: command-watch.test.ts. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { type Following, start } from './following.ts';
+import { useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+
+const follow = (t: TestContext, ...args: string[]) => start(t, cluster(), [...productCommand(), 'get', ...args]);
+const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
+/** How many objects or rows it has printed; of YAML events the last line of each counts. */
+const told = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
+const remove = (name: string) => raw(cluster()).expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${name}`);
+
+test('prints templates, selectors and watch events byte for byte as kubectl does', async t => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('other');
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const line = 'jsonpath={.metadata.name} {.metadata.labels.team} {.metadata.managedFields[0].manager}{"\\n"}';
+  const event = 'jsonpath={.type} {.object.metadata.name}{"\\n"}';
+  /** Flags, and the number of objects and headers at first and at the end. */
+  const shapes: [string[], number, number][] = [
+    [['-w', '-o', line], 2, 6],
+    [['-w', '-o', 'custom-columns=NAME:.metadata.name,TEAM:.metadata.labels.team'], 3, 7],
+    [['-w', '-o', 'custom-columns=A:.type,N:.object.metadata.name', '--output-watch-events'], 3, 7],
+    [['-w', '-o', event, '--output-watch-events'], 2, 6],
+    [['-w', '-o', 'name', '--output-watch-events'], 2, 6],
+    [['-w', '-o', 'json', '--output-watch-events'], 2, 6],
+    [['-w', '-o', 'yaml', '--output-watch-events'], 2, 6],
+    [['--watch-only', '-o', event, '--output-watch-events'], 0, 4],
+    [['--watch-only', '-o', 'name'], 0, 4],
+    [['-w', '-o', event, '--output-watch-events', '-l', 'team=a'], 1, 4],
+    [['-w', '-o', line, '--field-selector', 'metadata.name=other'], 1, 2],
+  ];
+  const pairs: { shape: string; first: number; last: number; ours: Following; theirs: Following }[] = [];
+  // One pair after another: started at once they would exceed the timeout.
+  for (const [args, first, last] of shapes) {
+    const [shape, ours] = [args.join(' '), follow(t, ...args)];
+    const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...args]);
+    await eventually(`both begin: ${shape}`, () => told(ours) >= first && told(theirs) >= first);
+    pairs.push({ shape, first, last, ours, theirs });
+  }
+  // A watch that prints nothing at first does not show when it has started.
+  const quiet = pairs.filter(({ first }) => first === 0);
+  for (let more = 0; quiet.some(({ ours, theirs }) => ours.stdout() === '' || theirs.stdout() === ''); more++) {
+    assert.ok(more < 60, 'a watch did not begin');
+    await label('gpu', { more: String(more) });
+    await new Promise(resolve => setTimeout(resolve, 500));
+  }
+  await label('gpu', { team: null });
+  await label('gpu', { team: 'a' });
+  await remove('other');
+  await remove('gpu');
+  for (const { shape, last, ours, theirs } of pairs) {
+    await eventually(`kubectl is told all: ${shape}`, () => told(theirs) >= last);
+    await eventually(`so are we: ${shape}`, () => told(ours) >= last);
+  }
+  for (const { shape, ours, theirs } of pairs) {
+    // Watches that print nothing at first may have started one change apart.
+    const end = ({ lines }: Following) => (shape.startsWith('--watch-only') ? lines().slice(-4) : lines()).join('\n');
+    await eventually('', () => end(ours) === end(theirs)).catch(() => {});
+    assert.equal(end(ours), end(theirs), shape);
+  }
+});
+
+test('shows watch events in the table, as JSON and as YAML', async t => {
+  await testEnv.pool('gpu');
+  const watches = [[], ['-o', 'json'], ['-o', 'yaml']].map(flags => follow(t, '-w', '--output-watch-events', ...flags));
+  const [table, json, yaml] = watches;
+  assert.ok(table && json && yaml);
+  await Promise.all([table.has(2), json.has(1), yaml.has(5)]);
+  await label('gpu', { x: 'y' });
+  await Promise.all([table.has(3), json.has(2)]);
+  await remove('gpu');
+  await Promise.all([table.has(4), json.has(3)]);
+  assert.deepEqual(
+    table.lines().map(line => line.split(/ +/, 2).join(' ')),
+    ['EVENT NAME', 'ADDED gpu', 'MODIFIED gpu', 'DELETED gpu'],
+  );
+  const events = json.lines().map(line => JSON.parse(line) as { type: string; object: { metadata: { name: string } } });
+  assert.deepEqual(
+    events.map(({ type, object }) => `${type} ${object.metadata.name}`),
+    ['ADDED gpu', 'MODIFIED gpu', 'DELETED gpu'],
+  );
+  await eventually('YAML has all', () => yaml.stdout().match(/^type: /gm)?.length === 3);
+  assert.deepEqual(yaml.stdout().match(/^(type: .*|---|object:)$/gm), [
+    'object:',
+    'type: ADDED',
+    '---',
+    'object:',
+    'type: MODIFIED',
+    '---',
+    'object:',
+    'type: DELETED',
+  ]);
+});
+
+test('--sort-by sorts the first list only, and warns about it', async t => {
+  await testEnv.pool('a', {}, { metadata: { labels: { order: '2' } } });
+  await testEnv.pool('b', {}, { metadata: { labels: { order: '1' } } });
+  const watching = follow(t, '-w', '-o', 'name', '--sort-by', '.metadata.labels.order');
+  await watching.has(2);
+  assert.deepEqual(
+    watching.lines().map(line => line.split('/')[1]),
+    ['b', 'a'],
+  );
+  assert.equal(watching.stderr(), 'warning: a watch shows changes as they come, whatever --sort-by says\n');
+  assert.equal(await watching.end(), 0);
+});
+
+test('a template that fails on a pool ends the watch with its error', async () => {
+  await testEnv.pool('a', { taints: [] });
+  const { code, stdout, stderr } = await cli(cluster(), ['get', '-w', '-o', 'jsonpath={.spec.taints[0]}']);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(
+    stderr,
+    /^error: -o jsonpath: array index out of bounds: index 0, length 0; next: correct the template\n$/,
+  );
+});

@@ -1,0 +1,126 @@
+/** `nodes`: the members of a pool, what it applied, and why. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { labelNode } from '../cluster/nodes.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+const withoutAge = (text: string) => text.replace(/ {3,}(AGE|\d+s)$/gm, '');
+
+/** Two members of gpu, one with drift; one that left it; one in conflict; one of no pool. */
+async function fill(): Promise<void> {
+  await testEnv.nodes(
+    { name: 'a', labels: role('gpu') },
+    { name: 'b', labels: role('gpu'), unschedulable: true },
+    { name: 'c', labels: role('gpu') },
+    { name: 'd', labels: { team: 'x' }, ready: false },
+  );
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, taints: [{ key: 'dedicated', effect: 'NoSchedule' }] });
+  await testEnv.reconcile();
+  await testEnv.pool('late', { nodeSelector: role('gpu') }, { younger: true });
+  await labelNode(cluster(), 'b', { tier: 'brass' });
+  await labelNode(cluster(), 'c', { 'node-role.kubernetes.io/gpu': null });
+}
+
+test('shows members only, with state, taints, applied values and drift', async () => {
+  await refused(['nodes'], 0, 'No nodes found.');
+  await fill();
+  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT
+a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>
+b      Ready,SchedulingDisabled   gpu           node.kubernetes.io/unschedulable:NoSchedule,+1   dedicated:NoSchedule            ~tier=gold
+c      Ready                      gpu,Leaving   dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        -tier,-dedicated:NoSchedule
+`;
+  const words = (text: string) => text.split('\n').map(line => line.split(/ {2,}/));
+  const { code, stdout, stderr } = await unchanged(['nodes']);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.deepEqual(words(withoutAge(stdout)), words(shown));
+  assert.deepEqual(words(withoutAge(await ok(['nodes', 'gpu', '--no-headers']))), words(shown).slice(1));
+  assert.equal(await ok(['nodes', '-o', 'name']), 'node/a\nnode/b\nnode/c\n');
+  assert.equal(
+    (await kubectl(cluster(), ['nodepool', 'nodes', 'gpu', '-o', 'name'])).stdout,
+    'node/a\nnode/b\nnode/c\n',
+  );
+  assert.match(await ok(['nodes', '-o', 'wide']), /^NAME .* ALSO-MATCHED-BY\na .* 4 +2\.9Gi +110 +late\n/);
+});
+
+test('shows nodes of no pool, nodes by labels, and JSON', async () => {
+  await fill();
+  assert.equal(await ok(['nodes', '--unassigned', '-o', 'name']), 'node/d\n');
+  assert.equal(await ok(['nodes', '-l', 'tier in (brass)', '-o', 'name']), 'node/b\n');
+  await refused(['nodes', '-l', 'tier=none'], 0, 'No nodes found.');
+  const { items } = JSON.parse(await ok(['nodes', '-l', 'kubernetes.io/hostname=b', '-o', 'json'])) as {
+    items: { name: string; pool: string; changes: object[]; alsoMatchedBy: string[] }[];
+  };
+  assert.deepEqual(
+    items.map(({ name, pool, changes, alsoMatchedBy }) => ({ name, pool, changes, alsoMatchedBy })),
+    [
+      {
+        name: 'b',
+        pool: 'gpu',
+        changes: [{ kind: 'label', key: 'tier', action: 'change', from: 'brass', to: 'gold', reason: 'drift' }],
+        alsoMatchedBy: ['late'],
+      },
+    ],
+  );
+  assert.match(await ok(['nodes', '--unassigned', '-o', 'yaml']), /^items:\n- .*\n(.*\n)* {2}pool: null\n/);
+});
+
+test('refuses wrong command lines', async () => {
+  const next = 'next: list the pools with `kubectl nodepool get`';
+  await refused(['nodes', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
+  await refused(['nodes', '-l', '!!'], 2, /^error: -l "!!": .*; next: write it like a=b,c!=d,e\nSee /);
+  await refused(['nodes', 'a', '--unassigned'], 2, /^error: --unassigned lists nodes of no pool; /);
+  await refused(
+    ['nodes', '--why', 'nope'],
+    1,
+    'error: node "nope" not found; next: list the nodes with `kubectl get nodes`',
+  );
+  await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
+});
+
+test('--why explains the membership for each pool', async () => {
+  await fill();
+  assert.equal(
+    await ok(['nodes', '--why', 'a']),
+    `node a is in pool gpu
+
+pool gpu: the node is its member, and not pool late's, because it holds the node already
+  = node-role.kubernetes.io/gpu=  the node has it
+
+pool late: it matches, but the node is pool gpu's, which holds the node already
+  = node-role.kubernetes.io/gpu=  the node has it
+`,
+  );
+  assert.equal(
+    await ok(['nodes', '--why', 'c']),
+    `node c is in no pool
+
+pool gpu: it does not match
+  what it set is still on the node: the next reconcile takes it back
+  ! node-role.kubernetes.io/gpu=  the node has no such label
+
+pool late: it does not match
+  ! node-role.kubernetes.io/gpu=  the node has no such label
+`,
+  );
+  const explained = JSON.parse(await ok(['nodes', '--why', 'b', '-o', 'json'])) as { owner: string; pools: object[] };
+  assert.deepEqual([explained.owner, explained.pools.length], ['gpu', 2]);
+});
+
+test('escapes text of the cluster', async () => {
+  const taints = [{ key: 'x', effect: 'NoSchedule' as const }];
+  await testEnv.nodes({ name: 'a', labels: role('gpu'), taints });
+  await testEnv.pool('gpu');
+  await testEnv.patchNode('a', {
+    metadata: { annotations: { 'nodes.lailin.xyz/applied': '{"pool":"p\\u001b[2J","labels":{"a":"b"}}' } },
+  });
+  for (const args of [['nodes'], ['nodes', '-o', 'wide'], ['nodes', '--why', 'a'], ['nodes', '-o', 'json']]) {
+    const { stdout, stderr } = await cli(cluster(), args);
+    assert.doesNotMatch(stdout + stderr, /\x1b/, args.join(' '));
+  }
+});

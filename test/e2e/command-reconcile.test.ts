@@ -1,0 +1,145 @@
+/** Output and exit codes of `reconcile` and `diff`. The reconciler itself: reconcile*.test.ts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { labelNode } from '../cluster/nodes.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+
+const MISSING = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
+
+test('diff shows each change with its reason and exits with 1; without changes it exits with 0', async () => {
+  await testEnv.nodes(
+    { name: 'a', labels: role('gpu') },
+    { name: 'b', labels: { ...role('gpu'), tier: 'mine' } },
+    { name: 'c', labels: { ...role('gpu'), ...role('late') } },
+    { name: 'd' },
+  );
+  await testEnv.pool('gpu', {
+    labels: { tier: 'gold', old: '1' },
+    taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+  });
+  await testEnv.reconcile();
+  assert.equal(await ok(['diff']), '');
+
+  await testEnv.pool('late', { labels: { q: 'r' } }, { younger: true });
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'silver', old: null }, handler: 'runc' } });
+  await testEnv.patchNode('a', { spec: { taints: null } });
+  await labelNode(cluster(), 'b', { 'node-role.kubernetes.io/gpu': null });
+  await labelNode(cluster(), 'd', role('gpu'));
+  const all = `node a (pool gpu)
+  ~ label tier: gold -> silver  (spec)
+  - label old=1  (spec)
+  + taint dedicated:NoSchedule  (drift)
+
+node b (leaves pool gpu)
+  - label old=1  (left the pool)
+  ~ label tier: gold -> mine  (left the pool, restored)
+  - taint dedicated:NoSchedule  (left the pool)
+
+node c (pool gpu)
+  ~ label tier: gold -> silver  (spec)
+  - label old=1  (spec)
+
+node d (joins pool gpu)
+  + label tier=silver  (spec)
+  + taint dedicated:NoSchedule  (spec)
+
++ RuntimeClass node-pool-gpu
+
+! node c belongs to pool gpu and also matches pool late (conflict); not applied: q
+
+4 nodes would change: 3 set, 2 changed, 4 removed, 1 restored; 1 RuntimeClass would change
+`;
+  const shown = await unchanged(['diff']);
+  assert.deepEqual(shown, { code: 1, stdout: all, stderr: '' });
+  const late = await kubectl(cluster(), ['nodepool', 'diff', 'late']);
+  const conflict = '! node c belongs to pool gpu and also matches pool late (conflict); not applied: q\n';
+  assert.deepEqual([late.code, late.stdout], [0, conflict]);
+  await refused(['diff', 'nope'], 2, MISSING);
+  await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
+});
+
+test('diff warns about unmanaged: Remove and names what it removes', async () => {
+  await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
+  await testEnv.pool('gpu', { unmanaged: 'Remove' });
+  const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
+  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*; see below; .*\n$/);
+  assert.deepEqual(
+    [code, /cloud\.example\.com\/zone=z.*/.exec(stdout)?.[0]],
+    [1, 'cloud.example.com/zone=z  (unmanaged)'],
+  );
+});
+
+test('reconcile prints one line per pool, takes names, and changes nothing in a second run', async () => {
+  await refused(['reconcile'], 0, 'No pools found. Create one with `kubectl nodepool create`.');
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('worker') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'nvidia' });
+  await testEnv.pool('worker', { labels: { tier: 'brass' } });
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'reconcile', 'gpu']);
+  assert.deepEqual(
+    { code, stdout, stderr },
+    { code: 0, stdout: 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi\n', stderr: '' },
+  );
+  assert.equal('tier' in (await testEnv.node('b')).metadata.labels, false);
+  await refused(['reconcile', 'gpu', 'nope'], 1, MISSING);
+
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'silver' } } });
+  await labelNode(cluster(), 'a', { x: 'y' });
+  assert.equal(
+    await ok(['reconcile', '--concurrency', '1']),
+    `gpu     200  1 node (1 updated, RuntimeClass updated)  cpu 4  memory 2.9Gi
+worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
+`,
+  );
+  const again = await unchanged(['reconcile']);
+  const still = ['gpu   ', 'worker'].map(name => `${name}  200  1 node (unchanged)  cpu 4  memory 2.9Gi\n`);
+  assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
+});
+
+test('reconcile refuses flags of the controller without --watch', async () => {
+  for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
+    const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;
+    await refused(['reconcile', flag, ...value], 2, `${text}\nSee 'kubectl nodepool reconcile --help'.`);
+  }
+});
+
+test('reconcile --dry-run reports the same and writes nothing', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
+  const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run']);
+  const line = 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi  (server dry run)\n';
+  assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: line, stderr: '' });
+  assert.deepEqual([taintsOf(await testEnv.node('a')), await testEnv.events('gpu')], [[], []]);
+});
+
+test('reconcile exits with 3 and the reason when the status of a pool is not 200', async () => {
+  await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), ...role('late') } });
+  await testEnv.pool('gpu');
+  await testEnv.pool('late', { labels: { q: 'r' } }, { younger: true });
+  const { code, stdout } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 3);
+  assert.equal(
+    stdout,
+    `gpu   200           1 node (1 joined)    cpu 4  memory 2.9Gi
+late  409,Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
+`,
+  );
+});
+
+test('a terminal without a width gets the lines but no spinner; one with a width gets both', {
+  skip: NO_TERMINAL ?? false,
+}, async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  const line = 'gpu  200  1 node (1 joined)  cpu 4  memory 2.9Gi\n';
+  assert.deepEqual(await inTerminal(cluster(), ['reconcile'], '', 0), { code: 0, shown: line });
+  const wide = await inTerminal(cluster(), ['reconcile'], '');
+  assert.equal(wide.code, 0);
+  assert.match(wide.shown, /Reconciling/);
+  assert.match(wide.shown, /gpu {2}200 {2}1 node \(unchanged\) {2}cpu 4 {2}memory 2\.9Gi\n/);
+});

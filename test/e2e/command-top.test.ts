@@ -1,0 +1,149 @@
+/** `top`: its output. Its figures: command-top-figures.test.ts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { container, createPods, preparePods } from './many-pods.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused, unchanged } = commandsOf(cluster);
+const GPU_NODE = { cpu: '16', memory: '64Gi', pods: '50', 'nvidia.com/gpu': '8', 'hugepages-2Mi': '1Gi' };
+
+/** Two pools with four nodes, three of them schedulable, and a node of no pool. */
+async function createSmallCluster(): Promise<void> {
+  await preparePods(cluster());
+  await testEnv.nodes(
+    { name: 'g1', labels: role('gpu'), allocatable: GPU_NODE },
+    { name: 'w1', labels: role('worker') },
+    { name: 'w2', labels: role('worker') },
+    { name: 'w3', labels: role('worker'), unschedulable: true },
+    { name: 'x' },
+  );
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'ml' } } });
+  await testEnv.pool('worker');
+  const pod = (cpu: string, memory: string) => [
+    { name: 'p', spec: { containers: [container('a', { cpu, memory }, { memory })] } },
+  ];
+  await createPods(cluster(), 'w1', pod('3', '1Gi'));
+  await createPods(cluster(), 'w3', pod('1', '1Gi'));
+  const gpus = { 'nvidia.com/gpu': '6' };
+  await createPods(cluster(), 'g1', [{ name: 'p', spec: { containers: [container('a', gpus, gpus)] } }]);
+}
+
+test('shows pools in a table, without pods, by node, selected and sorted', async () => {
+  await createSmallCluster();
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'top']);
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.equal(
+    stdout,
+    `
+POOL    NODES  RESOURCE        ALLOC   REQUESTED  REQ%  LIMITS  FREE
+gpu     1/1    cpu             16      0          0%    0       16
+gpu     1/1    memory          64Gi    0          0%    0       64Gi
+gpu     1/1    pods            50      1          2%    <none>  49
+gpu     1/1    nvidia.com/gpu  8       6          75%   6       2
+worker  2/3    cpu             12      4          33%   0       5
+worker  2/3    memory          8.8Gi   2Gi        22%   2Gi     4.8Gi
+worker  2/3    pods            330     2          0%    <none>  219
+<none>  1/1    cpu             4       0          0%    0       4
+<none>  1/1    memory          2.9Gi   0          0%    0       2.9Gi
+<none>  1/1    pods            110     0          0%    <none>  110
+TOTAL   4/5    cpu             32      4          12%   0       25
+TOTAL   4/5    memory          75.7Gi  2Gi        2%    2Gi     71.8Gi
+TOTAL   4/5    pods            490     3          0%    <none>  378
+TOTAL   4/5    nvidia.com/gpu  8       6          75%   6       2
+`.slice(1),
+  );
+  assert.equal(
+    await ok(['top', 'worker', '--nodes', '--resources', 'cpu', '--sort-by', 'cpu.requested']),
+    `
+NODE   POOL    STATUS                    RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  FREE
+w1     worker  Ready                     cpu       4      3          75%   0       1
+w3     worker  Ready,SchedulingDisabled  cpu       4      1          25%   0       0
+w2     worker  Ready                     cpu       4      0          0%    0       4
+TOTAL  <none>  2/3                       cpu       12     4          33%   0       5
+`.slice(1),
+  );
+  assert.equal(
+    await ok(['top', '-l', 'team=ml', '--no-pods', '--no-headers', '--resources', 'nvidia.com/gpu,cpu']),
+    'gpu  1/1  nvidia.com/gpu  8\ngpu  1/1  cpu             16\n',
+  );
+  const csv = await ok(['top', '-o', 'csv', '--resources', 'memory', '--no-headers']);
+  assert.equal(
+    csv.split('\n')[1],
+    'worker,3,2,memory,9193560Ki,9414205440,2Gi,2147483648,2Gi,2147483648,,,5080464Ki,5202395136,22.81,22.81,',
+  );
+});
+
+test('reads neither pods nor usage with --no-pods', async () => {
+  await createSmallCluster();
+  const { stderr } = await unchanged(['top', '--no-pods', '-v', '6']);
+  assert.match(stderr, /GET .*\/api\/v1\/nodes\?/);
+  assert.doesNotMatch(stderr, /pods|metrics/);
+});
+
+test('refuses wrong command lines with the next step', async () => {
+  await createSmallCluster();
+  const see = "See 'kubectl nodepool top --help'.";
+  await refused(
+    ['top', 'gpu', 'gqu'],
+    1,
+    'error: nodepool "gqu" not found; next: list the pools with `kubectl nodepool get`',
+  );
+  await refused(
+    ['top', '--sort-by', 'cpus'],
+    2,
+    /^error: --sort-by: "cpus" is not shown; did you mean "cpu"\?; next: /,
+  );
+  await refused(
+    ['top', '--resources', 'cpu,'],
+    2,
+    `error: --resources: "cpu," has an empty name; next: write it like cpu,nvidia.com/gpu\n${see}`,
+  );
+  await refused(['top', '-l', 'a b'], 2, /^error: -l "a b": /);
+  await refused(['top', 'gpu', '-l', 'a=b'], 2, /^error: names and -l exclude each other/);
+  await refused(['top', '-o', 'yaml'], 2, /^error: .*--output/);
+  const odd = await unchanged(['top', 'gpu', '--resources', 'nvidia.com/gpus', '--no-headers']);
+  assert.deepEqual(odd, {
+    code: 0,
+    stdout: 'gpu  1/1  nvidia.com/gpus  0  0  <none>  0  0\n',
+    stderr: 'warning: no node has the resource "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?\n',
+  });
+  await testEnv.clean();
+  await refused(['top'], 0, 'No pools found.');
+});
+
+test('names the missing permission for pods and the flag that does without them', async () => {
+  await createSmallCluster();
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [
+    { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['list'] },
+  ];
+  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata: { name: 'looker' }, rules });
+  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: 'looker' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'looker' },
+    subjects: [{ kind: 'User', name: 'looker', apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'looker') };
+  const { code, stderr } = await cli(cluster(), ['top'], { env });
+  const text =
+    'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods';
+  assert.deepEqual({ code, stderr: stderr.trimEnd() }, { code: 1, stderr: text });
+  assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +cpu +16$/m);
+});
+
+test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {
+  await createSmallCluster();
+  const { code, shown } = await inTerminal(cluster(), ['top', 'gpu'], '', 90);
+  assert.equal(code, 0);
+  const line = /^gpu +1\/1 +nvidia.com\/gpu +8 +6 +75% +6 +2 +(#+-+)$/m.exec(shown);
+  assert.ok(line, shown);
+  const [, bar = ''] = line;
+  assert.ok(bar.length >= 10 && bar.length <= 20 && line[0].length <= 90, shown);
+});

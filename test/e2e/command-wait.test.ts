@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
+import { type Following, start } from './following.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { ok, refused } = commandsOf(cluster);
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+
+const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
+
+/** Starts the command in the background; resolves once it watches. */
+async function wait(t: TestContext, ...args: string[]): Promise<Following> {
+  const waiting = start(t, cluster(), [...productCommand(), 'wait', ...args, '-v', '6']);
+  await eventually('it watches', () => waiting.stderr().includes('watch=true'));
+  return waiting;
+}
+
+/** Waits until it exits by itself: the signal does nothing. */
+async function ended(waiting: Following): Promise<{ code: number | null; stdout: string }> {
+  const code = await waiting.end('SIGCONT');
+  return { code, stdout: waiting.stdout() };
+}
+
+test('returns at once when the condition is met', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu'), ready: false });
+  await testEnv.pool('gpu');
+  await testEnv.pool('cpu');
+  await testEnv.reconcile();
+  for (const condition of ['status=200', 'nodes=2', 'ready=1']) {
+    assert.equal(await ok(['wait', 'gpu', `--for=${condition}`]), met('gpu'), condition);
+  }
+  assert.equal(await ok(['wait', 'gpu', 'cpu', '--for', 'status=200']), met('gpu') + met('cpu'));
+  // Byte for byte as kubectl prints it.
+  const theirs = await kubectl(cluster(), ['wait', 'nodepool/gpu', '--for=jsonpath={.status.nodeCount}=2']);
+  assert.equal(theirs.stdout, met('gpu'));
+});
+
+test('waits until several pools meet the condition', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.pool('cpu');
+  const waiting = await wait(t, 'gpu', 'cpu', '--for=status=200', '--timeout=60s');
+  await testEnv.reconcile('cpu');
+  await waiting.has(1);
+  assert.equal(waiting.stdout(), met('cpu'));
+  await testEnv.reconcile('gpu');
+  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('cpu') + met('gpu') });
+});
+
+test('ignores a status of an older generation', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
+  const error = 'error: timed out waiting for the condition on nodepools/gpu';
+  await refused(['wait', 'gpu', '--for=status=200', '--timeout=1s'], 1, error);
+  const waiting = await wait(t, 'gpu', '--for=status=200');
+  await testEnv.reconcile();
+  assert.equal((await ended(waiting)).stdout, met('gpu'));
+});
+
+test('times out, and with --timeout=0 checks once', async () => {
+  await testEnv.pool('gpu');
+  const late = 'error: timed out waiting for the condition on nodepools/gpu';
+  await refused(['wait', 'gpu', '--for=ready=1', '--timeout', '500ms'], 1, late);
+  const theirs = await kubectl(cluster(), ['wait', 'nodepool/gpu', '--for=jsonpath={.status.x}=1', '--timeout=1s']);
+  assert.equal(theirs.stderr.trim(), late);
+  assert.equal(theirs.code, 1);
+  await refused(['wait', 'gpu', '--for=ready=1', '--timeout=0'], 1, 'error: condition not met for nodepools/gpu');
+});
+
+test('reports a pool that does not exist, except for --for=delete', async () => {
+  await testEnv.pool('gpu');
+  const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
+  await refused(['wait', 'nope', '--for=status=200'], 1, missing);
+  await refused(['wait', 'nope', '--for=delete'], 0, '');
+});
+
+test('--for=delete waits until the pool is deleted', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  const waiting = await wait(t, 'gpu', '--for=delete', '--timeout=-1s');
+  await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
+  await testEnv.edit('gpu', { metadata: { labels: { still: 'there' } } });
+  assert.equal(waiting.stdout(), '');
+  await testEnv.delete(['gpu']);
+  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
+});
+
+test('reports a pool that is deleted while waiting for another condition', async t => {
+  await testEnv.pool('gpu');
+  const waiting = await wait(t, 'gpu', '--for=status=200');
+  await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
+  assert.equal((await ended(waiting)).code, 1);
+  assert.match(waiting.stderr(), /^error: nodepool "gpu" not found;/m);
+});
+
+test('refuses wrong command lines', async () => {
+  const see = "See 'kubectl nodepool wait --help'.";
+  const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
+  await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
+  await refused(['wait', '--for=delete'], 2, `error: missing argument NAME\n${see}`);
+  await refused(['wait', 'gpu'], 2, `error: missing flag --for\n${see}`);
+  await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
+  const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
+  assert.equal(code, 2);
+});

@@ -1,0 +1,229 @@
+/** `get --watch` and `events --watch`: existing objects, then changes, across restarts of the API server. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
+import { type Following, start as startOn } from './following.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const testEnv = useTestEnv({ own: true });
+const { cluster } = testEnv;
+const { refused } = commandsOf(cluster);
+
+const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+
+const start = (t: TestContext, command: readonly [string, ...string[]]): Following => startOn(t, cluster(), command);
+const follow = (t: TestContext, ...args: string[]) => start(t, [...productCommand(), ...args]);
+const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
+const remove = (name: string) => raw(cluster()).expect('DELETE', `${POOLS}/${name}`);
+/** The first columns of a line: name, status, nodes. */
+const words = (line: string) => line.split(/ +/, 3).join(' ');
+
+test('get --watch prints the table, then a row for each change under the same columns', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.pool('worker-of-the-day');
+  const watching = follow(t, 'get', '--watch');
+  await watching.has(3);
+  await label('gpu', { x: 'y' });
+  await watching.has(4);
+  await testEnv.reconcile('gpu');
+  // Setting the finalizer is a change too.
+  await watching.has(6);
+  await testEnv.delete(['gpu']);
+  // Marked for deletion, then deleted.
+  await watching.has(8);
+  await testEnv.pool('new');
+  await watching.has(9);
+  assert.equal(await watching.end(), 0);
+  assert.deepEqual(watching.lines().map(words), [
+    'NAME STATUS NODES',
+    'gpu <none> <none>',
+    'worker-of-the-day <none> <none>',
+    'gpu <none> <none>',
+    'gpu <none> <none>',
+    'gpu 200 1',
+    'gpu 200,Deleting 1',
+    'gpu 200,Deleting 1',
+    'new <none> <none>',
+  ]);
+  const second = watching.lines().map(line => /^\S+ +/.exec(line)?.[0].length);
+  assert.deepEqual([...new Set(second)], ['worker-of-the-day   '.length]);
+  assert.equal(watching.stderr(), '');
+});
+
+test('get --watch -o prints byte for byte what kubectl prints', async t => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('other');
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const shapes = [
+    ['-o', 'yaml'],
+    ['-o', 'json'],
+    ['-o', 'name'],
+    ['gpu', '-o', 'yaml'],
+    ['-l', 'team=a', '-o', 'json'],
+  ];
+  const pairs = shapes.map(shape => ({
+    shape: shape.join(' '),
+    ours: follow(t, 'get', '-w', ...shape),
+    theirs: start(t, [kubectl, 'get', 'nodepools', '-w', ...shape]),
+  }));
+  for (const { ours, theirs } of pairs) await Promise.all([ours.has(1), theirs.has(1)]);
+  await label('gpu', { x: 'y' });
+  // It stops matching -l, and matches again.
+  await label('gpu', { team: null });
+  await label('gpu', { team: 'a' });
+  await remove('other');
+  await remove('gpu');
+  for (const { shape, ours, theirs } of pairs) {
+    const count = shape.startsWith('-o') ? 7 : 5;
+    const objects = (text: string) => text.match(/kind"?: "?NodePool|^nodepool/gm)?.length;
+    await eventually(`kubectl is told all: ${shape}`, () => objects(theirs.stdout()) === count);
+    await eventually(`so are we: ${shape}`, () => ours.stdout().length >= theirs.stdout().length);
+    assert.equal(ours.stdout(), theirs.stdout(), shape);
+  }
+});
+
+test('get --watch shows the named pools only, in the given order', async t => {
+  for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
+  const watching = follow(t, 'get', 'c', 'a', '-w', '--no-headers');
+  await watching.has(2);
+  for (const name of ['b', 'a', 'c']) await label(name, { x: 'y' });
+  await watching.has(4);
+  assert.deepEqual(
+    watching.lines().map(line => line[0]),
+    ['c', 'a', 'a', 'c'],
+  );
+  const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
+  await refused(['get', '-w', 'nope'], 1, missing);
+  const { code, stdout } = await cli(cluster(), ['get', '-w', 'nope', 'a', '-o', 'name']);
+  assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
+});
+
+test('get --watch waits for the first pool', async t => {
+  const watching = follow(t, 'get', '-w');
+  await eventually('it says so', () => watching.stderr() === 'No pools found; waiting for one.\n');
+  await testEnv.pool('first');
+  await watching.has(2);
+  assert.deepEqual(
+    watching.lines().map(line => line.split(' ', 1)[0]),
+    ['NAME', 'first'],
+  );
+  assert.equal(await watching.end('SIGTERM'), 0);
+});
+
+test('get --watch survives a restart of the API server without repeated or missed rows', async t => {
+  for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
+  const watching = follow(t, 'get', '-w', '-o', 'name', '-v', '4');
+  await watching.has(3);
+  await cluster().stopApiserver();
+  await eventually('it warns', () => /warning: nodepools: cannot reach the server/.test(watching.stderr()));
+  assert.match(watching.stderr(), /; next attempt in \d+\.\d s\n/);
+  await cluster().startApiserver();
+  await label('b', { x: 'y' });
+  await remove('c');
+  await eventually('it goes on', () => watching.lines().length >= 5, 60_000);
+  await label('a', { x: 'z' });
+  await watching.has(6);
+  const names = watching.lines().map(line => line.replace('nodepool.nodes.lailin.xyz/', ''));
+  assert.deepEqual([names.slice(0, 3), names.slice(3, 5).sort(), names.slice(5)], [['a', 'b', 'c'], ['b', 'c'], ['a']]);
+  assert.equal(await watching.end(), 0);
+});
+
+test('get --watch ends quietly when its reader closes the pipe', async t => {
+  await testEnv.pool('a');
+  const quoted = productCommand()
+    .map(word => `'${word}'`)
+    .join(' ');
+  const piped = start(t, ['sh', '-c', `{ ${quoted} get -w; echo "exit $?" >&2; } | head -1`]);
+  await piped.has(1);
+  await eventually('it ends at a change', async () => {
+    await label('a', { x: String(Math.random()) });
+    return piped.stderr() !== '';
+  });
+  assert.equal(piped.stderr(), 'exit 0\n');
+});
+
+test('events --watch shows existing events, new ones, and repeated ones with their count', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.pool('other', { handler: 'runc' });
+  await testEnv.reconcile('gpu');
+  const watching = follow(t, 'events', '-w');
+  const one = follow(t, 'events', 'other', '-w', '--no-headers');
+  await watching.has(2);
+  await eventually('it waits', () => one.stderr() === 'No events found for pool other; waiting for one.\n');
+  await testEnv.reconcile('other');
+  await Promise.all([watching.has(3), one.has(1)]);
+  const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gpu', namespace: 'default' };
+  const event = {
+    metadata: { name: 'series.1', namespace: 'default' },
+    eventTime: new Date().toISOString().replace('Z', '000Z'),
+    reportingController: 'test',
+    reportingInstance: 'test-1',
+    action: 'Test',
+    reason: 'Tested',
+    type: 'Warning',
+    note: 'red \u001b[31mtext',
+  };
+  await raw(cluster()).expect('POST', EVENTS, { ...event, metadata: { name: 'theirs.1' }, regarding });
+  const ours = { ...regarding, apiVersion: 'nodes.lailin.xyz/v1' };
+  await raw(cluster()).expect('POST', EVENTS, { ...event, regarding: ours });
+  await watching.has(4);
+  const series = { count: 12, lastObservedTime: new Date().toISOString().replace('Z', '000Z') };
+  await raw(cluster()).expect('PATCH', `${EVENTS}/series.1`, { series });
+  await watching.has(5);
+  await raw(cluster()).expect('DELETE', `${EVENTS}/series.1`);
+  await testEnv.pool('last', { handler: 'runc' });
+  await testEnv.reconcile('last');
+  await watching.has(6);
+  const rows = watching.lines().map(line =>
+    line
+      .replace(/\b\d+s\b/g, '9s')
+      .split(/ {3,}/)
+      .join(' | '),
+  );
+  assert.deepEqual(rows, [
+    'LAST SEEN | TYPE | REASON | POOL | MESSAGE',
+    '9s | Normal | NodeJoined | gpu | 1 node joined: a',
+    '9s | Normal | RuntimeClassCreated | other | RuntimeClass node-pool-other created',
+    '9s | Warning | Tested | gpu | red \\u001b[31mtext',
+    '9s (x12 over 9s) | Warning | Tested | gpu | red \\u001b[31mtext',
+    '9s | Normal | RuntimeClassCreated | last | RuntimeClass node-pool-last created',
+  ]);
+  assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 0, 0]);
+});
+
+test('--watch names a missing permission; the permission for one pool is enough to watch it', async t => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], resourceNames: ['own'], verbs: ['watch'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
+  const subjects = [{ kind: 'User', name: 'reader' }];
+  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata: { name: 'reader' }, rules });
+  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: 'reader' },
+    roleRef,
+    subjects,
+  });
+  await testEnv.pool('a');
+  await eventually('it may read', async () => (await cli(cluster(), ['get', 'a', '--as', 'reader'])).code === 0);
+  const next = (what: string) =>
+    new RegExp(`^error: cannot watch .*; next: ask for a role with verb watch on ${what}$`);
+  await refused(['get', '-w', '--as', 'reader'], 1, next('nodepools.nodes.lailin.xyz'));
+  await refused(['get', 'a', '-w', '--as', 'reader'], 1, next('nodepools.nodes.lailin.xyz'));
+  await refused(['events', '-w', '--as', 'reader'], 1, next('events.events.k8s.io'));
+  await testEnv.pool('own');
+  const watching = follow(t, 'get', 'own', '-w', '-o', 'name', '--as', 'reader');
+  await watching.has(1);
+  await label('own', { x: 'y' });
+  await watching.has(2);
+});

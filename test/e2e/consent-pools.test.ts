@@ -1,0 +1,120 @@
+/** Consent to commands on pools when the cluster changes meanwhile: see consent.ts. */
+import assert from 'node:assert/strict';
+import { raw } from '../cluster/raw.ts';
+import { STRICT, useConsent } from './consent.ts';
+import { role } from './test-env.ts';
+
+const { testEnv, pod, busy, taints, relabel, remove, testRows } = useConsent();
+const api = () => raw(testEnv.cluster());
+
+testRows([
+  {
+    title: 'edit asks again when nodes joined and somebody else wrote the pool',
+    args: ['edit', 'p', '--taint', 'strict:NoExecute'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      for (const node of ['b', 'c']) await busy(node);
+      await testEnv.pool('p');
+    },
+    async meanwhile() {
+      for (const node of ['b', 'c']) await relabel(node, role('p'));
+      await testEnv.edit('p', { metadata: { annotations: { note: 'theirs' } } });
+    },
+    isAskedAgain: true,
+  },
+  {
+    title: 'edit does not change a pool that was recreated under the same name',
+    args: ['edit', 'p', '--taint', 'strict:NoExecute'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await testEnv.pool('p');
+    },
+    async meanwhile() {
+      await remove('p');
+      await testEnv.pool('p', { labels: { theirs: 'x' } });
+    },
+    ends: {
+      code: 1,
+      shows: /nodepool p was deleted and made anew meanwhile/,
+      check: async () => assert.deepEqual((await testEnv.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
+    },
+  },
+  {
+    title: 'edit in the editor asks again when nodes joined',
+    args: ['edit', 'p'],
+    editor: `printf 'apiVersion: nodes.lailin.xyz/v1\\nkind: NodePool\\nmetadata:\\n  name: p\\nspec:\\n  taints:\\n  - {key: strict, effect: NoExecute}\\n' > $f`,
+    prepare: async () => {
+      await busy('a', role('p'));
+      await busy('b');
+      await testEnv.pool('p');
+    },
+    meanwhile: () => relabel('b', role('p')),
+    isAskedAgain: true,
+  },
+  {
+    title: 'create asks again when a pod was added to a future member',
+    args: ['create', 'fresh', '--taint', 'strict:NoExecute', '--nodes', 'a', '--reconcile'],
+    prepare: () => busy('a'),
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'create asks about a taint of another pool that its labels lead to, and again when a pod was added',
+    args: ['create', 'fresh', '--node-selector', 'team=a', '--node-selector', 'extra=1', '--nodes', 'a'],
+    prepare: async () => {
+      await busy('a');
+      await testEnv.pool('b', { nodeSelector: { team: 'a' }, taints: STRICT });
+    },
+    meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'adopt asks again when a pool would set another label',
+    args: ['adopt', '--label', 'team', '--create'],
+    prepare: () => testEnv.nodes({ name: 'a', labels: { team: 'red' } }, { name: 'b', labels: { team: 'blue' } }),
+    meanwhile: () => relabel('a', { 'example.com/late': 'yes' }),
+    isAskedAgain: true,
+  },
+  {
+    title: 'delete asks again when a node joined',
+    args: ['delete', 'p'],
+    prepare: async () => {
+      await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b' });
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.reconcile();
+    },
+    meanwhile: () => relabel('b', role('p')),
+    isAskedAgain: true,
+  },
+  {
+    title: 'delete --detach-nodes asks about the plan that it carries out',
+    args: ['delete', 'p', '--detach-nodes'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.pool('b', { nodeSelector: role('p'), taints: STRICT }, { younger: true });
+      await testEnv.reconcile();
+    },
+    meanwhile: async () => {},
+    // Without its label the node joins no other pool, so no pod is evicted.
+    ends: { code: 0, check: async () => assert.deepEqual(await taints('a'), [[]]) },
+  },
+  {
+    title: 'delete continues when a node left',
+    args: ['delete', 'p'],
+    prepare: async () => {
+      await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
+      await testEnv.pool('p', { labels: { tier: 'p' } });
+      await testEnv.reconcile();
+    },
+    meanwhile: () => api().expect('DELETE', '/api/v1/nodes/b'),
+    ends: { code: 0, check: async () => assert.equal(await testEnv.getPool('p'), undefined) },
+  },
+  {
+    title: 'uninstall --cascade asks again when a pool was added',
+    args: ['uninstall', '--cascade'],
+    prepare: () => testEnv.pool('p'),
+    meanwhile: () => testEnv.pool('q'),
+    isAskedAgain: true,
+  },
+]);

@@ -1,0 +1,119 @@
+/** `install --controller`, the roles that it creates, and `uninstall --controller`: on one cluster, in this order. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ManifestObject } from '../../src/operations/ports.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf, stateOf } from './commands.ts';
+import { CLUSTER_ROLE, DEPLOYMENT, IMAGE, NAME, NAMESPACE, type PodTemplate, readManifests } from './in-cluster.ts';
+import { useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+const QUOTA = `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${NAME}`;
+
+const testEnv = useTestEnv();
+const { ok, refused } = commandsOf(testEnv.cluster);
+const api = () => raw(testEnv.cluster());
+
+test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
+  const { objects, policies } = await readManifests();
+  const flags = ['install', '--controller', '--image', IMAGE];
+  await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
+  await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
+  await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
+
+  const before = await stateOf(testEnv.cluster());
+  const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
+  assert.equal(yaml.match(/^kind: /gm)?.length, objects.length + 1, 'all documents, and the CRD');
+  assert.match(yaml, new RegExp(`image: "${IMAGE}"`));
+  const { kind, items } = JSON.parse(await ok([...flags, '--dry-run', '-o', 'json']));
+  assert.deepEqual([kind, items.length], ['List', objects.length + 1]);
+  const [crd, ...others] = (await ok([...flags, '--dry-run'])).trimEnd().split('\n');
+  assert.match(crd ?? '', /^customresourcedefinition.* unchanged \(dry run\)$/);
+  assert.equal(others.filter(line => line.endsWith(' created (dry run)')).length, objects.length);
+  const without = (await ok([...flags, '--no-policies', '--dry-run'])).trimEnd().split('\n');
+  assert.equal(without.length, objects.length + 1 - policies);
+  assert.doesNotMatch(without.join('\n'), /admissionpolic/);
+  await refused(['install', '--no-policies'], 2, /--no-policies is for the controller; next: add --controller/);
+  const unchecked = 'created (server dry run), unchecked: there is no namespace nodepool-system yet';
+  const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
+  assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));
+  assert.deepEqual(await stateOf(testEnv.cluster()), before);
+  assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
+
+  const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
+  assert.equal(lines.length, objects.length);
+  assert.ok(
+    lines.every(line => line.endsWith(' created')),
+    lines.join('\n'),
+  );
+  const again = (await ok(flags)).trimEnd().split('\n');
+  assert.ok(
+    again.every(line => line.endsWith(' unchanged')),
+    again.join('\n'),
+  );
+  const other = await ok(['install', '--controller', '--image', `${IMAGE}-2`]);
+  assert.deepEqual(other.match(/.* configured$/gm), [`deployment.apps/${NAME} configured`]);
+
+  // As the controller of the quota would do.
+  const status = { hard: { pods: '10' }, used: { pods: '0' } };
+  await api().expect('PATCH', `${QUOTA}/status`, { status });
+  // The namespace enforces the Pod Security level "restricted".
+  const { spec } = (await api().expect('GET', DEPLOYMENT)) as PodTemplate;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec: spec.template.spec };
+  const pods = `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`;
+  await api().expect('POST', pods, pod);
+  const root = { ...pod, spec: { ...pod.spec, securityContext: {} } };
+  assert.equal((await api().request('POST', pods, root)).status, 403, 'the level is enforced');
+});
+
+test('aggregates reading pools to `view` and writing them to `admin`', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const roles = ['nodepool-view', 'nodepool-edit'];
+  const labels = await Promise.all(
+    roles.map(async role => {
+      const { metadata } = (await api().expect('GET', `${rbac}/clusterroles/${role}`)) as ManifestObject;
+      return Object.keys(metadata.labels ?? {}).filter(key => key.includes('aggregate'));
+    }),
+  );
+  const aggregate = (to: string) => [`rbac.authorization.k8s.io/aggregate-to-${to}`];
+  assert.deepEqual(labels, [aggregate('view'), aggregate('admin')]);
+  for (const [role, verb, isAllowed] of [
+    ['nodepool-view', 'list', true],
+    ['nodepool-view', 'patch', false],
+    ['nodepool-edit', 'patch', true],
+  ] as const) {
+    const user = `${role}-user`;
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }];
+    await api().request('POST', `${rbac}/clusterrolebindings`, { metadata: { name: user }, roleRef, subjects });
+    const spec = { user, resourceAttributes: { verb, group: 'nodes.lailin.xyz', resource: 'nodepools' } };
+    const ask = async () => {
+      const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+      return ((await api().expect('POST', path, { spec })) as { status: { allowed: boolean } }).status.allowed;
+    };
+    await eventually(`${role} ${verb}`, async () => (await ask()) === isAllowed, 10_000);
+  }
+});
+
+test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {
+  await testEnv.pool('one');
+  const next = 'remove it first: kubectl nodepool uninstall --controller';
+  const line = `error: the controller is in the cluster: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
+  await refused(['uninstall', '--cascade', '--yes'], 1, line);
+  const { objects } = await readManifests();
+  const would = await ok(['uninstall', '--controller', '--dry-run=server']);
+  assert.equal(would.match(/ deleted \(server dry run\)$/gm)?.length, objects.length);
+  assert.equal((await api().request('GET', DEPLOYMENT)).status, 200);
+  const said = (await ok(['uninstall', '--controller', '--yes'])).trimEnd().split('\n');
+  assert.equal(said.length, objects.length);
+  assert.equal(said[1], `deployment.apps "${NAME}" deleted`);
+  assert.equal((await api().request('GET', DEPLOYMENT)).status, 404);
+  assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
+  assert.deepEqual(((await api().expect('GET', POLICIES)) as { items: object[] }).items, []);
+  const { metadata } = (await api().expect('GET', `/api/v1/namespaces/${NAMESPACE}`)) as {
+    metadata: { deletionTimestamp?: string };
+  };
+  assert.ok(metadata.deletionTimestamp);
+  assert.ok(await testEnv.getPool('one'), 'pools stay');
+});

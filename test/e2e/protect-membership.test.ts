@@ -1,0 +1,139 @@
+/** manifests/protect-membership.yaml keeps a kubelet from moving its node between pools. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { doctorOf } from './doctoring.ts';
+import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
+import { useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const { cluster } = testEnv;
+const ALLOW = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const kubelet = (node: string) => kubeletOf(cluster(), node);
+
+const apply = async () => {
+  const { code, stderr } = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-membership.yaml']);
+  assert.deepEqual([code, stderr], [0, '']);
+};
+/** Waits until the policy is enforced, with a label value that is no change. */
+const enforced = async (node: string) => {
+  const probe = async () => (await kubelet(node).label({ [GROUP]: `probe-${Math.floor(performance.now())}` })).status;
+  await eventually('the policy is enforced', async () => (await probe()) === 422, 60_000);
+  await testEnv.patchNode(node, { metadata: { labels: { [GROUP]: null } } });
+};
+const message = ({ body }: { body: unknown }) => (body as { message: string }).message;
+
+test('with the policy a kubelet can neither join nor leave a pool, but can write its other labels', async () => {
+  await apply();
+  await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { [GROUP]: 'pci' } });
+  await testEnv.pool('pci', {
+    nodeSelector: { [GROUP]: 'pci', extra: 'x' },
+    labels: { [SECRET]: 'yes' },
+    taints: [TAINT],
+  });
+  await testEnv.pool('default');
+  await enforced('a');
+  const said = `a kubelet may not change the label ${GROUP}, by which pool pci selects its nodes; let an administrator change it, or allow it with the annotation nodes.lailin.xyz/kubelet-membership=Allow on the pool`;
+  const joins = await kubelet('a').label({ [GROUP]: 'pci' });
+  assert.equal(joins.status, 422);
+  assert.ok(message(joins).endsWith(said), message(joins));
+  for (const attempt of [
+    await kubelet('a').labelByStatus({ [GROUP]: 'pci' }),
+    await kubelet('a').label({ extra: '' }),
+    await kubelet('b').label({ [GROUP]: null }),
+    await kubelet('b').labelByStatus({ [GROUP]: 'other' }),
+  ]) {
+    assert.equal(attempt.status, 422, JSON.stringify(attempt.body));
+  }
+  // The CEL cost budget of the policy suffices for the largest node.
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`example.com/${at}`, 'x']));
+  assert.equal((await kubelet('a').label(many)).status, 200);
+  assert.equal((await kubelet('a').label({ [GROUP]: 'pci' })).status, 422);
+  assert.equal((await kubelet('b').unregister()).status, 403, 'it cannot delete its node to register it anew');
+  assert.equal((await kubelet('a').label({ 'example.com/other': 'x' })).status, 200);
+  assert.equal((await kubelet('a').labelByStatus({ 'topology.kubernetes.io/zone': 'z' })).status, 200);
+  assert.equal((await kubelet('b').heartbeat()).status, 200);
+  // The policy applies to kubelets only, not to other users or the product.
+  await testEnv.patchNode('a', { metadata: { labels: { [GROUP]: 'pci', extra: 'x' } } });
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('a')).metadata.labels[SECRET], 'yes');
+});
+
+test('a new node may register with the labels of a pool, unless the pool gives restricted labels', async () => {
+  await apply();
+  await testEnv.nodes({ name: 'a' });
+  await testEnv.pool('plain', { nodeSelector: { [GROUP]: 'plain' }, taints: [TAINT] });
+  await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' } });
+  await enforced('a');
+  assert.equal((await kubelet('n1').register({ [GROUP]: 'plain' })).status, 201);
+  assert.equal((await kubelet('n2').register({ [GROUP]: 'none' })).status, 201);
+  const refused = await kubelet('n3').register({ [GROUP]: 'pci' });
+  assert.equal(refused.status, 422);
+  assert.match(
+    message(refused),
+    /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
+  );
+  await testEnv.edit('pci', { metadata: { annotations: ALLOW } });
+  await testEnv.pool('edge', {
+    nodeSelector: { [GROUP]: 'ingress' },
+    labels: { 'node-role.kubernetes.io/ingress': 'yes' },
+    taints: [TAINT],
+  });
+  assert.equal((await kubelet('n4').register({ [GROUP]: 'ingress' })).status, 201, 'as node groups rely on');
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('n4')).metadata.labels['node-role.kubernetes.io/ingress'], 'yes');
+  const { status, details } = (await doctorOf(cluster)()).find('membership');
+  assert.equal(status, 'warning', 'doctor does not say that all is well');
+  assert.deepEqual(details, [
+    `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
+  ]);
+  await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
+});
+
+test('the annotation exempts one pool only', async () => {
+  await apply();
+  await testEnv.nodes({ name: 'a' });
+  await testEnv.pool('strict', { nodeSelector: { [GROUP]: 'strict' } });
+  await testEnv.pool('loose', { nodeSelector: { loose: 'yes' } }, { metadata: { annotations: ALLOW } });
+  await enforced('a');
+  assert.equal((await kubelet('a').label({ loose: 'yes' })).status, 200);
+});
+
+test('the policy allows node writes without the CRD and applies again after install, also beside a broken pool', {
+  timeout: 120_000,
+}, async () => {
+  await apply();
+  await testEnv.nodes({ name: 'a' });
+  const { apiVersion, kind, spec } = (await raw(cluster()).expect('GET', CRD)) as Crd;
+  await raw(cluster()).expect('DELETE', CRD);
+  await eventually('it is gone', async () => (await raw(cluster()).request('GET', CRD)).status === 404);
+  for (let round = 0; round < 20; round++) {
+    assert.equal((await kubelet('a').heartbeat()).status, 200);
+    await testEnv.patchNode('a', { metadata: { labels: { round: `${round}` } } });
+  }
+  // As the earlier operator's CRD, which accepted anything.
+  for (const version of spec.versions) {
+    version.schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  }
+  const metadata = { name: 'nodepools.nodes.lailin.xyz' };
+  await raw(cluster()).expect('POST', CRD.replace(/\/[^/]*$/, ''), { apiVersion, kind, metadata, spec });
+  const { crd: port } = await testEnv.connection();
+  await port.waitUntilEstablished(30_000);
+  const create = (name: string, nodeSelector: unknown) => {
+    const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name }, spec: { nodeSelector } };
+    return raw(cluster()).request('POST', '/apis/nodes.lailin.xyz/v1/nodepools', pool);
+  };
+  await eventually('pools can be made', async () => (await create('broken', 'text')).status === 201);
+  assert.equal((await create('pci', { [GROUP]: 'pci' })).status, 201);
+  await enforced('a');
+  assert.equal((await kubelet('a').heartbeat()).status, 200);
+});
+
+interface Crd {
+  apiVersion: string;
+  kind: string;
+  spec: { versions: { schema: object }[] };
+}

@@ -1,0 +1,184 @@
+/**
+ * The test environment: a control plane with the CRD installed, and helpers that create, change and read objects on it.
+ * `reconcile` and `delete` run the product's operations in this process; the helpers that read send plain requests.
+ */
+
+import assert from 'node:assert/strict';
+import { after, beforeEach } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
+import { type Connection, connect } from '../../src/kube/connect.ts';
+import {
+  API_VERSION,
+  type NodePool,
+  type NodePoolSpec,
+  type RuntimeClass,
+  type Taint,
+} from '../../src/nodepool/types.ts';
+import type { ApplyDeps } from '../../src/operations/apply.ts';
+import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
+import { findPools } from '../../src/operations/propose-deletion.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { type ClusterOptions, useCluster } from '../cluster/harness.ts';
+import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { eventually } from './watching.ts';
+
+export interface LiveNode {
+  metadata: {
+    name: string;
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+    resourceVersion: string;
+  };
+  spec: { taints?: Taint[]; unschedulable?: boolean };
+}
+
+export interface LiveEvent {
+  type: string;
+  reason: string;
+  note: string;
+  regarding: { name: string };
+}
+
+export interface TestEnv {
+  cluster(): ControlPlane;
+  connection(): Promise<Connection>;
+  nodes(...specs: NodeSpec[]): Promise<void>;
+  /** Creates a pool as kubectl would; `younger` waits a second first, so that it is younger than the last one. */
+  pool(name: string, spec?: NodePoolSpec, options?: { younger?: boolean; metadata?: object }): Promise<NodePool>;
+  /** Merge patch of a pool. */
+  edit(name: string, patch: object): Promise<NodePool>;
+  getPool(name: string): Promise<NodePool | undefined>;
+  node(name: string): Promise<LiveNode>;
+  /** Merge patch of a node, as somebody else would send it. */
+  patchNode(name: string, patch: object): Promise<void>;
+  runtimeClass(pool: string): Promise<RuntimeClass | undefined>;
+  events(pool: string): Promise<LiveEvent[]>;
+  reconcile(...names: string[]): Promise<PoolSummary[]>;
+  dryRun(...names: string[]): Promise<PoolSummary[]>;
+  /** Reconciles with another cluster port. */
+  reconcileWith(cluster: ClusterPort, ...names: string[]): Promise<PoolSummary[]>;
+  delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
+  warnings: string[];
+  /** Deletes all objects, as before every test. */
+  clean(): Promise<void>;
+}
+
+/** One a test file; nodes, pools, RuntimeClasses and events are deleted before every test. */
+export function useTestEnv(options: ClusterOptions = {}): TestEnv {
+  const cluster = useCluster({ ...options, crd: true });
+  let open: Promise<Connection> | undefined;
+  const warnings: string[] = [];
+  const api = () => raw(cluster());
+  const pools = `/apis/${API_VERSION}/nodepools`;
+  const classes = '/apis/node.k8s.io/v1/runtimeclasses';
+
+  /** One for the whole file: connecting is not what is tested. */
+  const connection = () => {
+    const { kubeconfig } = cluster();
+    open ??= connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
+    return open;
+  };
+  const deps = async (): Promise<ApplyDeps & Connection> => ({
+    ...(await connection()),
+    now: () => new Date(),
+    clock: systemClock,
+    sleep: ms => sleep(ms),
+    warn: said => void warnings.push(...said),
+  });
+  const run = async (names: string[], dryRun: boolean, cluster?: ClusterPort) => {
+    const all = { ...(await deps()), ...(cluster === undefined ? {} : { cluster }) };
+    return reconcile(await proposeReconcile(names, all), { concurrency: 8, dryRun }, all);
+  };
+
+  const clean = async () => {
+    warnings.length = 0;
+    let items: NodePool[] = [];
+    // After a change of the CRD the server answers 429 until its storage is ready.
+    await eventually('pools are listed', async () => {
+      const { status, body } = await api().request('GET', pools);
+      if (status === 200) ({ items } = body as { items: NodePool[] });
+      return status === 200;
+    });
+    for (const { metadata } of items) {
+      if (metadata.finalizers)
+        await api().expect('PATCH', `${pools}/${metadata.name}`, { metadata: { finalizers: [] } });
+      await api().request('DELETE', `${pools}/${metadata.name}`);
+    }
+    for (const path of ['/api/v1/nodes', classes, '/apis/events.k8s.io/v1/namespaces/default/events']) {
+      await api().expect('DELETE', path);
+    }
+  };
+  beforeEach(clean);
+  after(async () => {
+    (await open)?.close();
+  });
+
+  return {
+    cluster,
+    connection,
+    warnings,
+    clean,
+    nodes: async (...specs) => createNodes(cluster(), specs),
+    async pool(name, spec = {}, { younger = false, metadata = {} } = {}) {
+      // creationTimestamp has whole seconds: pools of the same second are ordered by name.
+      if (younger) await sleep(1100);
+      const body = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name, ...metadata }, spec };
+      return (await api().expect('POST', pools, body)) as NodePool;
+    },
+    edit: async (name, patch) => (await api().expect('PATCH', `${pools}/${name}`, patch)) as NodePool,
+    async getPool(name) {
+      const { status, body } = await api().request('GET', `${pools}/${name}`);
+      return status === 200 ? (body as NodePool) : undefined;
+    },
+    node: async name => (await api().expect('GET', `/api/v1/nodes/${name}`)) as LiveNode,
+    patchNode: async (name, patch) => void (await api().expect('PATCH', `/api/v1/nodes/${name}`, patch)),
+    async runtimeClass(pool) {
+      const { status, body } = await api().request('GET', `${classes}/node-pool-${pool}`);
+      return status === 200 ? (body as never) : undefined;
+    },
+    async events(pool) {
+      const list = (await api().expect('GET', '/apis/events.k8s.io/v1/namespaces/default/events')) as {
+        items: LiveEvent[];
+      };
+      return list.items.filter(event => event.regarding.name === pool);
+    },
+    reconcile: (...names) => run(names, false),
+    dryRun: (...names) => run(names, true),
+    reconcileWith: async (port, ...names) => run(names, false, port),
+    async delete(names, more = {}) {
+      const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
+      const work = await deps();
+      const pools = await findPools(
+        { names, detachNodes: options.detachNodes, ignoreNotFound: false },
+        work.cluster.pools,
+      );
+      return deletePools({ pools, ...options }, work);
+    },
+  };
+}
+
+/** The membership label of a pool without a nodeSelector. */
+export function role(pool: string): Record<string, string> {
+  return { [`node-role.kubernetes.io/${pool}`]: '' };
+}
+
+/** `key=value:Effect` of each taint of the node. */
+export function taintsOf(node: LiveNode): string[] {
+  return (node.spec.taints ?? []).map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`);
+}
+
+/** Status number of each pool of a run. */
+export function statuses(summaries: PoolSummary[]): Record<string, number | undefined> {
+  return Object.fromEntries(summaries.map(({ pool, outcome }) => [pool, outcome?.status?.status]));
+}
+
+/** The pool's condition of that type; fails when there is none. */
+export function condition(pool: NodePool | undefined, type: string) {
+  const found = pool?.status?.conditions?.find(candidate => candidate.type === type);
+  assert.ok(found, `pool ${pool?.metadata.name} has no condition ${type}`);
+  return found;
+}
