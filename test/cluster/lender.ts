@@ -5,15 +5,20 @@
  * Over a socket: a file sends the kind it wants, gets a line of JSON (lease.ts), and gives the control plane back by
  * ending the connection, as its process does in any case.
  */
+import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { installCrd } from './crd.ts';
 import { type Keys, readKeys, restoreKeys } from './etcd-keys.ts';
 import { LEASE_KINDS, type Lease, type LeaseKind } from './lease.ts';
+import { raw } from './raw.ts';
 
 /** Time for the API server's caches, such as admission policies, to follow etcd. */
 const FOLLOWS_MS = 300;
+/** Lines of the log of an API server that has died. */
+const LOG_LINES = 20;
 
 interface Lent {
   kind: LeaseKind;
@@ -41,14 +46,29 @@ export async function startLender(path: string): Promise<Lender> {
   }
 
   async function lend(kind: LeaseKind, socket: Socket): Promise<void> {
-    const at = free.findIndex(one => one.kind === kind);
-    const lent = at === -1 ? await start(kind) : (free.splice(at, 1)[0] as Lent);
+    const lent = (await take(kind)) ?? (await start(kind));
     const { server, etcdUrl, ca, admin, authority, auditLog = '', kubectl, pids } = lent.plane;
     const { cert, key, commonName } = authority;
     const lease: Lease = { server, etcdUrl, ca, admin, authority: { cert, key, commonName }, auditLog, kubectl, pids };
     const back = () => takeBack(lent);
     socket.once('close', back);
     socket.write(`${JSON.stringify(lease)}\n`);
+  }
+
+  /** A free control plane that works. One whose API server has died is reported, as the cause is a fault of some test. */
+  async function take(kind: LeaseKind): Promise<Lent | undefined> {
+    const at = free.findIndex(one => one.kind === kind);
+    if (at === -1) return undefined;
+    const [lent] = free.splice(at, 1) as [Lent];
+    const ready = await raw(lent.plane)
+      .request('GET', '/readyz')
+      .catch((error: Error) => ({ status: 0, body: error.message }));
+    if (ready.status === 200) return lent;
+    const log = await readFile(join(lent.plane.dir, 'apiserver.log'), 'utf8').catch(String);
+    const tail = log.split('\n').slice(-LOG_LINES).join('\n');
+    process.stderr.write(`a control plane is not lent again: ${JSON.stringify(ready.body)}\n${tail}\n`);
+    await lent.plane.stop();
+    return take(kind);
   }
 
   async function takeBack(lent: Lent): Promise<void> {
