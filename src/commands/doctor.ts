@@ -32,7 +32,7 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
     const { doctor } = await import('../operations/doctor/doctor.ts');
     const [crd, controller, policies] = await Promise.all([readCrd(root), readController(root), readPolicies(root)]);
     const options = {
-      definition: crd.object,
+      crd: crd.object,
       controller: controller.objects,
       policies: policies.objects,
       commands: this.config.commandIDs,

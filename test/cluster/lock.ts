@@ -19,11 +19,11 @@ const RETRY_MS = 200;
 export async function withLock<T>(path: string, work: () => Promise<T>, onWait?: () => void): Promise<T> {
   await mkdir(dirname(path), { recursive: true });
   const content = `${process.pid} ${hostname()} ${randomUUID()}\n`;
-  let told = false;
+  let reported = false;
   while (!(await create(path, content))) {
     if (await removeStale(path)) continue;
-    if (!told) onWait?.();
-    told = true;
+    if (!reported) onWait?.();
+    reported = true;
     await sleep(RETRY_MS);
   }
   const touch = setInterval(() => {

@@ -21,7 +21,7 @@ export interface NodeSpec {
 
 type Target = Parameters<typeof raw>[0];
 
-/** Creates all of them, 32 at a time unless told; throws on the first refusal. One request each: create keeps the status. */
+/** Creates all of them, 32 at a time by default; throws on the first refusal. One request each: create keeps the status. */
 export async function createNodes(
   cluster: Target,
   specs: readonly NodeSpec[],

@@ -21,7 +21,7 @@ export interface RunResult {
   stderr: string;
 }
 
-/** Runs a program to its end, in the repository's folder and this process's environment unless told. Rejects only if it cannot start. */
+/** Runs a program to its end, in the repository's folder and this process's environment by default. Rejects only if it cannot start. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {

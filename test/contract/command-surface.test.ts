@@ -11,15 +11,15 @@ const SNAPSHOT = new URL('./command-surface.txt', import.meta.url);
 async function surface(): Promise<string> {
   const blocks: string[] = [];
   for (const [id, { load }] of Object.entries(commands)) {
-    const verb = (await load()).default;
-    blocks.push([id, ...args(verb), ...flags(verb.flags ?? {})].join('\n  '));
+    const command = (await load()).default;
+    blocks.push([id, ...args(command), ...flags(command.flags ?? {})].join('\n  '));
   }
   blocks.push(['(every verb)', ...flags(globalFlags)].join('\n  '));
   return `${blocks.join('\n\n')}\n`;
 }
 
-function args(verb: Command.Class): string[] {
-  return Object.entries(verb.args).map(([name, { required, multiple }]) => {
+function args(command: Command.Class): string[] {
+  return Object.entries(command.args).map(([name, { required, multiple }]) => {
     const shown = `${name.toUpperCase()}${multiple ? '...' : ''}`;
     return required ? shown : `[${shown}]`;
   });

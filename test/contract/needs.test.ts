@@ -23,9 +23,9 @@ test("lists the commands that need more than the README's role", () => {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
   const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
-  const lacking = needs.flatMap(({ command: verb, questions }) => {
+  const lacking = needs.flatMap(({ command, questions }) => {
     const beyond = questions.filter(question => !granted.has(anywhere(question)));
-    return beyond.length === 0 ? [] : [`${verb}: ${beyond.map(anywhere).join(', ')}`];
+    return beyond.length === 0 ? [] : [`${command}: ${beyond.map(anywhere).join(', ')}`];
   });
   const others = lacking.filter(text => !/^(install|uninstall|drain)\b/.test(text));
   assert.deepEqual(others, [
@@ -34,7 +34,7 @@ test("lists the commands that need more than the README's role", () => {
     'view: watch nodepools.nodes.lailin.xyz, watch nodes, watch events.events.k8s.io',
     'top: list pods, list nodes.metrics.k8s.io',
     ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(
-      verb => `${verb} with NoExecute: list pods`,
+      command => `${command} with NoExecute: list pods`,
     ),
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',

@@ -29,13 +29,13 @@ test('every picture in a page exists, and its alt text names the command', () =>
 test('every picture names its command in file name and title, and has a description', () => {
   assert.notEqual(pictures.length, 0);
   for (const path of pictures) {
-    const verb = basename(path, '.svg');
+    const command = basename(path, '.svg');
     const svg = read(path);
-    assert.ok(verb in commands, path);
-    assert.match(svg, new RegExp(`<title id="title">kubectl nodepool ${verb}\\b`), path);
+    assert.ok(command in commands, path);
+    assert.match(svg, new RegExp(`<title id="title">kubectl nodepool ${command}\\b`), path);
     assert.match(svg, /<desc id="description">[^<]{30,}<\/desc>/, path);
     assert.match(svg, /aria-labelledby="title description"/, path);
-    assert.ok(svg.includes(`>$ kubectl nodepool ${verb}`), path);
+    assert.ok(svg.includes(`>$ kubectl nodepool ${command}`), path);
   }
 });
 

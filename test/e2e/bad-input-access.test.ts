@@ -61,7 +61,7 @@ test('reports a server that refuses connections, and one that never answers', as
     1,
     `error: the server ${server} gave no answer within 1 s; next: check that the cluster is up, or wait longer with --request-timeout`,
   );
-  assert.ok(Date.now() - started < 15_000, 'it waited for longer than it was told');
+  assert.ok(Date.now() - started < 15_000, 'it waited for longer than the limit');
   for (const socket of sockets) socket.destroy();
   await new Promise(resolve => silent.close(resolve));
   await refused(
@@ -105,13 +105,13 @@ test('names the missing permission in every command on a 403', async () => {
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
   // These read several resources at once and report the first refusal.
-  for (const [verb, code] of [
+  for (const [command, code] of [
     ['describe', 1],
     ['reconcile', 1],
     ['diff', 2],
   ] as const) {
     await refused(
-      [verb, '--kubeconfig', bob],
+      [command, '--kubeconfig', bob],
       code,
       /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on [\w.]+$/,
     );
@@ -181,7 +181,7 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
 });
 
 test('exits with 2 on a wrong command line, and points to the help', async () => {
-  const cases: [args: string[], error: string, verb?: string][] = [
+  const cases: [args: string[], error: string, command?: string][] = [
     [['creat'], 'unknown verb "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['events', 'a', 'b'], 'unexpected argument b', 'events'],
@@ -214,8 +214,8 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
       'the verb comes before its flags, and --context came first; next: write kubectl nodepool VERB --context',
     ],
   ];
-  for (const [args, error, verb] of cases) {
-    const help = `See 'kubectl nodepool${verb === undefined ? '' : ` ${verb}`} --help'.`;
+  for (const [args, error, command] of cases) {
+    const help = `See 'kubectl nodepool${command === undefined ? '' : ` ${command}`} --help'.`;
     await refused(args, 2, `error: ${error}\n${help}`);
   }
 });

@@ -145,14 +145,14 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   const tolerations = [{ key: 'draining', value: 'ours', effect: 'NoExecute' }];
   await createPods(cluster(), 'a', [{ name: 'web', spec: { containers: [container('c', {})], tolerations } }]);
 
-  const told =
+  const reported =
     /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\n.*\na +draining=theirs:NoExecute +1 +0 +default\/a-web\n/;
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'p', flag]);
     assert.equal(dry.code, 0);
-    assert.match(dry.stderr, told);
+    assert.match(dry.stderr, reported);
   }
-  await refused(['delete', 'p'], 1, told);
+  await refused(['delete', 'p'], 1, reported);
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
     assert.match(no.shown, /Delete pool p \(1 node\)\? \[y\/N\] (y\n)?taints with/);
@@ -162,7 +162,7 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=ours:NoExecute']);
   const { code, stdout, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
   assert.deepEqual([code, stdout], [0, `${id('p')} deleted (1 node released)\n`]);
-  assert.match(stderr, told);
+  assert.match(stderr, reported);
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=theirs:NoExecute']);
 });
 

@@ -99,7 +99,7 @@ describe('an exec plugin', () => {
         `{ echo "$KUBERNETES_EXEC_INFO"; echo "$@ $LOGIN_X"; } > "$TOLD"; ${answer}`,
       );
       const kubeconfig = await writeKubeconfig(cluster(), user(command, more), change);
-      const told = async (who: string) => {
+      const reports = async (who: string) => {
         const [info = '', args] = (await readFile(`${command}.${who}`, 'utf8')).split('\n').filter(line => line !== '');
         return { info: JSON.parse(info), args };
       };
@@ -107,7 +107,7 @@ describe('an exec plugin', () => {
       const theirs = await kubectl(cluster(), KUBECTL_ASK, { env: env('kubectl') });
       assert.equal(theirs.code, 0, theirs.stderr);
       good(await ask(kubeconfig, env('us')));
-      assert.deepEqual(await told('us'), await told('kubectl'));
+      assert.deepEqual(await reports('us'), await reports('kubectl'));
     });
   }
 

@@ -22,21 +22,21 @@ test('an exec plugin under view reads no keys, and its output does not disturb t
   );
   const user = { exec: { apiVersion: EXEC_V1, command, interactiveMode: 'IfAvailable' } };
   const KUBECONFIG = await writeKubeconfig(cluster(), user);
-  const told = () => readFileSync(`${command}.told`, 'utf8').trim().split('\n');
+  const reported = () => readFileSync(`${command}.told`, 'utf8').trim().split('\n');
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1', KUBECONFIG } });
   await terminal.shows(/^>worker /m);
-  assert.match(told()[0] ?? '', /"interactive":true/);
+  assert.match(reported()[0] ?? '', /"interactive":true/);
   assert.match(terminal.written(), /a word of the plugin/);
   // The expiry is checked once a second.
   await new Promise(resolve => setTimeout(resolve, 1_100));
-  const [before, written] = [told().length, terminal.written().length];
+  const [before, written] = [reported().length, terminal.written().length];
   terminal.type('{enter}');
   await terminal.shows(/^>worker-1 /m);
   terminal.type('c');
   await terminal.shows(/Cordon node worker-1\?/);
   terminal.type('y');
   await terminal.shows(/node\/worker-1 cordoned/);
-  assert.ok(told().length > before, 'no login while the screen is there');
-  assert.match(told().at(-1) ?? '', /"interactive":false/);
+  assert.ok(reported().length > before, 'no login while the screen is there');
+  assert.match(reported().at(-1) ?? '', /"interactive":false/);
   assert.doesNotMatch(terminal.written().slice(written), /a word of the plugin/);
 });

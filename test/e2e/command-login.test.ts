@@ -31,8 +31,8 @@ describe('through a proxy', () => {
       const url = `${scheme}://me:p%40ss@${proxy.address}`;
       good(await ask(await writeKubeconfig(cluster(), asAdmin(), FAR), { HTTPS_PROXY: url }));
       good(await ask(await writeKubeconfig(cluster(), asAdmin(), { ...FAR, 'proxy-url': url })));
-      const told = `${scheme === 'http' ? 'CONNECT ' : ''}api.invalid:6443 as me:p@ss`;
-      assert.deepEqual([...new Set(proxy.asked)], [told]);
+      const reports = `${scheme === 'http' ? 'CONNECT ' : ''}api.invalid:6443 as me:p@ss`;
+      assert.deepEqual([...new Set(proxy.asked)], [reports]);
     });
   }
 

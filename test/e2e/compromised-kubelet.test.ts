@@ -73,10 +73,10 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
   assert.equal(status, 200, 'the pool is no worse for it');
   assert.deepEqual([Object.keys(allocatable).length, allocatable.cpu, allocatable['nvidia.com/gpu']], [128, '24', '4']);
   assert.ok(JSON.stringify(pool?.status).length < 64 * 1024);
-  const { message: told } = condition(pool, 'ResourcesOmitted');
+  const { message: reported } = condition(pool, 'ResourcesOmitted');
   const odd = 'left out: node a: 3 resources without a qualified name, such as "$(reboot)"';
-  assert.ok(told.includes(odd.replace('left out: ', '')), told);
-  assert.match(told, /: \d+ sums beyond 128 resources .* node a: 14\d+ resources beyond the first 128;/);
+  assert.ok(reported.includes(odd.replace('left out: ', '')), reported);
+  assert.match(reported, /: \d+ sums beyond 128 resources .* node a: 14\d+ resources beyond the first 128;/);
   await testEnv.reconcile();
   assert.deepEqual((await testEnv.getPool('one'))?.metadata, pool?.metadata, 'it is the same every time');
 

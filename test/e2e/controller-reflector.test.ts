@@ -32,12 +32,12 @@ const casesOn = (open: Open) => () => {
     await createNodes(cluster(), [{ name: 'old', labels: { color: 'red' } }]);
     const run = await start(t, cluster());
     await run.reflector.synced();
-    assert.deepEqual(run.told.splice(0), ['added old']);
+    assert.deepEqual(run.reported.splice(0), ['added old']);
     await createNodes(cluster(), [{ name: 'new' }]);
     await labelNode(cluster(), 'new', { color: 'blue' });
     await deleteNodes(cluster(), ['old']);
-    await until(() => run.told.length === 3);
-    assert.deepEqual(run.told, ['added new', 'updated new', 'deleted old (final)']);
+    await until(() => run.reported.length === 3);
+    assert.deepEqual(run.reported, ['added new', 'updated new', 'deleted old (final)']);
     const node: Node | undefined = run.reflector.store.get('new')?.object;
     assert.equal(node?.labels.color, 'blue');
     assert.deepEqual(
@@ -96,7 +96,7 @@ const casesOn = (open: Open) => () => {
     const seconds = (performance.now() - since) / 1000;
     assert.ok(seconds > 28 && seconds < 41, `${seconds} s`);
     assert.deepEqual([...new Set(lines)], ['BOOKMARK']);
-    assert.deepEqual(run.told, ['added quiet']);
+    assert.deepEqual(run.reported, ['added quiet']);
     assert.ok(Number(run.asked[2]?.resourceVersion) > Number(run.asked[1]?.resourceVersion));
     assert.deepEqual(run.problems, []);
   });
@@ -105,16 +105,16 @@ const casesOn = (open: Open) => () => {
     await createNodes(cluster(), [{ name: 'stays' }, { name: 'goes' }]);
     const run = await start(t, cluster());
     await run.reflector.synced();
-    run.told.length = 0;
+    run.reported.length = 0;
     await cluster().stopApiserver();
     await until(() => run.problems.length >= 2);
     await cluster().startApiserver();
     await deleteNodes(cluster(), ['goes']);
     await createNodes(cluster(), [{ name: 'comes' }]);
-    await until(() => run.told.length === 2, 60_000);
+    await until(() => run.reported.length === 2, 60_000);
     assert.deepEqual([...run.reflector.store.keys()].sort(), ['comes', 'stays']);
-    const told = run.told.map(text => text.replace(/ \(.*/, '')).sort();
-    assert.deepEqual(told, ['added comes', 'deleted goes']);
+    const reported = run.reported.map(text => text.replace(/ \(.*/, '')).sort();
+    assert.deepEqual(reported, ['added comes', 'deleted goes']);
   });
 
   test('relists once after a 410 and reports a recreated object as deleted and added', async t => {
@@ -132,15 +132,15 @@ const casesOn = (open: Open) => () => {
     }));
     await run.reflector.synced();
     const before = run.reflector.store.get('reborn')?.uid;
-    run.told.length = 0;
+    run.reported.length = 0;
     await deleteNodes(cluster(), ['reborn', 'goes']);
     await createNodes(cluster(), [{ name: 'reborn' }]);
     // A restarted server has no history: version 1 is expired.
     await cluster().stopApiserver();
     await cluster().startApiserver();
     held.resolve();
-    await until(() => run.told.length === 3, 20_000);
-    assert.deepEqual(run.told.sort(), ['added reborn', 'deleted goes (unknown)', 'deleted reborn (unknown)']);
+    await until(() => run.reported.length === 3, 20_000);
+    assert.deepEqual(run.reported.sort(), ['added reborn', 'deleted goes (unknown)', 'deleted reborn (unknown)']);
     assert.notEqual(run.reflector.store.get('reborn')?.uid, before);
     assert.equal(run.asked.filter(({ initialEvents }) => initialEvents).length, 2);
     assert.equal(run.lines.filter(line => line.includes('expired')).length, 1);
@@ -151,9 +151,9 @@ const casesOn = (open: Open) => () => {
     const run = await start(t, cluster());
     await run.reflector.synced();
     for (let round = 0; round < 20; round++) {
-      run.told.length = 0;
+      run.reported.length = 0;
       await labelNode(cluster(), 'fast', { round: String(round) });
-      await until(() => run.told.length > 0);
+      await until(() => run.reported.length > 0);
     }
   });
 
@@ -192,7 +192,7 @@ describe(
 interface RunningReflector {
   reflector: Reflector<Node>;
   /** `added name`, and for deletions the kind of tombstone. */
-  told: string[];
+  reported: string[];
   /** The options of every watch request. */
   asked: WatchOptions[];
   pages(): number;
@@ -209,7 +209,7 @@ async function startOn(
   query: Record<string, string> = {},
 ): Promise<RunningReflector> {
   const { source: opened, close } = open(cluster, query);
-  const [told, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
+  const [reported, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
   let pages = 0;
   const real: Source = wrap(opened);
   const source: Source = {
@@ -234,13 +234,13 @@ async function startOn(
       if (level === 'warning' || level === 'error') problems.push(message);
     },
   });
-  reflector.subscribe(event => told.push(describeEvent(event)));
+  reflector.subscribe(event => reported.push(describeEvent(event)));
   t.after(async () => {
     await reflector.stop();
     close();
   });
   reflector.start();
-  return { reflector, told, asked, pages: () => pages, problems, lines };
+  return { reflector, reported, asked, pages: () => pages, problems, lines };
 }
 
 function describeEvent(event: StoreEvent<Node>): string {

@@ -8,7 +8,7 @@ import { cli, useCluster } from '../cluster/harness.ts';
 interface ErrorCases {
   cluster(): ControlPlane;
   /** The error of a command that requests only the version: the text depends on the runtime, of which there are two. */
-  told(kubeconfig: string, ...flags: string[]): Promise<string>;
+  reported(kubeconfig: string, ...flags: string[]): Promise<string>;
   /** Writes a kubeconfig, with YAML of the user and more YAML of the cluster; returns its path. */
   kubeconfig(server: string, user?: string, clusterMore?: string): Promise<string>;
 }
@@ -18,7 +18,7 @@ export function useErrorCases(): ErrorCases {
   let files = 0;
   return {
     cluster,
-    async told(kubeconfig, ...flags) {
+    async reported(kubeconfig, ...flags) {
       const { code, stdout, stderr } = await cli(cluster(), ['version', '--kubeconfig', kubeconfig, ...flags]);
       assert.deepEqual([code, stdout.split('\n').length], [1, 2], stdout);
       const [, line] = /^error: (.*)\n$/.exec(stderr) ?? assert.fail(stderr);

@@ -39,7 +39,7 @@ describe('the example pod-count', () => {
     const example = startExample(t, 'pod-count', cluster().kubeconfig);
 
     const all = (count: string) => ({ 'control-plane-0': count, 'control-plane-1': count, 'worker-1': undefined });
-    await eventually('every pod is told of', async () => (await notes()).length === 3);
+    await eventually('every pod is reported', async () => (await notes()).length === 3);
     const first = performance.now();
     assert.deepEqual(await counts(), all('3'));
     assert.deepEqual(await notes(), ['dns: pod count is 3 x1', 'web-1: pod count is 3 x1', 'web-2: pod count is 3 x1']);

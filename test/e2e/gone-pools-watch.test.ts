@@ -29,9 +29,9 @@ test('ignores a DELETED event of a pool that the server still has', async t => {
   const { resourceVersion } = (await testEnv.node('a')).metadata;
   await kept(async () => {
     const object = { ...pool, metadata: { ...pool.metadata, resourceVersion } };
-    const told = forgeNextLine(proxy, `${JSON.stringify({ type: 'DELETED', object })}\n`, isPools);
+    const reported = forgeNextLine(proxy, `${JSON.stringify({ type: 'DELETED', object })}\n`, isPools);
     await testEnv.edit('x', { spec: { labels: { other: 'pool' } } });
-    await told;
+    await reported;
     await eventually('the pool is asked for', () => proxy.requests.some(asked => isGet(asked) && asked.status === 200));
     await eventually(
       'what comes later is done',

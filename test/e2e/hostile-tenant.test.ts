@@ -73,7 +73,7 @@ test('keeps a foreign RuntimeClass while the pool exists and when it is deleted'
   const made = await raw(cluster()).expect('POST', path, foreign);
   await startWatching(t, cluster());
   await pool('x', { handler: 'evil' });
-  await eventually('it is told', async () => (await testEnv.getPool('x'))?.status?.status === 409);
+  await eventually('it is reported', async () => (await testEnv.getPool('x'))?.status?.status === 409);
   assert.equal(condition(await testEnv.getPool('x'), 'Conflict').reason, 'RuntimeClassConflict');
   await raw(cluster()).expect('DELETE', `${POOLS}/x`);
   await eventually('the pool goes', async () => (await testEnv.getPool('x')) === undefined);

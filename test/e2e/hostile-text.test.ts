@@ -36,7 +36,7 @@ async function each(lines: readonly string[][], look: (args: string[], what: str
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
 test('covers every command but view, which command-view.test.ts covers', () => {
-  const missing = Object.keys(commands).filter(verb => !LOOKS.some(([first]) => first === verb));
+  const missing = Object.keys(commands).filter(command => !LOOKS.some(([first]) => first === command));
   assert.deepEqual(missing, ['view']);
 });
 
@@ -116,10 +116,10 @@ test('prints the refusal of a webhook in one line', async () => {
       const bounded = !args.includes('-v');
       check(stdout, args.join(' '), { bounded });
       check(stderr, args.join(' '), { bounded });
-      const [verb = ''] = args;
-      if (verb === 'create') assert.match(stderr, /^error: [^\n]*\\u001b\[35m[^\n]*… \(cut\)[^\n]*\n$/);
-      if (verb === 'reconcile') assert.match(stderr, /\\n {2}next: forged/);
-      if (/^(add|remove|move|cordon|drain|adopt)$/.test(verb)) {
+      const [command = ''] = args;
+      if (command === 'create') assert.match(stderr, /^error: [^\n]*\\u001b\[35m[^\n]*… \(cut\)[^\n]*\n$/);
+      if (command === 'reconcile') assert.match(stderr, /\\n {2}next: forged/);
+      if (/^(add|remove|move|cordon|drain|adopt)$/.test(command)) {
         assert.equal(code, 1, args.join(' '));
         assert.match(stdout + stderr, /a\\u001b\[35mb/, args.join(' '));
       }

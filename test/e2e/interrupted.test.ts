@@ -40,7 +40,7 @@ async function interrupted(
 }
 
 /** The numbers of the last line. */
-function told(stderr: string): { written: number; left: number } {
+function reports(stderr: string): { written: number; left: number } {
   const [, written, left] =
     /interrupted: (\d+) nodes? written, (\d+) nodes? left; run the command again to finish\n$/.exec(stderr) ??
     assert.fail(stderr);
@@ -62,7 +62,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
 
   const first = await interrupted(['reconcile', 'p'], async () => (await withRecord('p')) >= FEW);
   assert.equal(first.code, 130, first.stderr);
-  const reconciled = told(first.stderr);
+  const reconciled = reports(first.stderr);
   assert.deepEqual([reconciled.written, reconciled.written + reconciled.left], [await withRecord('p'), NODES]);
   assert.equal(await reported('p', 'NodeJoined'), reconciled.written);
   assert.equal((await testEnv.getPool('p'))?.status, undefined, 'no status of a pool that is half written');
@@ -71,7 +71,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
 
   const second = await interrupted(['move', '--from', 'p', '--to', 'q'], async () => (await withRecord('q')) >= FEW);
   assert.equal(second.code, 130, second.stderr);
-  const moved = told(second.stderr);
+  const moved = reports(second.stderr);
   assert.deepEqual([moved.written, await withRecord('p')], [await withRecord('q'), moved.left]);
   assert.equal(await reported('q', 'NodeJoined'), moved.written);
   assert.equal((await cli(cluster(), ['move', '--from', 'p', '--to', 'q'])).code, 0);
@@ -79,7 +79,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
 
   const third = await interrupted(['delete', 'q'], async () => (await withRecord('q')) <= NODES - FEW);
   assert.equal(third.code, 130, third.stderr);
-  const released = told(third.stderr);
+  const released = reports(third.stderr);
   assert.deepEqual([await withRecord('q'), released.written + released.left], [released.left, NODES]);
   assert.equal(await reported('q', 'NodeLeft'), released.written);
   assert.notEqual((await testEnv.getPool('q'))?.metadata.deletionTimestamp, undefined);

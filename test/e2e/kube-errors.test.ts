@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, test } from 'node:test';
 import { useErrorCases } from './error-cases.ts';
 
-const { cluster, told, kubeconfig } = useErrorCases();
+const { cluster, reported, kubeconfig } = useErrorCases();
 
 const servers: Server[] = [];
 // Also when a test fails before it closes its own.
@@ -33,7 +33,7 @@ test('reports a refused connection', async () => {
   await stop(server);
   const path = await kubeconfig(`https://${address}`);
   assert.equal(
-    await told(path),
+    await reported(path),
     `cannot reach the server https://${address}: connection refused; next: check that it is running and that ${path} names the right address`,
   );
 });
@@ -41,7 +41,7 @@ test('reports a refused connection', async () => {
 test('reports a name that does not resolve', async () => {
   const path = await kubeconfig('https://no-such-host.invalid:6443');
   assert.equal(
-    await told(path),
+    await reported(path),
     `cannot reach the server https://no-such-host.invalid:6443: the name no-such-host.invalid cannot be resolved; next: check the server's name in ${path} and your network`,
   );
 });
@@ -51,7 +51,7 @@ test('reports a server that never answers', async () => {
   const address = await listening(server);
   const start = performance.now();
   assert.equal(
-    await told(await kubeconfig(`https://${address}`), '--request-timeout=1s'),
+    await reported(await kubeconfig(`https://${address}`), '--request-timeout=1s'),
     `the server https://${address} gave no answer within 1 s; next: check that the cluster is up, or wait longer with --request-timeout`,
   );
   assert.ok(performance.now() - start < 15_000);
@@ -65,7 +65,7 @@ test('reports a server that stops in the middle of its response', async () => {
   });
   const address = await listening(server);
   assert.equal(
-    await told(await kubeconfig(`http://${address}`), '--request-timeout=1s'),
+    await reported(await kubeconfig(`http://${address}`), '--request-timeout=1s'),
     `the server http://${address} gave no answer within 1 s; next: check that the cluster is up, or wait longer with --request-timeout`,
   );
   server.close();
@@ -75,7 +75,7 @@ test('reports a server that closes the connection', async () => {
   const server = createServer(socket => socket.on('error', () => {}).once('data', () => socket.destroy()));
   const address = await listening(server);
   assert.equal(
-    await told(await kubeconfig(`http://${address}`)),
+    await reported(await kubeconfig(`http://${address}`)),
     `the server http://${address} closed the connection before it answered; next: try again`,
   );
   server.close();
@@ -87,7 +87,7 @@ test('reports a login page in front of the server', async () => {
   });
   const address = await listening(login);
   assert.match(
-    await told(await kubeconfig(`http://${address}`)),
+    await reported(await kubeconfig(`http://${address}`)),
     /is not a Kubernetes API server: it answered 302, see https:\/\/login\.example\.com\/; next: check server of cluster /,
   );
   login.close();
@@ -98,7 +98,7 @@ test('reports http to a TLS port and TLS to an http port', async () => {
   const address = await listening(http);
   const path = await kubeconfig(`https://${address}`);
   assert.match(
-    await told(path),
+    await reported(path),
     new RegExp(
       `^cannot reach the server https://${address}: it does not speak TLS as expected \\(.*\\); next: check server of cluster "[^"]+" in ${path}: whether it needs https:// or http://, and its port$`,
     ),
@@ -106,7 +106,7 @@ test('reports http to a TLS port and TLS to an http port', async () => {
   http.close();
   const plain = cluster().server.replace('https:', 'http:');
   assert.match(
-    await told(await kubeconfig(plain)),
+    await reported(await kubeconfig(plain)),
     /: it answered 400: Client sent an HTTP request to an HTTPS server\.; next: check server of cluster "[^"]+" in .*: http or https, /,
   );
 });

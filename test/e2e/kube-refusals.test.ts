@@ -10,7 +10,7 @@ import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { useErrorCases } from './error-cases.ts';
 
-const { cluster, told, kubeconfig } = useErrorCases();
+const { cluster, reported, kubeconfig } = useErrorCases();
 
 /** The message and the next step of the error that `use` ends with. */
 async function failure(
@@ -37,17 +37,17 @@ function withCa(): string {
 test('reports an unknown certificate authority', async () => {
   const path = await kubeconfig(cluster().server);
   assert.equal(
-    await told(path),
+    await reported(path),
     `the certificate of the server ${cluster().server} is signed by an unknown authority; next: check certificate-authority of cluster "c" in ${path}`,
   );
   const careless = await kubeconfig(cluster().server, 'token: bad', ', insecure-skip-tls-verify: true');
-  assert.match(await told(careless), /refused the credentials/);
+  assert.match(await reported(careless), /refused the credentials/);
 });
 
 test('reports a certificate for another name', async () => {
   const path = await kubeconfig(cluster().server, '', `${withCa()}, tls-server-name: other.example`);
   assert.equal(
-    await told(path),
+    await reported(path),
     `the certificate of the server ${cluster().server} is not for the name other.example; next: correct the server's name, or set tls-server-name in ${path}`,
   );
 });
@@ -55,7 +55,7 @@ test('reports a certificate for another name', async () => {
 test('reports an invalid token', async () => {
   const path = await kubeconfig(cluster().server, 'token: bad', withCa());
   assert.equal(
-    await told(path),
+    await reported(path),
     `the server ${cluster().server} refused the credentials of user "u" (401); next: log in again, or choose another user of ${path} with --user or --context`,
   );
 });
@@ -63,7 +63,7 @@ test('reports an invalid token', async () => {
 test('reports an expired client certificate', async () => {
   const path = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
   assert.equal(
-    await told(path),
+    await reported(path),
     `the client certificate of user "nodepool-demo" in ${path} expired at 2024-05-06T07:08:09Z; next: renew it, or choose another user with --user or --context`,
   );
 });
@@ -158,7 +158,7 @@ test('reads certificates and tokens from files beside the kubeconfig', async () 
 
   const missing = await kubeconfig(cluster().server, 'client-certificate: gone.pem, client-key: admin.key', withCa());
   assert.equal(
-    await told(missing),
+    await reported(missing),
     `cannot read the client-certificate of user "u", ${join(dir, 'gone.pem')}: no such file; next: correct the path in the kubeconfig`,
   );
 });

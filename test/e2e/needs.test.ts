@@ -37,7 +37,7 @@ const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
 
 interface Run {
   /** The name in needs.ts. */
-  verb: string;
+  command: string;
   lines: string[];
   /** Exit code of the last line; default 0. */
   code?: number;
@@ -46,61 +46,61 @@ interface Run {
 }
 
 const RUNS: Run[] = [
-  { verb: 'get', lines: ['get', 'get one'] },
-  { verb: 'describe', lines: ['describe one'] },
-  { verb: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
-  { verb: 'nodes --why', lines: ['nodes --why a'] },
-  { verb: 'events', lines: ['events one'] },
-  { verb: 'top', lines: ['top'] },
-  { verb: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
-  { verb: 'create', lines: ['create x --node-selector grp=x'] },
-  { verb: 'create --nodes', lines: ['create y --nodes c'] },
-  { verb: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
-  { verb: 'create with NoExecute', lines: ['create w --node-selector grp=w --taint k=v:NoExecute'] },
-  { verb: 'diff', lines: ['diff y z'] },
-  { verb: 'diff with NoExecute', lines: ['diff w'], code: 1 },
-  { verb: 'adopt', lines: ['adopt'] },
-  { verb: 'adopt --create', lines: ['adopt --label own --create'] },
-  { verb: 'edit', lines: ['edit x --label a=b'] },
-  { verb: 'edit with NoExecute', lines: ['edit x --taint k:NoExecute'] },
-  { verb: 'reconcile', lines: ['reconcile one'] },
-  { verb: 'reconcile with NoExecute', lines: ['reconcile x'] },
-  { verb: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
-  { verb: 'add', lines: ['add y e'] },
-  { verb: 'add with NoExecute', lines: ['add w f', 'add w g'] },
-  { verb: 'remove', lines: ['remove y e'] },
-  { verb: 'remove with NoExecute', lines: ['remove w f'] },
-  { verb: 'move', lines: ['move c --to one'] },
-  { verb: 'move with NoExecute', lines: ['move c --to w'] },
-  { verb: 'cordon', lines: ['cordon one'] },
-  { verb: 'uncordon', lines: ['uncordon one'] },
+  { command: 'get', lines: ['get', 'get one'] },
+  { command: 'describe', lines: ['describe one'] },
+  { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
+  { command: 'nodes --why', lines: ['nodes --why a'] },
+  { command: 'events', lines: ['events one'] },
+  { command: 'top', lines: ['top'] },
+  { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
+  { command: 'create', lines: ['create x --node-selector grp=x'] },
+  { command: 'create --nodes', lines: ['create y --nodes c'] },
+  { command: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
+  { command: 'create with NoExecute', lines: ['create w --node-selector grp=w --taint k=v:NoExecute'] },
+  { command: 'diff', lines: ['diff y z'] },
+  { command: 'diff with NoExecute', lines: ['diff w'], code: 1 },
+  { command: 'adopt', lines: ['adopt'] },
+  { command: 'adopt --create', lines: ['adopt --label own --create'] },
+  { command: 'edit', lines: ['edit x --label a=b'] },
+  { command: 'edit with NoExecute', lines: ['edit x --taint k:NoExecute'] },
+  { command: 'reconcile', lines: ['reconcile one'] },
+  { command: 'reconcile with NoExecute', lines: ['reconcile x'] },
+  { command: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
+  { command: 'add', lines: ['add y e'] },
+  { command: 'add with NoExecute', lines: ['add w f', 'add w g'] },
+  { command: 'remove', lines: ['remove y e'] },
+  { command: 'remove with NoExecute', lines: ['remove w f'] },
+  { command: 'move', lines: ['move c --to one'] },
+  { command: 'move with NoExecute', lines: ['move c --to w'] },
+  { command: 'cordon', lines: ['cordon one'] },
+  { command: 'uncordon', lines: ['uncordon one'] },
   // Only to name the budgets of a pod that has several.
   {
-    verb: 'drain',
+    command: 'drain',
     lines: ['drain one --grace-period=0 --ignore-daemonsets'],
     unseen: /^(get pods|list poddisruptionbudgets)/,
   },
-  { verb: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
-  { verb: 'get --watch', lines: ['get --watch'] },
-  { verb: 'events --watch', lines: ['events --watch'] },
-  { verb: 'reconcile --watch', lines: ['reconcile --watch'] },
-  { verb: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
-  { verb: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
-  { verb: 'delete', lines: ['delete z --yes'] },
-  { verb: 'delete with NoExecute', lines: ['delete w --yes'] },
-  { verb: 'delete with next owners', lines: ['delete left --yes'] },
+  { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
+  { command: 'get --watch', lines: ['get --watch'] },
+  { command: 'events --watch', lines: ['events --watch'] },
+  { command: 'reconcile --watch', lines: ['reconcile --watch'] },
+  { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
+  { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
+  { command: 'delete', lines: ['delete z --yes'] },
+  { command: 'delete with NoExecute', lines: ['delete w --yes'] },
+  { command: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both; and granting a role needs its permissions.
-  { verb: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
-  { verb: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
-  { verb: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
-  { verb: 'install', lines: ['install'], unseen: /^create / },
-  { verb: 'uninstall', lines: ['uninstall --yes'] },
+  { command: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
+  { command: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
+  { command: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
+  { command: 'install', lines: ['install'], unseen: /^create / },
+  { command: 'uninstall', lines: ['uninstall --yes'] },
 ];
 
 test('the permissions in needs.ts are sufficient, and each is used', { timeout: 900_000 }, async t => {
   assert.deepEqual(
-    [...needs.keys()].filter(verb => verb !== 'view').toSorted(),
-    RUNS.map(({ verb }) => verb).toSorted(),
+    [...needs.keys()].filter(command => command !== 'view').toSorted(),
+    RUNS.map(({ command }) => command).toSorted(),
   );
   await testEnv.nodes(
     { name: 'a', labels: role('one') },
@@ -119,9 +119,9 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await pods.pod({ name: 'evicted', node: 'a' });
   await pods.pod({ name: 'deleted', node: 'b' });
   const users = new Map<string, string>();
-  for (const [at, { verb }] of RUNS.entries()) users.set(verb, await userFor(verb, `user-${at}`));
-  for (const { verb, lines, code = 0 } of RUNS) {
-    const kubeconfig = users.get(verb) ?? '';
+  for (const [at, { command }] of RUNS.entries()) users.set(command, await userFor(command, `user-${at}`));
+  for (const { command, lines, code = 0 } of RUNS) {
+    const kubeconfig = users.get(command) ?? '';
     for (const line of lines) {
       const args = line.split(' ');
       if (line.includes('--watch')) await follow(t, kubeconfig, args);
@@ -133,28 +133,30 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
     }
   }
   const audit = await readAudit(testEnv.cluster());
-  const problems = RUNS.flatMap(({ verb, unseen = /^$/ }, at) => {
+  const problems = RUNS.flatMap(({ command, unseen = /^$/ }, at) => {
     const asked = audit.filter(({ user, resource }) => user === `user-${at}` && resource !== '');
-    const questions = allOf(verb);
+    const questions = allOf(command);
     const beyond = asked.filter(event => event.code === 403 || !questions.some(question => isAbout(question, event)));
-    const idle = (needs.get(verb) ?? []).filter(question => !asked.some(event => isAbout(question, event)));
+    const idle = (needs.get(command) ?? []).filter(question => !asked.some(event => isAbout(question, event)));
     const texts = idle.map(questionText).filter(text => !ELSEWHERE.test(text) && !unseen.test(text));
     return [
-      ...beyond.map(({ verb: asks, uri, code }) => `${verb} asks for ${asks} ${uri} (${code})`),
-      ...texts.map(text => `${verb} never asks for ${text}`),
+      ...beyond.map(({ verb: asks, uri, code }) => `${command} asks for ${asks} ${uri} (${code})`),
+      ...texts.map(text => `${command} never asks for ${text}`),
     ];
   });
   assert.deepEqual(problems, []);
 });
 
 /** `reconcile --watch --leader-elect` also needs the permissions of `reconcile --watch` and `reconcile`. */
-function allOf(verb: string): AccessQuestion[] {
-  return [...needs].flatMap(([base, questions]) => (verb === base || verb.startsWith(`${base} `) ? questions : []));
+function allOf(command: string): AccessQuestion[] {
+  return [...needs].flatMap(([base, questions]) =>
+    command === base || command.startsWith(`${base} `) ? questions : [],
+  );
 }
 
 /** The kubeconfig of a user with these permissions, once they are in force. */
-async function userFor(verb: string, user: string): Promise<string> {
-  const rules = allOf(verb).map(({ verb: verbs, group, resource, subresource, name }) => ({
+async function userFor(command: string, user: string): Promise<string> {
+  const rules = allOf(command).map(({ verb: verbs, group, resource, subresource, name }) => ({
     apiGroups: [group],
     resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
     verbs: [verbs],
@@ -167,7 +169,7 @@ async function userFor(verb: string, user: string): Promise<string> {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
     subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
   });
-  const resourceAttributes = allOf(verb).at(-1);
+  const resourceAttributes = allOf(command).at(-1);
   await eventually(`the role of ${user} counts`, async () => {
     const review = { spec: { user, resourceAttributes } };
     const answer = await api.expect('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review);

@@ -31,9 +31,9 @@ const NODES: NodeSpec[] = [
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
 test('shows every command with its output', async () => {
-  const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, verb]) => verb);
+  const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, command]) => command);
   // A full screen prints nothing: the README has its picture.
-  const missing = Object.keys(commands).filter(verb => verb !== 'view' && !shown.includes(verb));
+  const missing = Object.keys(commands).filter(command => command !== 'view' && !shown.includes(command));
   assert.deepEqual(missing, []);
 });
 
@@ -52,7 +52,7 @@ test('the role in the README is enough for every command but install and uninsta
   await allowed(sh, 'kubectl nodepool reconcile --as operator');
   await allowed(sh, 'kubectl nodepool edit pool --label e=g --taint c:NoSchedule- --as operator');
   await allowed(sh, 'kubectl nodepool reconcile --as operator');
-  for (const verb of ['get', 'describe', 'events', 'version'])
-    await allowed(sh, `kubectl nodepool ${verb} --as operator`);
+  for (const command of ['get', 'describe', 'events', 'version'])
+    await allowed(sh, `kubectl nodepool ${command} --as operator`);
   await allowed(sh, 'kubectl nodepool delete pool --detach-nodes --yes --as operator');
 });

@@ -49,13 +49,13 @@ test('without the status subresource in the CRD one run applies pools, releases 
     assert.deepEqual(await writes(testEnv.cluster(), mark), again ? {} : { 'patch nodes c': 1 });
   }
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(tierOf)), ['gold', 'gold', 'gold']);
-  const told = await reasons('w');
+  const reported = await reasons('w');
   assert.deepEqual(
-    told.filter(reason => reason === 'NodeJoined'),
+    reported.filter(reason => reason === 'NodeJoined'),
     ['NodeJoined', 'NodeJoined'],
   );
-  assert.ok(told.includes('ReconcileFailed'), told.join());
-  assert.equal(told.includes('NodeLeft'), false);
+  assert.ok(reported.includes('ReconcileFailed'), reported.join());
+  assert.equal(reported.includes('NodeLeft'), false);
   const { stdout } = await run('doctor');
   assert.match(stdout, /version v1 has no subresource status[\s\S]*kubectl nodepool install/);
 });
@@ -179,7 +179,7 @@ test('writes few statuses, and the last state, when a kubelet flips Ready 15 tim
   const took = (performance.now() - start) / 1000;
   await eventually('the last state is written', async () => (await status())?.readyNodeCount === 1, 5_000);
   const { 'patch nodepools/status one': written = 0 } = await writes(testEnv.cluster(), mark);
-  assert.ok(written >= 10, `${written} writes: it is told while it goes on`);
+  assert.ok(written >= 10, `${written} writes: it is reported while it goes on`);
   assert.ok(written <= 20 + Math.ceil((took + 5) / 2), `${written} writes in ${took} s`);
 
   const { generation = 0 } = (await testEnv.getPool('one'))?.metadata ?? {};

@@ -53,11 +53,11 @@ test('warns about a displaced NoExecute taint that would be restored', async t =
   t.after(() => deletePods(testEnv.cluster()));
   const spec = { containers: [container('c', {})], tolerations: [{ key: 'd', value: 'ours' }] };
   for (const name of ['m', 'n']) await createPods(testEnv.cluster(), name, [{ name: 'web', spec }]);
-  const told = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
+  const reported = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.equal(dry.code, 0);
-  assert.match(dry.stderr, told);
-  await refused(['uninstall', '--cascade'], 1, told);
+  assert.match(dry.stderr, reported);
+  await refused(['uninstall', '--cascade'], 1, reported);
 });
 
 test('does not delete a CRD that was recreated after it was read', async () => {

@@ -55,7 +55,7 @@ test('a change of 100 pools records an event for each, and one of 300 nodes reco
     const counts = child.lines(/NodeLeft of NodePool big: /).map(line => Number(/(\d+) nodes? left/.exec(line)?.[1]));
     return counts.reduce((sum, count) => sum + count, 0);
   };
-  await eventually('all that left are told', () => left() === POOLS.length, 100_000);
+  await eventually('all leaves are reported', () => left() === POOLS.length, 100_000);
   assert.deepEqual(child.lines(/dropped/), []);
   assert.equal(await child.end(), 0);
 });
@@ -88,7 +88,9 @@ test('400 nodes with records of 175 KB take little memory, and each record is re
     (await testEnv.node('fat-399')).metadata.annotations?.[RECORD_ANNOTATION],
     '{"pool":"worker","labels":{"tier":"gold"}}',
   );
-  await eventually('it is told', async () => (await testEnv.events('worker')).some(e => e.reason === 'RecordInvalid'));
+  await eventually('it is reported', async () =>
+    (await testEnv.events('worker')).some(e => e.reason === 'RecordInvalid'),
+  );
   const [event] = (await testEnv.events('worker')).filter(({ reason }) => reason === 'RecordInvalid');
   assert.equal(event?.type, 'Warning');
   assert.match(

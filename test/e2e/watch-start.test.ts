@@ -109,12 +109,12 @@ test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => 
   });
   await new Promise(resolve => setTimeout(resolve, Date.parse(status.expirationTimestamp) - Date.now() + 100));
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
-  const [told, late] = [
+  const [reported, late] = [
     `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`,
     `the plugin ${plugin} has not logged in user "robot" within 60 s`,
   ] as const;
   const warned = (what: string) =>
     entries(watching.log()).some(({ level, message }) => level === 'warning' && message.includes(what));
-  await eventually('it says so', () => warned(told), 20_000);
+  await eventually('it says so', () => warned(reported), 20_000);
   await eventually('what waits for it fails', () => warned(late), 60_000);
 });

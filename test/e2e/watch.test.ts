@@ -49,7 +49,7 @@ test('reacts to changes of nodes, pools and RuntimeClasses', async t => {
   await eventually('a deleted RuntimeClass comes back', async () => testEnv.runtimeClass('one'));
 
   await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/new');
-  await eventually('a deleted node is told by its name', async () =>
+  await eventually('a deleted node is reported by name', async () =>
     (await testEnv.events('one')).some(event => event.note === '1 node left: new (deleted from the cluster)'),
   );
 
@@ -69,21 +69,27 @@ test('logs each status change in a line', async t => {
   await eventually('it is reconciled', async () => (await testEnv.getPool('one'))?.status?.status === 200);
   await setReady(testEnv.cluster(), 'a', false);
   await eventually('its node is not ready', async () => (await testEnv.getPool('one'))?.status?.status === 503);
-  await eventually('that is told', () => watching.log().includes('"readyNodeCount":0'));
+  await eventually('that is reported', () => watching.log().includes('"readyNodeCount":0'));
   const entries = watching
     .log()
     .trim()
     .split('\n')
     .map(line => JSON.parse(line));
-  const told = entries.filter(({ message }) => message.startsWith('status of nodepool one: '));
+  const reported = entries.filter(({ message }) => message.startsWith('status of nodepool one: '));
   assert.deepEqual(
-    told.map(({ level, pool, status, nodeCount, readyNodeCount }) => [level, pool, status, nodeCount, readyNodeCount]),
+    reported.map(({ level, pool, status, nodeCount, readyNodeCount }) => [
+      level,
+      pool,
+      status,
+      nodeCount,
+      readyNodeCount,
+    ]),
     [
       ['info', 'one', 200, 1, 1],
       ['info', 'one', 503, 1, 0],
     ],
   );
-  assert.equal(told[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 node ready');
+  assert.equal(reported[1]?.message, 'status of nodepool one: 503 NotReady, 0 of 1 node ready');
   assert.ok(
     entries.some(({ level, key }) => level === 'debug' && key === 'one'),
     '-v 4 tells of each reconcile',
@@ -96,7 +102,7 @@ test('writes nothing for heartbeats and image lists', async t => {
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const watching = await startWatching(t, testEnv.cluster());
   await eventually('it is reconciled', async () => (await testEnv.getPool('one'))?.status?.status === 200);
-  await eventually('its event is told', async () => (await testEnv.events('one')).length > 0);
+  await eventually('its event is recorded', async () => (await testEnv.events('one')).length > 0);
   const before = await ourWrites();
   const type = 'application/strategic-merge-patch+json';
   for (let beat = 0; beat < 50; beat++) {

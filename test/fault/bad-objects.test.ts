@@ -151,7 +151,7 @@ row(
 
     async function assertHeld(): Promise<void> {
       assert.ok(await isHeld(), 'the node is not released');
-      await eventually('it is told', async () => (await testEnv.getPool('holder'))?.status?.status === 422);
+      await eventually('it is reported', async () => (await testEnv.getPool('holder'))?.status?.status === 422);
       const pool = await testEnv.getPool('holder');
       assert.equal(condition(pool, 'Applied').message, 'spec.nodeSelector: expected a map, found "x"');
       assert.equal(pool?.status?.nodeCount, 1);

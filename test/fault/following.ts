@@ -28,7 +28,7 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
   const proxy = await startProxy(cluster, cluster.dir);
   proxy.isJson = isJson;
   const transport = openTransport(proxy);
-  const [told, log]: [string[], string[]] = [[], []];
+  const [reported, log]: [string[], string[]] = [[], []];
   const store = new Store<Node>();
   const reflector = new Reflector<Node>({
     name: 'nodes',
@@ -40,7 +40,7 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
     log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`),
   });
   reflector.subscribe(event =>
-    told.push(`${event.type} ${(event.type === 'deleted' ? event.tombstone.item : event.item).key}`),
+    reported.push(`${event.type} ${(event.type === 'deleted' ? event.tombstone.item : event.item).key}`),
   );
   t.after(async () => {
     await reflector.stop();
@@ -52,15 +52,15 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
   const watches = () => proxy.requests.filter(asked => isWatch(asked) && !isList(asked));
   const versions = () => watches().map(({ query }) => query.get('resourceVersion'));
   await until(() => watches().length === 1);
-  return { cluster, proxy, store, told, log, lists, watches, versions };
+  return { cluster, proxy, store, reported, log, lists, watches, versions };
 }
 
 /**
- * The oracle for what writes nothing: the store is as the server, each node was told to come and go as often as it did,
+ * The oracle for what writes nothing: the store is as the server, each node was reported as added and deleted as often as it did,
  * no watch was asked for from an older state.
  * @param created all that there ever were, each once
  */
-export async function judge({ cluster, proxy, store, told }: Following, ...created: string[]): Promise<void> {
+export async function judge({ cluster, proxy, store, reported }: Following, ...created: string[]): Promise<void> {
   const { items } = (await raw(cluster).expect('GET', '/api/v1/nodes')) as { items: Live[] };
   const states = new Map(
     items.map(({ metadata: { name, uid, resourceVersion, labels }, spec: { taints = [] } }) => {
@@ -76,6 +76,6 @@ export async function judge({ cluster, proxy, store, told }: Following, ...creat
   await until(() => isDeepStrictEqual(stored(), states));
   const gone = created.filter(name => !store.get(name));
   const comesAndGoes = [...created.map(name => `added ${name}`), ...gone.map(name => `deleted ${name}`)];
-  assert.deepEqual(told.filter(event => !event.startsWith('updated ')).sort(), comesAndGoes.sort());
+  assert.deepEqual(reported.filter(event => !event.startsWith('updated ')).sort(), comesAndGoes.sort());
   assertNeverBack(proxy.requests);
 }

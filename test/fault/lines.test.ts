@@ -181,11 +181,11 @@ row(
       [HTML, 'null', '{"hello":"world"}', '{"metadata":{"resourceVersion":"1"},"items":{"a":1}}'],
       [HTML, 'null', '{}', '{"kind":"Node","metadata":{"na'],
     ];
-    const told = new Map<string, number>();
+    const reported = new Map<string, number>();
     /** The next false response for this name; undefined after the last one. */
     const nextOf = (name: string, lies: string[]) => {
-      const count = told.get(name) ?? 0;
-      told.set(name, count + 1);
+      const count = reported.get(name) ?? 0;
+      reported.set(name, count + 1);
       const text = lies[count];
       return text === undefined ? undefined : lie(text);
     };
@@ -213,6 +213,6 @@ row(
     assert.ok(child.lines(/is not a Kubernetes API server/).length >= noAnswers.length);
     assertNeverBack(proxy.requests);
     assert.equal(await child.end(), 0);
-    facts.lies = [...told.values()].reduce((sum, count) => sum + count, 0);
+    facts.lies = [...reported.values()].reduce((sum, count) => sum + count, 0);
   },
 );

@@ -38,11 +38,11 @@ async function uidOf(kind: 'pool' | 'owner', model: Model): Promise<string | und
   return items.find(({ metadata }) => metadata.name === 'node-pool-one')?.metadata.ownerReferences?.[0]?.uid;
 }
 
-for (const told of ['late', 'never'] as const) {
+for (const reported of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `the watches are held during all changes, whose events arrive ${told === 'late' ? 'late' : 'never (410)'}`,
+      how: `the watches are held during all changes, whose events arrive ${reported === 'late' ? 'late' : 'never (410)'}`,
       holds: 'same end state, no extra create or delete',
     },
     async t => {
@@ -50,7 +50,7 @@ for (const told of ['late', 'never'] as const) {
       const hold = holdWatches(run.proxy);
       await change(run.model);
       await eventually('something was held', () => hold.held() >= 10);
-      if (told === 'late') hold.release();
+      if (reported === 'late') hold.release();
       else await loseHeld(run.proxy, hold.release);
       await judge(testEnv, run);
     },
@@ -59,7 +59,7 @@ for (const told of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `the watches are held while a node and a pool are recreated and another node comes and goes; events arrive ${told}`,
+      how: `the watches are held while a node and a pool are recreated and another node comes and goes; events arrive ${reported}`,
       holds: 'converges; the new UIDs are noticed',
     },
     async t => {
@@ -80,7 +80,7 @@ for (const told of ['late', 'never'] as const) {
       await model.deletePool('one');
       await model.createPool('one', ONE);
       await eventually('something was held', () => hold.held() >= 6);
-      if (told === 'late') hold.release();
+      if (reported === 'late') hold.release();
       else await loseHeld(proxy, hold.release);
 
       await converged(model, proxy);

@@ -159,7 +159,7 @@ row(
     await giveBack();
     await model.label('joins', role('one'));
     await converged(model, proxy);
-    await eventually('a later event is told', async () =>
+    await eventually('a later event is recorded', async () =>
       (await testEnv.events('one')).some(({ note }) => note === '1 node joined: joins'),
     );
     await change(model);

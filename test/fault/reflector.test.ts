@@ -23,12 +23,12 @@ for (const how of ['RST', 'FIN'] as const) {
     async (t, facts) => {
       await createNodes(cluster(), [{ name: 'a' }]);
       const following = await follow(t, cluster());
-      const { proxy, told, log, lists, versions } = following;
+      const { proxy, reported, log, lists, versions } = following;
       const cut = cutNextLine(proxy, how);
       await labelNode(cluster(), 'a', { changed: 'yes' });
       await cut;
-      await until(() => told.length === 2);
-      assert.deepEqual(told, ['added a', 'updated a']);
+      await until(() => reported.length === 2);
+      assert.deepEqual(reported, ['added a', 'updated a']);
       assert.equal(versions().length, 2);
       assert.equal(versions()[1], versions()[0]);
       assert.equal(lists(), 1);
@@ -40,12 +40,12 @@ for (const how of ['RST', 'FIN'] as const) {
 }
 
 /** Inserts each before the next event of node a, which must still arrive. */
-async function forgeInTurn({ proxy, told }: Following, texts: readonly string[]): Promise<void> {
+async function forgeInTurn({ proxy, reported }: Following, texts: readonly string[]): Promise<void> {
   for (const [index, forged] of texts.entries()) {
     const forging = forgeNextLine(proxy, forged);
     await labelNode(cluster(), 'a', { round: String(index) });
     await forging;
-    await until(() => told.length === 2 + index);
+    await until(() => reported.length === 2 + index);
   }
 }
 
@@ -124,7 +124,7 @@ row(
   async (t, facts) => {
     await createNodes(cluster(), [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     const following = await follow(t, cluster(), true);
-    const { proxy, told, lists } = following;
+    const { proxy, reported, lists } = following;
     for (const [index, gone] of ['a', 'b'].entries()) {
       // Changes while the watch is held are only in the list that follows.
       const ending = index === 0 ? endWith(proxy, `${JSON.stringify(EXPIRED)}\n`) : undefined;
@@ -141,10 +141,10 @@ row(
         undo();
         hold.release();
       }
-      await until(() => told.includes(`deleted ${gone}`));
+      await until(() => reported.includes(`deleted ${gone}`));
     }
     await createNodes(cluster(), [{ name: 'd' }]);
-    await until(() => told.includes('added d'));
+    await until(() => reported.includes('added d'));
     assert.equal(lists(), 3);
     facts.relists = lists() - 1;
     await judge(following, 'a', 'b', 'c', 'd');
@@ -160,15 +160,15 @@ row(
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);
     const following = await follow(t, cluster(), true);
-    const { proxy, told, lists, versions } = following;
+    const { proxy, reported, lists, versions } = following;
     const ending = endWith(proxy, `${JSON.stringify(FAILED)}\n`);
     await labelNode(cluster(), 'a', { changed: 'yes' });
     await ending;
     const undo = proxy.onRequest(asked => (isWatch(asked) ? answerWith(500, 'boom') : undefined));
     await until(() => versions().length === 2);
     undo();
-    await until(() => told.length === 2);
-    assert.deepEqual(told, ['added a', 'updated a']);
+    await until(() => reported.length === 2);
+    assert.deepEqual(reported, ['added a', 'updated a']);
     assert.equal(new Set(versions()).size, 1);
     assert.equal(lists(), 1);
     await judge(following, 'a');
@@ -205,16 +205,16 @@ row(
     speak();
     assert.ok(seconds > 30, `${seconds} s; ${silent.log}`);
     assert.match(silent.log[0] ?? '', /fell silent/);
-    await until(() => silent.told.length === 2_001);
-    assert.equal(silent.told.at(-1), 'added unseen');
+    await until(() => silent.reported.length === 2_001);
+    assert.equal(silent.reported.at(-1), 'added unseen');
     assert.deepEqual([silent.lists() - silentLists, silent.watches().length], [0, 2]);
     facts.noticedAfterSeconds = Math.round(seconds);
 
     await until(() => other.watches().length >= 2, 45_000);
-    const before = other.told.length;
+    const before = other.reported.length;
     await labelNode(cluster(), 'node-7', { changed: 'yes' });
-    await until(() => other.told.length > before);
-    assert.equal(other.told.at(-1), 'updated node-7');
+    await until(() => other.reported.length > before);
+    assert.equal(other.reported.at(-1), 'updated node-7');
     assert.deepEqual([other.lists() - otherLists, other.log], [0, []]);
     // One or two bookmarks, and the two nodes.
     assert.ok(bytes < 40_000, `${bytes} bytes`);

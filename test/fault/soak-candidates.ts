@@ -78,7 +78,7 @@ export class Candidates {
 
   assertNeverBack(): void {
     const byProcess = Map.groupBy(this.#proxy.requests, ({ process }) => process);
-    assert.ok(byProcess.size >= CANDIDATES && !byProcess.has(undefined), 'the processes are not told apart');
+    assert.ok(byProcess.size >= CANDIDATES && !byProcess.has(undefined), 'the processes cannot be distinguished');
     for (const requests of byProcess.values()) assertNeverBack(requests);
   }
 

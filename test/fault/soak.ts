@@ -86,10 +86,10 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       isOver = true;
     };
     const look = async () => {
-      for (let told = start; !isOver; await sleep(LOOK_MS)) {
+      for (let reported = start; !isOver; await sleep(LOOK_MS)) {
         const rss = await candidates.look();
-        if (performance.now() - told < MINUTE_MS) continue;
-        told += MINUTE_MS;
+        if (performance.now() - reported < MINUTE_MS) continue;
+        reported += MINUTE_MS;
         const minutes = Math.round((performance.now() - start) / MINUTE_MS);
         const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
         tell(`minute ${minutes}: ${churn.made} changes, ${total} faults, ${rss.toFixed(0)} MB`);

@@ -66,10 +66,10 @@ test('lists exactly the parts that the pinned Bun names', { timeout: 120_000 }, 
     '-p',
     'JSON.stringify(process.versions)',
   ]);
-  const told = JSON.parse(stdout) as Record<string, string>;
+  const reported = JSON.parse(stdout) as Record<string, string>;
   const versions = BUN_PARTS.flatMap(({ version }) => (version === undefined ? [] : [version]));
-  for (const [key, version] of versions) assert.equal(version, told[key], key);
+  for (const [key, version] of versions) assert.equal(version, reported[key], key);
   // What Bun says that it is like, of what it is built, and the data in ICU and in its type stripper.
   const noPart = ['node', 'bun', 'openssl', 'zig', 'v8', 'napi', 'unicode', 'typescript', 'modules'];
-  assert.deepEqual([...versions.map(([key]) => key), ...noPart].sort(), Object.keys(told).sort());
+  assert.deepEqual([...versions.map(([key]) => key), ...noPart].sort(), Object.keys(reported).sort());
 });

@@ -25,7 +25,7 @@ import { readState, type State, stateFindings } from './state.ts';
 
 export interface DoctorOptions {
   /** The CRD that this version installs. */
-  definition: Record<string, unknown>;
+  crd: Record<string, unknown>;
   /** The controller's objects, as this version installs them. */
   controller: readonly ManifestObject[];
   /** The same, of the admission policies. */
@@ -69,7 +69,7 @@ async function examine(
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
     read,
-    findCrd(options.definition, connection, read),
+    findCrd(options.crd, connection, read),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>

@@ -56,8 +56,8 @@ describe('the correlator', () => {
 
   test('allows a burst of 25 events per object, then one every 300 s', () => {
     const { clock, observe } = create();
-    const told = Array.from({ length: 40 }, (_, index) => observe('a', `R${index}`, 'x'));
-    assert.equal(told.filter(each => each !== undefined).length, 25);
+    const reported = Array.from({ length: 40 }, (_, index) => observe('a', `R${index}`, 'x'));
+    assert.equal(reported.filter(each => each !== undefined).length, 25);
     assert.ok(observe('b', 'R', 'x'));
     clock.freeze(299_999);
     assert.equal(observe('a', 'late', 'x'), undefined);

@@ -11,7 +11,7 @@ import { seeded } from './random.ts';
 async function create() {
   const clock = new FakeClock();
   const source = new FakeSource();
-  const [told, log]: [string[], string[]] = [[], []];
+  const [reported, log]: [string[], string[]] = [[], []];
   const reflector = new Reflector<string>({
     name: 'things',
     source,
@@ -20,17 +20,17 @@ async function create() {
     clock,
     random: () => 0,
     log: (level, message) => level === 'warning' && log.push(message),
-    onRestored: () => told.push('restored'),
+    onRestored: () => reported.push('restored'),
   });
   reflector.subscribe(event => {
     const item = event.type === 'deleted' ? event.tombstone.item : event.item;
-    told.push(`${event.type} ${item.key}@${item.resourceVersion}`);
+    reported.push(`${event.type} ${item.key}@${item.resourceVersion}`);
   });
   reflector.start();
   await flushPromises();
   source.watches[0]?.send(added('a', 50), added('b', 60), initialEnd(100));
   await flushPromises();
-  told.length = 0;
+  reported.length = 0;
   const last = () => {
     const watch = source.watches.at(-1);
     assert.ok(watch);
@@ -43,41 +43,41 @@ async function create() {
     assert.equal(reflector.isConfirmed, false);
     await clock.advance(800);
   };
-  return { clock, source, reflector, told, log, last, breakOff };
+  return { clock, source, reflector, reported, log, last, breakOff };
 }
 
 test('lists again and trusts the list when the newest resourceVersion is older than one already seen', async () => {
-  const { source, reflector, told, log, last, breakOff } = await create();
+  const { source, reflector, reported, log, last, breakOff } = await create();
   source.newest = '70';
   await breakOff();
-  assert.deepEqual(told, ['restored'], 'at once, before anything of the new history is told');
+  assert.deepEqual(reported, ['restored'], 'at once, before anything of the new history is reported');
   assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, and 100 has been seen/);
   assert.deepEqual([last().options.initialEvents, reflector.isConfirmed], [true, false]);
   last().send(added('a', 40), added('c', 65), initialEnd(71));
   await flushPromises();
-  assert.deepEqual(told, ['restored', 'deleted b@60', 'updated a@40', 'added c@65']);
+  assert.deepEqual(reported, ['restored', 'deleted b@60', 'updated a@40', 'added c@65']);
   assert.equal(last().options.resourceVersion, '71');
   last().send(modified('a', 72), deleted('c', 73));
-  assert.deepEqual(told.slice(4), ['updated a@72', 'deleted c@73']);
+  assert.deepEqual(reported.slice(4), ['updated a@72', 'deleted c@73']);
   assert.equal(reflector.isConfirmed, true);
 });
 
 test('reads the newest resourceVersion after a watch without any event, not after one with a bookmark', async () => {
-  const { clock, source, told, last } = await create();
+  const { clock, source, reported, last } = await create();
   source.newest = '70';
   last().send(bookmark(100));
   await clock.advance(28_000);
   last().end(ENDED);
   await flushPromises();
-  assert.deepEqual([source.looks, told], [0, []]);
+  assert.deepEqual([source.looks, reported], [0, []]);
   await clock.advance(28_000);
   last().end(ENDED);
   await flushPromises();
-  assert.deepEqual(told, ['restored']);
+  assert.deepEqual(reported, ['restored']);
 });
 
 test('detects at the resync a restored server whose resourceVersion has caught up', async () => {
-  const { reflector, source, told, log, last } = await create();
+  const { reflector, source, reported, log, last } = await create();
   source.newest = '120';
   reflector.relist();
   await flushPromises();
@@ -85,7 +85,7 @@ test('detects at the resync a restored server whose resourceVersion has caught u
   last().send(added('a', 50), added('b', 80), initialEnd(120));
   await flushPromises();
   assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);
-  assert.deepEqual(told, ['restored', 'updated b@80']);
+  assert.deepEqual(reported, ['restored', 'updated b@80']);
 });
 
 for (const [what, newest] of [
@@ -93,13 +93,13 @@ for (const [what, newest] of [
   ['tells a version that is no older', '100'],
 ] as const) {
   test(`drops an older list from a server that ${what}`, async () => {
-    const { clock, source, told, last } = await create();
+    const { clock, source, reported, last } = await create();
     source.newest = newest;
     last().end(refused(410));
     await clock.advance(800);
     last().send(added('a', 40), initialEnd(70));
     await flushPromises();
-    assert.deepEqual([told, source.looks], [[], 1]);
+    assert.deepEqual([reported, source.looks], [[], 1]);
     await clock.advance(1600);
     assert.equal(last().options.initialEvents, true, 'it lists again');
   });
@@ -111,24 +111,24 @@ for (const [what, lines] of [
   ['an object of before under another UID', [added('a', 50, 'other'), added('b', 60)]],
 ] as const) {
   test(`detects a restore by a list that is not older but has ${what}`, async () => {
-    const { clock, told, last } = await create();
+    const { clock, reported, last } = await create();
     last().end(refused(410));
     await clock.advance(800);
     last().send(...lines, initialEnd(1_000_000));
     await flushPromises();
-    assert.equal(told[0], 'restored');
-    assert.equal(told.length > 1, true);
+    assert.equal(reported[0], 'restored');
+    assert.equal(reported.length > 1, true);
     assert.equal(last().options.resourceVersion, '1000000');
   });
 }
 
 test('takes changes during a gap for no restore', async () => {
-  const { clock, told, last } = await create();
+  const { clock, reported, last } = await create();
   last().end(refused(410));
   await clock.advance(800);
   last().send(added('a', 50), added('b', 101), added('c', 102), initialEnd(200));
   await flushPromises();
-  assert.deepEqual(told, ['updated b@101', 'added c@102']);
+  assert.deepEqual(reported, ['updated b@101', 'added c@102']);
 });
 
 test('lists again after a server could not be asked', async () => {
@@ -159,7 +159,7 @@ test('never takes an object back, with random events and lists of stale and rest
   for (let seed = 1; seed <= 100; seed++) {
     const random = seeded(seed);
     const upTo = (most: number) => 1 + Math.floor(random() * most);
-    const { clock, source, told, last } = await create();
+    const { clock, source, reported, last } = await create();
     const newest = new Map([
       ['a', 50],
       ['b', 60],
@@ -175,7 +175,7 @@ test('never takes an object back, with random events and lists of stale and rest
         last().send(added('a', upTo(version)), added('b', upTo(version)), initialEnd(version));
         await clock.advance(40_000);
       }
-      for (const line of told.splice(0)) {
+      for (const line of reported.splice(0)) {
         const [, type, name = '', at] = /^(\w+)(?: (\w+)@(\d+))?$/.exec(line) ?? [];
         if (type === 'restored') {
           newest.clear();

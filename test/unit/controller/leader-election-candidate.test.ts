@@ -9,7 +9,7 @@ import { FakeLease } from './fake-lease.ts';
 /** A candidate whose requests and log are recorded. */
 function candidate(server: FakeLease, clock: FakeClock, options: Partial<ElectorOptions> = {}) {
   const { port, state } = server.port();
-  const [requests, told, log, events]: [string[], boolean[], string[], string[]] = [[], [], [], []];
+  const [requests, reported, log, events]: [string[], boolean[], string[], string[]] = [[], [], [], []];
   const asked = <T>(request: string, answer: T): T => {
     requests.push(request);
     return answer;
@@ -25,7 +25,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
     wall: clock.wall,
     random: () => 0,
     log: (level, message) => log.push(`${level}: ${message}`),
-    onLeads: leads => told.push(leads),
+    onLeads: leads => reported.push(leads),
     ...options,
   });
   const run = () =>
@@ -35,7 +35,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
         signal.addEventListener('abort', () => events.push('aborted'));
       },
     });
-  return { elector, state, requests, told, log, events, run };
+  return { elector, state, requests, reported, log, events, run };
 }
 
 /** A Lease that another candidate renews every second. */
@@ -76,26 +76,26 @@ describe('a candidate', () => {
   test('reports when it leads, when it has lost the lease, and why a renewal failed', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
-    const { state, told, log, run } = candidate(server, clock);
+    const { state, reported, log, run } = candidate(server, clock);
     const end = run();
     await flushPromises();
-    assert.deepEqual([told, log], [[false, true], ['info: a leads']]);
+    assert.deepEqual([reported, log], [[false, true], ['info: a leads']]);
     state.network = 'down';
     await clock.advance(10_000);
     assert.equal(await end, 'lost');
-    assert.deepEqual(told, [false, true, false]);
+    assert.deepEqual(reported, [false, true, false]);
     assert.deepEqual(log.slice(1, 2), ['warning: the lease was not renewed: no network']);
     assert.deepEqual(log.slice(-1), ['error: a lost the lease']);
   });
 
   test('reports "stopped", not a lost lease, when it is stopped while it leads', async () => {
-    const { elector, told, log, events, run } = candidate(new FakeLease(), new FakeClock());
+    const { elector, reported, log, events, run } = candidate(new FakeLease(), new FakeClock());
     const end = run();
     await flushPromises();
     await elector.stop({ release: false });
     assert.equal(await end, 'stopped');
     assert.deepEqual(
-      [told, events],
+      [reported, events],
       [
         [false, true, false],
         ['started', 'aborted'],
@@ -177,14 +177,14 @@ describe('a candidate', () => {
   for (const network of ['down', 'silent', 'answers are lost'] as const) {
     test(`starts nothing while its network is ${network}`, async () => {
       const clock = new FakeClock();
-      const { elector, state, told, events, run } = candidate(new FakeLease(), clock);
+      const { elector, state, reported, events, run } = candidate(new FakeLease(), clock);
       state.network = network;
       run();
       for (let second = 0; second < 30; second++) {
         await clock.advance(1_000);
         assert.equal(elector.isLeader(), false, `after ${second + 1} s`);
       }
-      assert.deepEqual([told, events], [[false], []]);
+      assert.deepEqual([reported, events], [[false], []]);
     });
   }
 
@@ -215,11 +215,11 @@ describe('a candidate', () => {
   test('never leads when it is stopped before the first response', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
-    const { elector, state, told, events, run } = candidate(server, clock);
+    const { elector, state, reported, events, run } = candidate(server, clock);
     state.network = 'silent';
     const end = run();
     await flushPromises();
     await elector.stop({ release: true });
-    assert.deepEqual([await end, told, events, server.writes], ['stopped', [false], [], []]);
+    assert.deepEqual([await end, reported, events, server.writes], ['stopped', [false], [], []]);
   });
 });

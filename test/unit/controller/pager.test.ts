@@ -17,16 +17,16 @@ import { createReflector } from './reflector-fixture.ts';
 
 describe('the initial list', () => {
   test('uses WatchList, delivers its events once it is complete, and watches from its end', async () => {
-    const { source, reflector, told, nth } = createReflector();
+    const { source, reflector, reported, nth } = createReflector();
     await flushPromises();
     const { options, send } = nth(0);
     assert.deepEqual([options.initialEvents, options.resourceVersion, options.timeoutSeconds], [true, undefined, 300]);
     send(added('a', 5), added('b', 3), added('c', 4), modified('b', 6), deleted('c', 7), bookmark(7));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     assert.equal(reflector.hasSynced, false);
     send(initialEnd(9));
     await reflector.synced();
-    assert.deepEqual(told, ['added a@5', 'added b@6']);
+    assert.deepEqual(reported, ['added a@5', 'added b@6']);
     assert.equal(options.signal.aborted, true);
     await flushPromises();
     assert.equal(nth(1).options.resourceVersion, '9');
@@ -36,7 +36,7 @@ describe('the initial list', () => {
 
   for (const status of [400, 422]) {
     test(`reads pages after WatchList was answered with ${status}, from then on`, async () => {
-      const { clock, source, told, nth } = createReflector();
+      const { clock, source, reported, nth } = createReflector();
       await flushPromises();
       nth(0).end(refused(status));
       await flushPromises();
@@ -46,7 +46,7 @@ describe('the initial list', () => {
       assert.equal(source.lists[1]?.options.continue, 'more');
       source.lists[1]?.answer({ kind: 'page', items: [thing('b', 6)], resourceVersion: '9', continue: undefined });
       await flushPromises();
-      assert.deepEqual(told, ['added a@5', 'added b@6']);
+      assert.deepEqual(reported, ['added a@5', 'added b@6']);
       nth(1).end(refused(410));
       await clock.advance(800);
       assert.equal(source.lists.length, 3);
@@ -55,14 +55,14 @@ describe('the initial list', () => {
   }
 
   test('reads pages at once when the server ends the WatchList early, this time only', async () => {
-    const { clock, source, told, nth, log } = createReflector();
+    const { clock, source, reported, nth, log } = createReflector();
     await flushPromises();
     nth(0).send(added('gone', 5));
     nth(0).end(ENDED);
     await flushPromises();
     source.lists[0]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '9', continue: undefined });
     await flushPromises();
-    assert.deepEqual(told, ['added a@6']);
+    assert.deepEqual(reported, ['added a@6']);
     assert.deepEqual(log, ['info things: the server ended the list early, pages are read instead']);
     nth(1).end(refused(410));
     await clock.advance(800);
@@ -124,7 +124,7 @@ describe('the initial list', () => {
   });
 
   test('drops the pages before an expired continue token', async () => {
-    const { source, told, nth } = createReflector();
+    const { source, reported, nth } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
     await flushPromises();
@@ -134,7 +134,7 @@ describe('the initial list', () => {
     await flushPromises();
     source.lists[2]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '12', continue: undefined });
     await flushPromises();
-    assert.deepEqual(told, ['added a@6']);
+    assert.deepEqual(reported, ['added a@6']);
     assert.equal(nth(1).options.resourceVersion, '12');
   });
 
@@ -157,7 +157,7 @@ describe('the initial list', () => {
   });
 
   test('delivers nothing of a list that broke off or ended with an error, and retries', async () => {
-    const { clock, reflector, nth, told } = createReflector();
+    const { clock, reflector, nth, reported } = createReflector();
     await flushPromises();
     nth(0).send(added('a', 1));
     nth(0).end(BROKEN);
@@ -166,7 +166,7 @@ describe('the initial list', () => {
     await clock.advance(1600);
     nth(2).end(refused(403));
     await clock.advance(3200);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     assert.equal(reflector.hasSynced, false);
     nth(3).send(initialEnd(4));
     await reflector.synced();

@@ -13,7 +13,7 @@ interface Thing {
 export function createReflector(random = () => 0) {
   const clock = new FakeClock();
   const source = new FakeSource();
-  const [told, log]: [string[], string[]] = [[], []];
+  const [reported, log]: [string[], string[]] = [[], []];
   const reflector = new Reflector<Thing>({
     name: 'things',
     source,
@@ -28,8 +28,8 @@ export function createReflector(random = () => 0) {
     log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`),
   });
   reflector.subscribe(event => {
-    if (event.type === 'deleted') told.push(`deleted ${event.tombstone.item.key} ${event.tombstone.kind}`);
-    else told.push(`${event.type} ${event.item.key}@${event.item.resourceVersion}`);
+    if (event.type === 'deleted') reported.push(`deleted ${event.tombstone.item.key} ${event.tombstone.kind}`);
+    else reported.push(`${event.type} ${event.item.key}@${event.item.resourceVersion}`);
   });
   reflector.start();
   const nth = (index: number): AskedWatch => {
@@ -37,7 +37,7 @@ export function createReflector(random = () => 0) {
     assert.ok(watch, `watch ${index} was not asked for`);
     return watch;
   };
-  return { clock, source, reflector, told, log, nth };
+  return { clock, source, reflector, reported, log, nth };
 }
 
 /** Synced with `a` at version 10; its watch is watch 1. */
@@ -46,6 +46,6 @@ export async function createSyncedReflector(random?: () => number) {
   await flushPromises();
   fixture.nth(0).send(added('a', 5), initialEnd(10));
   await flushPromises();
-  fixture.told.length = 0;
+  fixture.reported.length = 0;
   return fixture;
 }

@@ -23,7 +23,7 @@ describe('a new list', () => {
     ['in the stream, by its reason', (watch: AskedWatch) => watch.send(errorLine(500, 'Expired'))],
   ] as const) {
     test(`lists once after 410 ${how}, and reports what was deleted meanwhile`, async () => {
-      const { clock, source, told, nth } = await createSyncedReflector();
+      const { clock, source, reported, nth } = await createSyncedReflector();
       expire(nth(1));
       await clock.advance(60_000);
       assert.equal(source.watches.filter(({ options }) => options.initialEvents).length, 3, 'the list hung twice');
@@ -31,20 +31,20 @@ describe('a new list', () => {
       assert.equal(list?.options.resourceVersion, undefined);
       list?.send(added('b', 40), initialEnd(50));
       await flushPromises();
-      assert.deepEqual(told, ['deleted a unknown', 'added b@40']);
+      assert.deepEqual(reported, ['deleted a unknown', 'added b@40']);
       assert.equal(source.watches.at(-1)?.options.resourceVersion, '50');
     });
   }
 
   test('relist() ends the watch, lists at once and reports what no watch delivered', async () => {
-    const { source, reflector, told, nth } = await createSyncedReflector();
+    const { source, reflector, reported, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
     assert.equal(nth(2).options.initialEvents, true);
     nth(1).send(modified('a', 20));
     nth(2).send(added('a', 5), added('b', 11), initialEnd(12));
     await flushPromises();
-    assert.deepEqual(told, ['added b@11']);
+    assert.deepEqual(reported, ['added b@11']);
     assert.deepEqual([nth(3).options.resourceVersion, source.watches.length], ['12', 4]);
   });
 
@@ -90,9 +90,9 @@ describe('a stale server', () => {
   });
 
   test('does not take objects back with its events, bookmarks and lists', async () => {
-    const { clock, reflector, told, nth, log } = await createSyncedReflector();
+    const { clock, reflector, reported, nth, log } = await createSyncedReflector();
     nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
-    assert.deepEqual(told, ['updated a@20']);
+    assert.deepEqual(reported, ['updated a@20']);
     assert.equal(log.filter(line => line.includes('behind')).length, 3);
     nth(1).end(refused(410));
     await clock.advance(800);
@@ -104,6 +104,6 @@ describe('a stale server', () => {
     nth(3).send(added('a', 20), initialEnd(21));
     await flushPromises();
     assert.equal(nth(4).options.resourceVersion, '21');
-    assert.deepEqual(told, ['updated a@20']);
+    assert.deepEqual(reported, ['updated a@20']);
   });
 });

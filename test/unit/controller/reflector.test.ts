@@ -16,10 +16,10 @@ import {
 import { createReflector, createSyncedReflector } from './reflector-fixture.ts';
 
 describe('the watch', () => {
-  test('reports changes in order, and resumes where the watch broke off', async () => {
-    const { clock, told, nth } = await createSyncedReflector();
+  test('reported changes in order, and resumes where the watch broke off', async () => {
+    const { clock, reported, nth } = await createSyncedReflector();
     nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
-    assert.deepEqual(told, ['updated a@11', 'added b@12', 'deleted a final']);
+    assert.deepEqual(reported, ['updated a@11', 'added b@12', 'deleted a final']);
     nth(1).end(BROKEN);
     await clock.advance(799);
     assert.throws(() => nth(2));
@@ -87,10 +87,10 @@ describe('the watch', () => {
   });
 
   test('ignores events of an abandoned watch', async () => {
-    const { clock, told, nth } = await createSyncedReflector();
+    const { clock, reported, nth } = await createSyncedReflector();
     await clock.advance(36_000);
     nth(1).send(added('late', 99));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     assert.equal(nth(2).options.resourceVersion, '10');
   });
 
@@ -138,7 +138,7 @@ describe('the watch', () => {
   });
 
   test('logs and skips lines that are not events', async () => {
-    const { told, nth, log } = await createSyncedReflector();
+    const { reported, nth, log } = await createSyncedReflector();
     const lines = [
       null,
       7,
@@ -157,27 +157,27 @@ describe('the watch', () => {
       assert.equal(log.length, index + 1, JSON.stringify(line));
     }
     nth(1).send(added('b', 12));
-    assert.deepEqual(told, ['added b@12']);
+    assert.deepEqual(reported, ['added b@12']);
   });
 
-  test('reports a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
-    const { told, nth } = await createSyncedReflector();
+  test('reported a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
+    const { reported, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));
-    assert.deepEqual(told, ['deleted a final', 'added a@12', 'deleted a unknown', 'added a@15']);
+    assert.deepEqual(reported, ['deleted a final', 'added a@12', 'deleted a unknown', 'added a@15']);
   });
 });
 
 describe('listeners and stop()', () => {
   test('logs a listener that throws; the other listeners and the watch continue', async () => {
-    const { reflector, told, nth, log } = await createSyncedReflector();
+    const { reflector, reported, nth, log } = await createSyncedReflector();
     reflector.subscribe(() => {
       throw new Error('my mistake');
     });
     const late: string[] = [];
     const end = reflector.subscribe(event => late.push(event.type));
     nth(1).send(modified('a', 11));
-    assert.deepEqual(told, ['updated a@11']);
+    assert.deepEqual(reported, ['updated a@11']);
     assert.deepEqual(late, ['added', 'updated']);
     assert.match(log.join(), /a listener failed.*my mistake/);
     end();
@@ -206,7 +206,7 @@ describe('listeners and stop()', () => {
       const asked = fixture.source.watches.length;
       await fixture.clock.advance(600_000);
       assert.equal(fixture.source.watches.length, asked);
-      assert.deepEqual(fixture.told, []);
+      assert.deepEqual(fixture.reported, []);
       assert.equal(fixture.clock.pending, 0);
     }
   });

@@ -16,7 +16,7 @@ const item = (key: string, version: number, uid = key, colors: string[] = []): I
 
 const create = () => new Store<Fruit>({ color: ({ colors }) => colors });
 
-function told(events: StoreEvent<Fruit>[]): string[] {
+function reported(events: StoreEvent<Fruit>[]): string[] {
   return events.map(event => {
     if (event.type === 'deleted') {
       const { kind, item: last } = event.tombstone;
@@ -30,9 +30,9 @@ function told(events: StoreEvent<Fruit>[]): string[] {
 describe('the store', () => {
   test('reports added, updated and deleted objects', () => {
     const store = create();
-    assert.deepEqual(told(store.set(item('a', 1))), ['added a@1']);
-    assert.deepEqual(told(store.set(item('a', 2))), ['updated a@1->2']);
-    assert.deepEqual(told(store.delete(item('a', 3))), ['deleted a@3 final']);
+    assert.deepEqual(reported(store.set(item('a', 1))), ['added a@1']);
+    assert.deepEqual(reported(store.set(item('a', 2))), ['updated a@1->2']);
+    assert.deepEqual(reported(store.delete(item('a', 3))), ['deleted a@3 final']);
     assert.equal(store.size, 0);
   });
 
@@ -48,7 +48,7 @@ describe('the store', () => {
   test('reports another UID under a name as a deletion and an addition', () => {
     const store = create();
     store.set(item('a', 1, 'first'));
-    assert.deepEqual(told(store.set(item('a', 3, 'second'))), ['deleted a@1 unknown', 'added a@3']);
+    assert.deepEqual(reported(store.set(item('a', 3, 'second'))), ['deleted a@1 unknown', 'added a@3']);
     assert.equal(store.get('a')?.uid, 'second');
   });
 
@@ -56,7 +56,7 @@ describe('the store', () => {
     const store = create();
     for (const each of [item('gone', 1), item('same', 2), item('moved', 3), item('reborn', 4, 'x')]) store.set(each);
     const list = [item('same', 2), item('moved', 7), item('reborn', 8, 'y'), item('new', 9)];
-    assert.deepEqual(told(store.replace(list)), [
+    assert.deepEqual(reported(store.replace(list)), [
       'deleted gone@1 unknown',
       'updated moved@3->7',
       'deleted reborn@4 unknown',

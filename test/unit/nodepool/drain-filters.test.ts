@@ -53,7 +53,7 @@ const CASES: [string, DrainPod, Partial<DrainRules>, object, { hasDaemonSet: boo
   ['--force is not that flag', pod({ controller: replicaSet, hasEmptyDir: true }), FORCE, refuse(LOCAL)],
   ['with it', pod({ controller: replicaSet, hasEmptyDir: true }), EMPTY_DIR, evict('deleting pods with local storage')],
   ['the data of what has ended is nobody’s', pod({ hasEmptyDir: true, phase: 'Failed' }), {}, evict()],
-  ['both reasons are told', pod({ hasEmptyDir: true }), {}, refuse(LOCAL, UNMANAGED)],
+  ['both reasons are reported', pod({ hasEmptyDir: true }), {}, refuse(LOCAL, UNMANAGED)],
   ['one is allowed', pod({ hasEmptyDir: true }), FORCE, refuse(LOCAL)],
   [
     'both are',

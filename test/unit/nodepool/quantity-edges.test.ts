@@ -60,13 +60,13 @@ test('sums only the requested resources', () => {
 });
 
 test('refuses an empty text, also as the first term', () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const lists = [{ cpu: '' }, { cpu: '1' }];
   assert.deepEqual(
-    sumResourceLists(lists, (_place, problem) => told.push(problem)),
+    sumResourceLists(lists, (_place, problem) => reported.push(problem)),
     { cpu: '1' },
   );
-  assert.match(told.join(), /^allocatable cpu "": quantities must match the regular expression '/);
+  assert.match(reported.join(), /^allocatable cpu "": quantities must match the regular expression '/);
 });
 
 test('throws a bug, not a bad quantity, for a value that is not text', () => {

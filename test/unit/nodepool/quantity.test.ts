@@ -186,13 +186,13 @@ test('sums resource lists by resource', () => {
 });
 
 test('drops values that are not quantities, and reports resource and value', () => {
-  const told: [number, string][] = [];
+  const reported: [number, string][] = [];
   const lists = [{ cpu: '1' }, { cpu: '1Kii', pods: '5' }, { cpu: '2' }, { cpu: '1e20000' }];
   assert.deepEqual(
-    sumResourceLists(lists, (place, problem) => told.push([place, problem])),
+    sumResourceLists(lists, (place, problem) => reported.push([place, problem])),
     { cpu: '3', pods: '5' },
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     [1, `allocatable cpu "1Kii": unable to parse quantity's suffix`],
     [3, 'allocatable cpu "1e20000": quantities have at most 500 digits before the point'],
   ]);

@@ -18,18 +18,18 @@ const OUTCOME: PoolOutcome = {
 };
 
 test('reports what is wrong with another pool', () => {
-  const told = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
+  const reported = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
     notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
   const run = 'run `kubectl nodepool reconcile a`';
   const two = { failures: [{ message: 'first' }, { message: 'second' }] };
-  assert.deepEqual(told({}), []);
-  assert.deepEqual(told(undefined), []);
-  assert.deepEqual(told({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
-  assert.deepEqual(told({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
-  assert.deepEqual(told({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
+  assert.deepEqual(reported({}), []);
+  assert.deepEqual(reported(undefined), []);
+  assert.deepEqual(reported({ warnings: ['w', 'v'] }), ['a: w', 'a: v']);
+  assert.deepEqual(reported({ failures: [{ message: 'first' }] }), [`a is not up to date: first; ${run}`]);
+  assert.deepEqual(reported({ ...two, warnings: ['w'] }), ['a: w', `a is not up to date: first (and 1 more); ${run}`]);
   const error = new NodepoolError('cluster', 'refused', undefined, { items: ['x'] });
-  assert.deepEqual(told(undefined, error), [`a is not up to date: refused x; ${run}`]);
-  assert.deepEqual(told(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
+  assert.deepEqual(reported(undefined, error), [`a is not up to date: refused x; ${run}`]);
+  assert.deepEqual(reported(two, error), [`a is not up to date: first (and 2 more); ${run}`]);
 });
 
 test('returns no moves for results without an outcome', () => {

@@ -209,11 +209,11 @@ test('counts pods where they were read; a node without pods has none', async () 
 });
 
 test('reports progress, and writes nothing after an abort', async () => {
-  const told: string[] = [];
-  const progress = { planned: (nodes: number) => told.push(`planned ${nodes}`), done: () => told.push('done') };
+  const reported: string[] = [];
+  const progress = { planned: (nodes: number) => reported.push(`planned ${nodes}`), done: () => reported.push('done') };
   const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
   await applied([pool('a', { tier: 'a' })], nodes, { pools: ['a'] }, { deps: { progress } });
-  assert.deepEqual(told, ['planned 1', 'done']);
+  assert.deepEqual(reported, ['planned 1', 'done']);
   const { own, writes } = await applied(
     [pool('a', { tier: 'a' })],
     nodes,

@@ -20,7 +20,7 @@ function start() {
   const clock = new FakeClock();
   const source = new FakeSource();
   const over = new AbortController();
-  const [told, log]: [string[], string[]] = [[], []];
+  const [reports, log]: [string[], string[]] = [[], []];
   const transform = (raw: object) => {
     const { name, resourceVersion } = (raw as { metadata: { name: string; resourceVersion: string } }).metadata;
     return name.startsWith('other') ? undefined : `${name}@${resourceVersion}`;
@@ -29,9 +29,9 @@ function start() {
     {
       resource: 'things.example.com',
       watched: { source, transform },
-      onStart: objects => void told.push(`start ${objects.join(' ')}`),
-      onChanged: object => void told.push(`changed ${object}`),
-      onDeleted: object => void told.push(`deleted ${object}`),
+      onStart: objects => void reports.push(`start ${objects.join(' ')}`),
+      onChanged: object => void reports.push(`changed ${object}`),
+      onDeleted: object => void reports.push(`deleted ${object}`),
       signal: over.signal,
     },
     { clock, random: () => 0, log: (level, message) => level !== 'debug' && log.push(`${level} ${message}`) },
@@ -41,7 +41,7 @@ function start() {
     assert.ok(watch, `watch ${index} was not asked for`);
     return watch;
   };
-  return { clock, source, over, told, log, ended, nth };
+  return { clock, source, over, reports, log, ended, nth };
 }
 
 /** Synced with `a` and `b`; its watch is watch 1. */
@@ -55,43 +55,43 @@ async function started() {
 
 describe('reports', () => {
   test('reports all objects, then each change, without those that the transform drops', async () => {
-    const { told, nth } = await started();
+    const { reports, nth } = await started();
     nth(1).send(modified('a', 11), modified('other', 12), added('c', 13), deleted('b', 14), deleted('other', 15));
-    assert.deepEqual(told, ['start a@5 b@7', 'changed a@11', 'changed c@13', 'deleted b@14']);
+    assert.deepEqual(reports, ['start a@5 b@7', 'changed a@11', 'changed c@13', 'deleted b@14']);
   });
 
   test('reports an empty list', async () => {
-    const { told, nth } = start();
+    const { reports, nth } = start();
     await flushPromises();
     nth(0).send(initialEnd(10));
     await flushPromises();
     nth(1).send(added('a', 11));
-    assert.deepEqual(told, ['start ', 'changed a@11']);
+    assert.deepEqual(reports, ['start ', 'changed a@11']);
   });
 
   test('reports only differences after a new list', async () => {
-    const { clock, told, log, nth } = await started();
+    const { clock, reports, log, nth } = await started();
     nth(1).send(errorLine(410, 'Expired'));
     await clock.advance(1_000);
     nth(2).send(added('a', 5), added('c', 18), initialEnd(20));
     await flushPromises();
-    assert.deepEqual(told, ['start a@5 b@7', 'deleted b@7', 'changed c@18']);
+    assert.deepEqual(reports, ['start a@5 b@7', 'deleted b@7', 'changed c@18']);
     assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing anew']);
   });
 
   test('warns of a broken watch, and continues', async () => {
-    const { clock, told, log, nth } = await started();
+    const { clock, reports, log, nth } = await started();
     nth(1).end(BROKEN);
     await clock.advance(800);
     nth(2).send(modified('a', 11));
-    assert.deepEqual(told.slice(1), ['changed a@11']);
+    assert.deepEqual(reports.slice(1), ['changed a@11']);
     assert.deepEqual(log, ['warning things: the line is cut; next attempt in 0.8 s']);
   });
 });
 
 describe('the permission to watch', () => {
   test('missing from the beginning is an error, and nothing else is reported', async () => {
-    const { ended, told, log, nth } = start();
+    const { ended, reports, log, nth } = start();
     await flushPromises();
     nth(0).end(refused(403));
     await assert.rejects(ended, (error: unknown) => {
@@ -101,7 +101,7 @@ describe('the permission to watch', () => {
       assert.equal(next, 'ask for a role with verb watch on things.example.com');
       return true;
     });
-    assert.deepEqual([told, log], [[], []]);
+    assert.deepEqual([reports, log], [[], []]);
   });
 
   test('removed later is a warning', async () => {
@@ -115,34 +115,34 @@ describe('the permission to watch', () => {
   });
 
   test('retries other refusals from the beginning on', async () => {
-    const { clock, told, nth } = start();
+    const { clock, reports, nth } = start();
     await flushPromises();
     nth(0).end(refused(500));
     await clock.advance(800);
     nth(1).send(added('a', 5), initialEnd(10));
     await flushPromises();
-    assert.deepEqual(told, ['start a@5']);
+    assert.deepEqual(reports, ['start a@5']);
   });
 });
 
 describe('the abort signal', () => {
   test('ends the watch, and nothing is reported after it', async () => {
-    const { over, ended, told, clock, nth } = await started();
+    const { over, ended, reports, clock, nth } = await started();
     const watch = nth(1);
     over.abort();
     await ended;
     assert.equal(watch.options.signal.aborted, true);
     watch.send(modified('a', 11));
-    assert.deepEqual(told, ['start a@5 b@7']);
+    assert.deepEqual(reports, ['start a@5 b@7']);
     assert.equal(clock.pending, 0);
   });
 
   test('reports nothing when aborted before the first list', async () => {
-    const { over, ended, told, nth } = start();
+    const { over, ended, reports, nth } = start();
     await flushPromises();
     over.abort();
     await ended;
     assert.equal(nth(0).options.signal.aborted, true);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reports, []);
   });
 });

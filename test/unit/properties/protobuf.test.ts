@@ -145,8 +145,8 @@ const bytes = fc.oneof(
 
 /** As a caller gets it. */
 function isTold(error: unknown): void {
-  const told = unreadable(error);
-  assert.ok(told instanceof UnreadableError || told instanceof UnknownFieldError, String(error));
+  const reported = unreadable(error);
+  assert.ok(reported instanceof UnreadableError || reported instanceof UnknownFieldError, String(error));
   assert.ok(error instanceof Error && !(error instanceof TypeError), String(error));
 }
 

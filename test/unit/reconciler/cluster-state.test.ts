@@ -62,12 +62,12 @@ test('a live read overrides deletes before the request, not those after it', () 
 /** The calls to an observer of the state. */
 function observed(...args: ConstructorParameters<typeof ClusterState>) {
   const state = new ClusterState(...args);
-  const told: string[] = [];
+  const reported: string[] = [];
   state.observe({
-    concerned: names => told.push(...names),
-    nodeGone: (node, holder) => told.push(`${node} of ${holder} is gone`),
+    concerned: names => reported.push(...names),
+    nodeGone: (node, holder) => reported.push(`${node} of ${holder} is gone`),
   });
-  return { state, told: () => [...new Set(told.splice(0))].sort() };
+  return { state, reported: () => [...new Set(reported.splice(0))].sort() };
 }
 
 const runtimeClass = (pool: string, resourceVersion: string, uid = 'rc') => ({
@@ -77,22 +77,22 @@ const runtimeClass = (pool: string, resourceVersion: string, uid = 'rc') => ({
 
 test('RuntimeClasses: the first list, changes, and deletes of the known one', () => {
   const [known, later] = [runtimeClass('worker', '5'), runtimeClass('worker', '6')];
-  const { state, told } = observed([aPool()], [], [known]);
+  const { state, reported } = observed([aPool()], [], [known]);
   assert.equal(state.runtimeClass('node-pool-worker'), known);
   state.setRuntimeClass({ ...known });
-  assert.deepEqual(told(), [], 'the same version again');
+  assert.deepEqual(reported(), [], 'the same version again');
   state.setRuntimeClass(later);
-  assert.deepEqual(told(), ['worker']);
+  assert.deepEqual(reported(), ['worker']);
   state.setRuntimeClass(known);
   assert.equal(state.runtimeClass('node-pool-worker'), later, 'an older version is not taken');
   state.removeRuntimeClass('node-pool-worker', 'another');
   assert.equal(state.runtimeClass('node-pool-worker'), later);
   state.removeRuntimeClass('node-pool-worker', 'rc');
   assert.equal(state.runtimeClass('node-pool-worker'), undefined);
-  assert.deepEqual(told(), ['worker']);
+  assert.deepEqual(reported(), ['worker']);
   state.setRuntimeClass(runtimeClass('nobody', '7', 'other'));
   state.setRuntimeClass({ ...runtimeClass('x', '7', 'third'), metadata: { name: 'gvisor', uid: 'third' } });
-  assert.deepEqual(told(), [], 'of no pool that is known');
+  assert.deepEqual(reported(), [], 'of no pool that is known');
   assert.deepEqual(names([...state.runtimeClasses()].map(({ metadata }) => metadata)), ['gvisor', 'node-pool-nobody']);
 });
 
@@ -114,20 +114,24 @@ test('the nodes that match a pool are those with its membership labels, whoever 
 test('a deleted node affects the pools it was related to, including the pool in its record', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
   const node = aNode({ labels: role('other'), record: recordOf({ pool: 'worker' }) });
-  const { state, told } = observed([worker, other], [node], []);
+  const { state, reported } = observed([worker, other], [node], []);
   state.removeNode('n1', 'another');
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
   state.removeNode('n1', node.uid);
-  assert.deepEqual(told(), ['n1 of worker is gone', 'other', 'worker']);
+  assert.deepEqual(reported(), ['n1 of worker is gone', 'other', 'worker']);
 });
 
 test('a deleted pool affects itself and the pools that share a node with it', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
-  const { state, told } = observed([worker, other], [aNode({ labels: { ...role('worker'), ...role('other') } })], []);
+  const { state, reported } = observed(
+    [worker, other],
+    [aNode({ labels: { ...role('worker'), ...role('other') } })],
+    [],
+  );
   state.removePool('other', 'other');
-  assert.deepEqual(told(), ['other', 'worker']);
+  assert.deepEqual(reported(), ['other', 'worker']);
   state.setPool({ ...worker, metadata: { ...worker.metadata, labels: { a: 'b' }, resourceVersion: '9' } });
-  assert.deepEqual(told(), ['worker'], 'a change that moves no node concerns the pool alone');
+  assert.deepEqual(reported(), ['worker'], 'a change that moves no node concerns the pool alone');
 });
 
 test('a pool with a new selector affects the pools that shared a node with it before, too', () => {
@@ -136,23 +140,23 @@ test('a pool with a new selector affects the pools that shared a node with it be
     aNode({ labels: { ...role('worker'), zone: 'a' } }),
     aNode({ name: 'n2', labels: { ...role('third'), zone: 'b' } }),
   ];
-  const { state, told } = observed([worker, zone, aPool({}, { name: 'third', uid: 'third' })], nodes, []);
+  const { state, reported } = observed([worker, zone, aPool({}, { name: 'third', uid: 'third' })], nodes, []);
   const metadata = { ...zone.metadata, generation: 2, resourceVersion: '9' };
   state.setPool({ ...zone, spec: { nodeSelector: { zone: 'b' } }, metadata });
-  assert.deepEqual(told(), ['third', 'worker', 'zone']);
+  assert.deepEqual(reported(), ['third', 'worker', 'zone']);
 });
 
 test('an expected status affects nothing; with any other change of the pool it does', () => {
   const status = { status: 200, nodeCount: 1, observedGeneration: 1 } as const;
   const pool = aPool({}, { resourceVersion: '5', status: { ...status, nodeCount: 0 } });
   const set = (metadata: object, now = status as NonNullable<typeof pool.status>) => {
-    const { state, told } = observed([pool], [], []);
+    const { state, reported } = observed([pool], [], []);
     state.expectStatus('worker', status);
     state.setPool({ ...pool, status: now, metadata: { ...pool.metadata, resourceVersion: '6', ...metadata } });
-    return told();
+    return reported();
   };
   assert.deepEqual(set({}), []);
-  assert.deepEqual(set({ managedFields: [{ manager: 'us' }] }), [], 'who wrote it is told by managedFields');
+  assert.deepEqual(set({ managedFields: [{ manager: 'us' }] }), [], 'who wrote it is in managedFields');
   assert.deepEqual(set({ labels: { a: 'b' } }), ['worker']);
   assert.deepEqual(set({ finalizers: ['example.com/hold'] }), ['worker']);
   assert.deepEqual(set({}, { ...status, nodeCount: 7 }), ['worker'], 'another status');
@@ -160,17 +164,17 @@ test('an expected status affects nothing; with any other change of the pool it d
 
 test('an expected status of an unknown pool does not hide the pool', () => {
   const status = { status: 200, nodeCount: 1 } as const;
-  const { state, told } = observed([], [], []);
+  const { state, reported } = observed([], [], []);
   state.expectStatus('worker', status);
   state.setPool(aPool({}, { resourceVersion: '6', status }));
-  assert.deepEqual(told(), ['worker']);
+  assert.deepEqual(reported(), ['worker']);
 });
 
 test('a new resourceVersion of a node without other changes affects no pool', () => {
   const node = aNode({ labels: role('worker'), record: recordOf({ pool: 'worker' }) });
-  const { state, told } = observed([aPool()], [node], []);
+  const { state, reported } = observed([aPool()], [node], []);
   state.setNode({ ...node, resourceVersion: '8' });
-  assert.deepEqual([told(), state.node('n1')?.resourceVersion], [[], '8']);
+  assert.deepEqual([reported(), state.node('n1')?.resourceVersion], [[], '8']);
   state.setNode({ ...node, resourceVersion: '9', ready: false });
-  assert.deepEqual(told(), ['worker']);
+  assert.deepEqual(reported(), ['worker']);
 });

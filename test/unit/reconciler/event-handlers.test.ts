@@ -34,7 +34,7 @@ const seenPool = (pool: NodePool) => handlers.pool({ type: 'added', item: metaIt
 const gone = <T>(item: Item<T>) => ({ type: 'deleted', tombstone: { kind: 'final', item } }) as const;
 
 /** The keys enqueued since the last call, each once. */
-function told(): string[] {
+function reported(): string[] {
   const names = [...new Set(enqueued)].sort();
   enqueued = [];
   return names;
@@ -49,27 +49,27 @@ function start(): void {
   seenPool(pool('two'));
   seen(aNode({ name: 'a', labels: role('one'), record: recordOf({ pool: 'one' }) }));
   handlers.start();
-  told();
+  reported();
 }
 
 test('enqueues nothing before the start, and every pool at it, deleted ones with records too', () => {
   seenPool(pool('one'));
   seen(aNode({ name: 'a', record: recordOf({ pool: 'gone' }) }));
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
   handlers.start();
-  assert.deepEqual(told(), ['gone', 'one']);
+  assert.deepEqual(reported(), ['gone', 'one']);
 });
 
 test('enqueues the old and the new pool of a node that moves', () => {
   start();
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two'), record: recordOf({ pool: 'one' }) }));
-  assert.deepEqual(told(), ['one', 'two']);
+  assert.deepEqual(reported(), ['one', 'two']);
 });
 
 test('enqueues nothing for a change that affects no pool, and stores the new resourceVersion', () => {
   start();
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('one'), record: recordOf({ pool: 'one' }) }));
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
   assert.equal(state.node('a')?.resourceVersion, '8');
 });
 
@@ -77,17 +77,17 @@ test('enqueues the pool of a node that becomes NotReady', () => {
   start();
   const labels = role('one');
   seen(aNode({ name: 'a', resourceVersion: '8', labels, record: recordOf({ pool: 'one' }), ready: false }));
-  assert.deepEqual(told(), ['one']);
+  assert.deepEqual(reported(), ['one']);
 });
 
 test("enqueues nothing for its own write's event, and for anything older", () => {
   start();
   const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
   state.setNode(written);
-  assert.deepEqual(told(), ['one'], 'the answer itself may say something new');
+  assert.deepEqual(reported(), ['one'], 'the answer itself may say something new');
   seen({ ...written });
   seen(aNode({ name: 'a', resourceVersion: '8', labels: role('two') }));
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
   assert.deepEqual(state.node('a'), written);
 });
 
@@ -95,11 +95,11 @@ test('reports the earlier node deleted when a node is recreated, and no late eve
   start();
   const another = aNode({ name: 'a', uid: 'another', resourceVersion: '8', labels: role('two') });
   seen(another);
-  assert.deepEqual([told(), deleted], [['one', 'two'], ['one/a']]);
+  assert.deepEqual([reported(), deleted], [['one', 'two'], ['one/a']]);
   seen(aNode({ name: 'a', resourceVersion: '7', labels: role('one') }));
   state.removeNode('a', aNode({ name: 'a' }).uid);
   handlers.node(gone(nodeItem(aNode({ name: 'a' }))));
-  assert.deepEqual([told(), deleted, state.node('a')], [[], ['one/a'], another]);
+  assert.deepEqual([reported(), deleted, state.node('a')], [[], ['one/a'], another]);
 });
 
 test('ignores a response that is older than an event', () => {
@@ -122,7 +122,7 @@ test('ignores a response that is older than an event', () => {
 test('enqueues the same pools for a response as for an event', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: { zone: 'b' } } });
-  told();
+  reported();
   state.setNode(
     aNode({
       name: 'a',
@@ -131,37 +131,37 @@ test('enqueues the same pools for a response as for an event', () => {
       record: recordOf({ pool: 'one' }),
     }),
   );
-  assert.deepEqual(told(), ['one', 'three']);
+  assert.deepEqual(reported(), ['one', 'three']);
   state.setPool(pool('one', '9', { deletionTimestamp: '2026-02-01T00:00:00Z' }));
-  assert.deepEqual(told(), ['one', 'three']);
+  assert.deepEqual(reported(), ['one', 'three']);
   state.removeNode('a', aNode({ name: 'a' }).uid);
-  assert.deepEqual([told(), deleted], [['one', 'three'], ['one/a']]);
+  assert.deepEqual([reported(), deleted], [['one', 'three'], ['one/a']]);
 });
 
 test('enqueues the pool that held a deleted node; ignores the deletion of an earlier node of the name', () => {
   start();
   handlers.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
-  assert.deepEqual([told(), deleted], [[], []]);
+  assert.deepEqual([reported(), deleted], [[], []]);
   handlers.node(gone(nodeItem(aNode({ name: 'a' }))));
-  assert.deepEqual([told(), deleted], [['one'], ['one/a']]);
+  assert.deepEqual([reported(), deleted], [['one'], ['one/a']]);
   assert.equal(state.node('a'), undefined);
 });
 
 test('enqueues pools that share nodes with an added or deleted pool', () => {
   start();
   seenPool({ ...pool('three'), spec: { nodeSelector: role('one') } });
-  assert.deepEqual(told(), ['one', 'three']);
+  assert.deepEqual(reported(), ['one', 'three']);
   handlers.pool(gone(metaItem({ ...pool('three'), spec: {} })));
-  assert.deepEqual(told(), ['one', 'three']);
+  assert.deepEqual(reported(), ['one', 'three']);
   assert.equal(state.pool('three'), undefined);
 });
 
 test('enqueues only the pool itself when someone else writes its metadata or status', () => {
   start();
   seenPool(pool('one', '6', { labels: { a: 'b' } }));
-  assert.deepEqual(told(), ['one']);
+  assert.deepEqual(reported(), ['one']);
   seenPool(pool('one', '6', { labels: { a: 'b' } }));
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
 });
 
 test('enqueues the pool that a RuntimeClass is named for, if it exists', () => {
@@ -170,14 +170,14 @@ test('enqueues the pool that a RuntimeClass is named for, if it exists', () => {
     return { metadata: { name, uid: `uid-${name}`, resourceVersion }, handler: 'runc' };
   };
   handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-one', '3')) });
-  assert.deepEqual(told(), ['one']);
+  assert.deepEqual(reported(), ['one']);
   handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('node-pool-none', '3')) });
   handlers.runtimeClass({ type: 'added', item: metaItem(runtimeClass('gvisor', '3')) });
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
   handlers.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
-  assert.deepEqual(told(), ['one']);
+  assert.deepEqual(reported(), ['one']);
   handlers.runtimeClass(gone(metaItem(runtimeClass('node-pool-one', '4'))));
-  assert.deepEqual(told(), [], 'we deleted it ourselves');
+  assert.deepEqual(reported(), [], 'we deleted it ourselves');
 });
 
 test("enqueues the owner of a pod's node with a delay, and nothing before the start", () => {
@@ -187,8 +187,8 @@ test("enqueues the owner of a pod's node with a delay, and nothing before the st
   handlers.pod('a');
   assert.deepEqual(later, []);
   handlers.start();
-  told();
+  reported();
   for (const node of ['a', 'free', 'unknown']) handlers.pod(node);
   assert.deepEqual(later, ['one']);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(reported(), []);
 });

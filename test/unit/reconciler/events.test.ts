@@ -64,9 +64,9 @@ test("changes of many kinds do not use up a pool's event burst", () => {
     const drift: Change = { ...change, action: 'change', from: `theirs-${index}`, reason: 'drift' };
     return { node: `n${index}`, from: 'worker', to: 'worker', changes: [drift] };
   });
-  const told = notes(moves).worker ?? [];
-  assert.equal(told.length, 6);
-  assert.match(told.at(-1) ?? '', /^NodesUpdated 95 nodes updated in other ways: n10, n11, /);
+  const reported = notes(moves).worker ?? [];
+  assert.equal(reported.length, 6);
+  assert.match(reported.at(-1) ?? '', /^NodesUpdated 95 nodes updated in other ways: n10, n11, /);
 });
 
 test('reports a replaced record with what was wrong with it', () => {

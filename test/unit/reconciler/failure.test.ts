@@ -63,6 +63,6 @@ test('reports ten kinds of failures, and counts the nodes of others', () => {
     messagesOf(kinds(10)),
   );
   const [eleventh, twelfth] = [ofNodes(['a', 'b'], node => `node ${node} was lost`), ofNodes(['a'], () => 'other')];
-  const told = summarized([...kinds(10), ...eleventh, ...twelfth]);
-  assert.deepEqual([told.length, told.at(-1)], [11, { message: 'and 3 more' }]);
+  const reported = summarized([...kinds(10), ...eleventh, ...twelfth]);
+  assert.deepEqual([reported.length, reported.at(-1)], [11, { message: 'and 3 more' }]);
 });

@@ -101,13 +101,13 @@ test('refuses a chain of more than ten steps: names its pools, writes nothing', 
 });
 
 test('reports once what several pools of a chain set, from the first to the last value', () => {
-  const told = (...args: Parameters<typeof runThrough>) =>
+  const reports = (...args: Parameters<typeof runThrough>) =>
     runThrough(...args)
       .changes.filter(({ key }) => key === 'k')
       .map(({ action, from, to }) => [action, from, to]);
-  assert.deepEqual(told(2, { 1: { k: 'a' }, 2: { k: 'b' } }), [], 'set, and taken back');
-  assert.deepEqual(told(2, { 0: { k: 'a' }, 1: { k: 'b' } }), [['remove', 'a', undefined]]);
-  assert.deepEqual(told(2, { 0: { k: 'a' }, 1: { k: 'b' } }, { k: 'old' }), [['restore', 'a', 'old']]);
+  assert.deepEqual(reports(2, { 1: { k: 'a' }, 2: { k: 'b' } }), [], 'set, and taken back');
+  assert.deepEqual(reports(2, { 0: { k: 'a' }, 1: { k: 'b' } }), [['remove', 'a', undefined]]);
+  assert.deepEqual(reports(2, { 0: { k: 'a' }, 1: { k: 'b' } }, { k: 'old' }), [['restore', 'a', 'old']]);
 });
 
 test('reports a label as added that one pool of a chain adds and the last sets to another value', () => {

@@ -42,14 +42,14 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
   return { nodes, outcome };
 }
 
-const told = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${node}: ${from} to ${to}`);
+const reports = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${node}: ${from} to ${to}`);
 
 test('returns the failure of an altered write to both waiting pools, and the move to one', async () => {
   const { nodes, outcome } = begin(stored => ({ ...stored, labels: { ...stored.labels, tier: 'x' } }));
   const [first, second] = [outcome(), outcome()];
   await Promise.all([nodes.apply('a', first), nodes.apply('b', second)]);
   assert.deepEqual([first.failures.length, second.failures.length], [1, 1]);
-  assert.deepEqual([told(first), told(second)], [['n1: a to b'], []]);
+  assert.deepEqual([reports(first), reports(second)], [['n1: a to b'], []]);
   assert.ok(first.retryAfterMs !== undefined && first.retryAfterMs === second.retryAfterMs);
 });
 
@@ -70,7 +70,7 @@ test('reports a write with the unchanged error of a later attempt', async () => 
   });
   const result = outcome();
   await nodes.apply('b', result);
-  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(reports(result), ['n1: a to b']);
   assert.deepEqual(
     result.moves[0]?.changes.map(({ key, to }) => [key, to]),
     [['tier', 'b']],
@@ -86,7 +86,7 @@ test('reports so a write before one that the server alters', async () => {
   });
   const result = outcome();
   await nodes.apply('b', result);
-  assert.deepEqual(told(result), ['n1: a to b']);
+  assert.deepEqual(reports(result), ['n1: a to b']);
   assert.deepEqual(
     result.moves[0]?.changes.map(({ key, to }) => [key, to]),
     [['tier', 'b']],

@@ -16,8 +16,8 @@ const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER
 /** A reconciler with a fake server, and what it writes. */
 function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   const state = new ClusterState(pools, nodes, []);
-  const told: string[] = [];
-  state.observe({ concerned: names => told.push(...names), nodeGone: () => {} });
+  const reported: string[] = [];
+  state.observe({ concerned: names => reported.push(...names), nodeGone: () => {} });
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, answers);
   const now = () => new Date('2026-01-01T00:00:00Z');
   const options = {
@@ -28,7 +28,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
     sleep: async () => {},
     clock: new FakeClock(),
   };
-  return { state, told, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
+  return { state, reported, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
 }
 
 /** The response to a status write, with a later resourceVersion. */
@@ -40,7 +40,7 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
 test('its own status write enqueues nothing, whether response or event comes first', async () => {
   let failures = 0;
   for (const first of ['answer', 'cache'] as const) {
-    const { state, told, reconciler } = create(
+    const { state, reported, reconciler } = create(
       [aPool({ labels: { tier: 'gold' } }, METADATA)],
       [aNode({ name: 'a', labels: ROLE })],
       {
@@ -60,10 +60,10 @@ test('its own status write enqueues nothing, whether response or event comes fir
     );
     const [before, after] = [await reconciler.reconcile('worker'), await reconciler.reconcile('worker')];
     assert.notDeepEqual(before.status?.conditions, after.status?.conditions);
-    assert.deepEqual(told, [], first);
+    assert.deepEqual(reported, [], first);
     const pool = state.pool('worker') ?? assert.fail();
     state.setPool(withStatus(pool, { ...(pool.status ?? assert.fail()), nodeCount: 7 }));
-    assert.deepEqual(told, ['worker'], 'what somebody else wrote into it is put right');
+    assert.deepEqual(reported, ['worker'], 'what somebody else wrote into it is put right');
   }
 });
 

@@ -99,13 +99,13 @@ test('writes a delayed status in its latest state, and sends no event before', a
   const clock = new FakeClock();
   const { state, written, events, reconciler, flip } = create(new StatusPace(clock));
   for (let round = 1; written.length < 20; round++) await flip(round);
-  const told = events.length;
+  const reported = events.length;
   const held = await flip(1_001);
   assert.deepEqual([held.kind, held.statusWritten, held.failures, held.retryAfterMs], ['reconciled', false, [], 2_000]);
   await flip(1_002);
   const last = await flip(1_003);
   assert.equal(last.retryAfterMs, 2_000);
-  assert.deepEqual([written.length, events.length], [20, told]);
+  assert.deepEqual([written.length, events.length], [20, reported]);
   clock.freeze(2_000);
   const { status, statusWritten } = await reconciler.reconcile('worker');
   assert.deepEqual([status?.readyNodeCount, statusWritten, written.length], [0, true, 21]);

@@ -68,8 +68,8 @@ test('removes characters that a shell expands from descriptions', async () => {
   const commands = manifest.commands as Grammar;
   const evil = { summary: 'Do $(touch x) `y` \\z\n\tw', args: {}, flags: {} };
   assert.equal(await answer(['evi'], { commands: { ...commands, evil } }), 'evil\tDo (touch x) y zw\n:4\n');
-  for (const verb of ['', ...Object.keys(commands)]) {
-    const text = await answer(verb === '' ? [''] : [verb, '--']);
+  for (const command of ['', ...Object.keys(commands)]) {
+    const text = await answer(command === '' ? [''] : [command, '--']);
     for (const line of text.trimEnd().split('\n').slice(0, -1)) {
       assert.match(line, /^[A-Za-z0-9._/:=,@+-]+\t[A-Za-z0-9._/:=,@+ ;!()'"-]+$/);
     }

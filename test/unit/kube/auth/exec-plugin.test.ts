@@ -7,21 +7,25 @@ import type { Terminal } from '../../../../src/kube/auth/auth-info.ts';
 import { answer, failure, folder, open, script, seen, TOKEN, V1, V1BETA1 } from './plugin-scripts.ts';
 
 describe('input of a plugin', () => {
-  const told = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
+  const reported = script(`echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${TOKEN}`);
   const toldBeta = script(
     `echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' })}`,
   );
 
   test('gets the API version and that it must not prompt', async () => {
-    await open({ command: told }).authInfo();
-    assert.deepEqual(JSON.parse(seen(told)), { kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } });
+    await open({ command: reported }).authInfo();
+    assert.deepEqual(JSON.parse(seen(reported)), {
+      kind: 'ExecCredential',
+      apiVersion: V1,
+      spec: { interactive: false },
+    });
     await open({ command: toldBeta, apiVersion: V1BETA1, interactiveMode: undefined }).authInfo();
     assert.equal(JSON.parse(seen(toldBeta)).apiVersion, V1BETA1);
   });
 
   test('gets the cluster with provideClusterInfo', async () => {
-    await open({ command: told, provideClusterInfo: true }).authInfo();
-    assert.deepEqual(JSON.parse(seen(told)).spec.cluster, { server: 'https://s:6443', config: null });
+    await open({ command: reported, provideClusterInfo: true }).authInfo();
+    assert.deepEqual(JSON.parse(seen(reported)).spec.cluster, { server: 'https://s:6443', config: null });
     const cluster = {
       tlsServerName: 'n',
       skipTlsVerify: true,
@@ -29,8 +33,8 @@ describe('input of a plugin', () => {
       disableCompression: true as const,
       execExtension: { audience: 'x', n: [1] },
     };
-    await open({ command: told, provideClusterInfo: true }, { cluster, ca: 'CA' }).authInfo();
-    assert.deepEqual(JSON.parse(seen(told)).spec.cluster, {
+    await open({ command: reported, provideClusterInfo: true }, { cluster, ca: 'CA' }).authInfo();
+    assert.deepEqual(JSON.parse(seen(reported)).spec.cluster, {
       server: 'https://s:6443',
       'tls-server-name': 'n',
       'insecure-skip-tls-verify': true,

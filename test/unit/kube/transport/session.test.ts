@@ -137,9 +137,9 @@ test('renews due credentials: unchanged, with a new header, with new TLS materia
 test('verifies tls-server-name; sends it as SNI if it is a name, not if it is an address', async t => {
   const authority = createAuthority('test');
   const secureContext = createSecureContext({ ca: authority.cert });
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const server = https.createServer(serverCertificate(authority, ['api.example', '192.0.2.7']), (request, response) => {
-    told.push((request.socket as TLSSocket & { servername: unknown }).servername);
+    reported.push((request.socket as TLSSocket & { servername: unknown }).servername);
     response.end();
   });
   server.listen(0, '127.0.0.1');
@@ -152,7 +152,7 @@ test('verifies tls-server-name; sends it as SNI if it is a name, not if it is an
     asked(t, (server.address() as AddressInfo).port, secureContext, tlsServerName);
   await ask('api.example');
   await ask('192.0.2.7');
-  assert.deepEqual(told, ['api.example', false]);
+  assert.deepEqual(reported, ['api.example', false]);
   for (const wrong of ['192.0.2.8', 'api2.example', undefined]) {
     await assert.rejects(ask(wrong), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   }

@@ -12,14 +12,14 @@ const WANTED = load(readFileSync(MANIFEST, 'utf8')) as Json;
 
 /** The CRD of a server with the member at that path replaced; undefined removes it. */
 function installed(path: string[] = [], value?: unknown): Json {
-  const definition = structuredClone(WANTED);
-  definition.status = { conditions: ['NamesAccepted', 'Established'].map(type => ({ type, status: 'True' })) };
-  Object.assign(definition.spec as Json, { conversion: { strategy: 'None' } });
-  let at: unknown = definition;
+  const crd = structuredClone(WANTED);
+  crd.status = { conditions: ['NamesAccepted', 'Established'].map(type => ({ type, status: 'True' })) };
+  Object.assign(crd.spec as Json, { conversion: { strategy: 'None' } });
+  let at: unknown = crd;
   for (const step of path.slice(0, -1)) at = (at as Json)[step];
   const last = path.at(-1);
   if (isObject(at) && last !== undefined) at[last] = value;
-  return definition;
+  return crd;
 }
 
 const SPEC = ['spec', 'versions', '0', 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
@@ -57,10 +57,10 @@ test('warns of other validation rules, with their place', () => {
     [['spec', 'names', 'shortNames'], [], 'spec.names.shortNames'],
   ];
   for (const [path, value, detail] of cases) {
-    const definition = installed();
-    const at = path.slice(0, -1).reduce<unknown>((object, step) => (object as Json)[step], definition);
+    const crd = installed();
+    const at = path.slice(0, -1).reduce<unknown>((object, step) => (object as Json)[step], crd);
     (at as Json)[path.at(-1) ?? ''] = value;
-    const { status, details } = checkCrd(WANTED, definition);
+    const { status, details } = checkCrd(WANTED, crd);
     assert.deepEqual([status, details], ['warning', [detail]]);
   }
 });

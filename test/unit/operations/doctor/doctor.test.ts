@@ -34,7 +34,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   } as unknown as DoctorConnection;
 }
 
-const OPTIONS = { definition: {}, controller: [], policies: [], commands: ['get'] };
+const OPTIONS = { crd: {}, controller: [], policies: [], commands: ['get'] };
 
 async function examine(connect: () => Promise<DoctorConnection>) {
   const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });

@@ -59,10 +59,10 @@ function port(isAllowed: (text: string) => boolean) {
 
 test('declares the needs of every command', () => {
   const all = Object.keys(commands);
-  for (const verb of all) {
-    if (!WITHOUT_NEEDS.includes(verb)) assert.ok(needsOf([verb]).length > 0, `${verb} is not in needs.ts`);
+  for (const command of all) {
+    if (!WITHOUT_NEEDS.includes(command)) assert.ok(needsOf([command]).length > 0, `${command} is not in needs.ts`);
   }
-  for (const verb of WITHOUT_NEEDS) assert.deepEqual(needsOf([verb]), []);
+  for (const command of WITHOUT_NEEDS) assert.deepEqual(needsOf([command]), []);
   for (const { command, questions } of needsOf(all, CONTROLLER)) {
     assert.ok(questions.length > 0, command);
     for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', command);
