@@ -1,8 +1,7 @@
 /** `npm run check` runs every check that needs no cluster, in parallel. Prints the output of failed steps. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from './root.ts';
+import { COMPILE_CACHE, ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
@@ -10,8 +9,6 @@ const UNIT = 'test/unit/**/*.test.ts';
 const NETWORK = /^test\/unit\/kube\//;
 /** The compiler's cache. */
 const TYPES_KNOWN = 'node_modules/.cache/types.tsbuildinfo';
-/** Node's compile cache. */
-const MODULES_KNOWN = 'node_modules/.cache/node';
 /** The arguments of node for each step. */
 const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
@@ -49,7 +46,7 @@ async function check(name: string, args: string[]): Promise<boolean> {
 
 function node(args: string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, NODE_COMPILE_CACHE: join(ROOT, MODULES_KNOWN) };
+    const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

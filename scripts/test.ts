@@ -18,7 +18,7 @@ import { KREW_BINARIES } from '../test/package/krew.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
-import { ROOT } from './root.ts';
+import { COMPILE_CACHE, ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
@@ -113,6 +113,7 @@ async function run({ product, files, flags }: Turn): Promise<number> {
   const args = ['--test', '--test-reporter=spec', ...flags, ...files];
   const env = {
     ...process.env,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     NODEPOOL_TEST_PRODUCT: product,
     NODEPOOL_TEST_LENDER: socket,
     ...(isWhole ? { NODEPOOL_TESTS: speed } : {}),
