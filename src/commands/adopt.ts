@@ -6,9 +6,9 @@ import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
-import { showCreated } from '../cli/show-created.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { showCreated } from './shared/show-created.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find the pools that exist by their labels, and take them over.';

@@ -1,7 +1,7 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, repeatedFlag, someNamesArg } from '../cli/flags.ts';
-import { showCordon } from '../cli/show-cordon.ts';
+import { showCordon } from './shared/show-cordon.ts';
 
 export default class Cordon extends BaseCommand<typeof Cordon> {
   static override summary = 'Close the nodes of pools to new pods.';

@@ -7,11 +7,11 @@ import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
-import { showCreated } from '../cli/show-created.ts';
-import { showReconcile } from '../cli/show-reconcile.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Approve } from '../operations/consent.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
+import { showCreated } from './shared/show-created.ts';
+import { showReconcile } from './shared/show-reconcile.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools, from flags or from files.';

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { nodesArg } from '../cli/flags.ts';
-import { moveFlags, showMoves } from '../cli/show-moves.ts';
+import { moveFlags, showMoves } from './shared/show-moves.ts';
 
 export default class Move extends BaseCommand<typeof Move> {
   static override summary = 'Move nodes from their pool to another.';

@@ -4,8 +4,8 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
-import { showReconcile } from '../cli/show-reconcile.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
+import { showReconcile } from './shared/show-reconcile.ts';
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = 'Bring the nodes to what their pools say.';

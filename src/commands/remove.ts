@@ -1,7 +1,7 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { nameArg, nodesArg } from '../cli/flags.ts';
-import { moveFlags, showMoves } from '../cli/show-moves.ts';
+import { moveFlags, showMoves } from './shared/show-moves.ts';
 
 export default class Remove extends BaseCommand<typeof Remove> {
   static override summary = 'Take nodes out of a pool.';

@@ -1,12 +1,12 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import { showChanges } from '../../cli/show-changes.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
 import type { PoolEventRecord } from '../../operations/ports.ts';
 import { eventsPrinter } from '../../render/events.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
+import { showChanges } from '../shared/show-changes.ts';
 
 /** Returns the exit code. */
 export function showEventChanges(

@@ -1,12 +1,12 @@
 /** `get --watch`: prints the current pools, then each that changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import { showChanges } from '../../cli/show-changes.ts';
 import type { ChangeType } from '../../operations/follow.ts';
 import type { RawPool } from '../../operations/ports.ts';
 import { objectStream } from '../../render/object-stream.ts';
 import { poolsPrinter } from '../../render/pools.ts';
 import { makeStyle } from '../../render/style.ts';
+import { showChanges } from '../shared/show-changes.ts';
 import type { PoolOutput } from './output.ts';
 
 export interface PoolChanges {

@@ -1,8 +1,9 @@
 /** What was created: for `create` and `adopt --create`. */
-import type { NodePool } from '../nodepool/types.ts';
-import type { DryRun } from '../operations/ports.ts';
-import type { Deps } from './factory.ts';
-import { dryRunSuffix } from './flags.ts';
+
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import type { DryRun } from '../../operations/ports.ts';
 
 export interface CreatedOutput {
   /** Undefined: a message for each pool. */
@@ -18,7 +19,7 @@ export async function showCreated(
   { io }: Pick<Deps, 'io'>,
 ): Promise<void> {
   if (format !== undefined) {
-    const { printObjects } = await import('../render/printers.ts');
+    const { printObjects } = await import('../../render/printers.ts');
     io.out(printObjects(pools, format, asList));
     return;
   }

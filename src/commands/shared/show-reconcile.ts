@@ -1,13 +1,14 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
-import { type Approve, agree } from '../operations/consent.ts';
-import { type PoolSummary, proposeReconcile, reconcile } from '../operations/reconcile.ts';
-import { droppedFields, lackingMessage } from '../reconciler/status-fields.ts';
-import { errorLine, warningLine } from './error-line.ts';
-import type { Connection, Deps } from './factory.ts';
-import { failureLines } from './failure-lines.ts';
-import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
-import { reconcileDeps } from './reconcile-deps.ts';
-import { EXIT } from './report-error.ts';
+
+import { errorLine, warningLine } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { failureLines } from '../../cli/failure-lines.ts';
+import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
+import { reconcileDeps } from '../../cli/reconcile-deps.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { type Approve, agree } from '../../operations/consent.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
+import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
 
 export interface ReconcileChoice {
   /** Empty: every pool. */
@@ -40,8 +41,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     io.err('No pools found. Create one with `kubectl nodepool create`.');
     return EXIT.done;
   }
-  const { renderSummaries } = await import('../render/summary.ts');
-  const { makeStyle } = await import('../render/style.ts');
+  const { renderSummaries } = await import('../../render/summary.ts');
+  const { makeStyle } = await import('../../render/style.ts');
   io.out(renderSummaries(summaries, { dryRun }, makeStyle(io.color)));
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
   if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));

@@ -1,12 +1,12 @@
 /** `cordon` and `uncordon`: prints the result for each node. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cordonNodes, findNodes } from '../operations/cordon.ts';
-import type { DryRun } from '../operations/ports.ts';
-import { cordonLine } from '../render/cordon.ts';
-import type { Deps } from './factory.ts';
-import { dryRunSuffix } from './flags.ts';
-import { printLine } from './print-line.ts';
-import { EXIT } from './report-error.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { printLine } from '../../cli/print-line.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { cordonNodes, findNodes } from '../../operations/cordon.ts';
+import type { DryRun } from '../../operations/ports.ts';
+import { cordonLine } from '../../render/cordon.ts';
 
 export interface CordonChoice {
   pools: readonly string[];

@@ -1,13 +1,13 @@
 /** A watch: prints the objects, then every change, until Ctrl-C or until stdout is closed. */
 
-import { systemClock } from '../controller/clock.ts';
-import type { Log } from '../controller/log.ts';
-import { follow } from '../operations/follow.ts';
-import type { Watched } from '../operations/ports.ts';
-import { oneLine } from '../render/error.ts';
-import type { Io } from './io.ts';
-import { EXIT } from './report-error.ts';
-import { leaveSoon, onStopSignal } from './signals.ts';
+import type { Io } from '../../cli/io.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
+import { systemClock } from '../../controller/clock.ts';
+import type { Log } from '../../controller/log.ts';
+import { follow } from '../../operations/follow.ts';
+import type { Watched } from '../../operations/ports.ts';
+import { oneLine } from '../../render/error.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;

@@ -1,18 +1,18 @@
 /** Changes the membership of nodes and shows the result: for `add`, `remove` and `move`. */
 
 import * as Flags from '@oclif/core/flags';
-import { agree } from '../operations/consent.ts';
-import { moveNodes } from '../operations/move-nodes.ts';
-import { type MoveOptions, planMoves } from '../operations/plan-moves.ts';
-import type { DryRun } from '../operations/ports.ts';
-import { approver } from './approve.ts';
-import { warningLine } from './error-line.ts';
-import type { Deps } from './factory.ts';
-import { failureLines } from './failure-lines.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from './flags.ts';
-import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
-import { reconcileDeps } from './reconcile-deps.ts';
-import { EXIT } from './report-error.ts';
+import { approver } from '../../cli/approve.ts';
+import { warningLine } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { failureLines } from '../../cli/failure-lines.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from '../../cli/flags.ts';
+import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
+import { reconcileDeps } from '../../cli/reconcile-deps.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { agree } from '../../operations/consent.ts';
+import { moveNodes } from '../../operations/move-nodes.ts';
+import { type MoveOptions, planMoves } from '../../operations/plan-moves.ts';
+import type { DryRun } from '../../operations/ports.ts';
 
 /** The flags of all three commands. */
 export const moveFlags = {
@@ -48,8 +48,8 @@ export async function showMoves(
     for (const warning of planned.warnings) said.add(warning);
     if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
     if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
-      const { renderDiff } = await import('../render/diff.ts');
-      const { makeStyle } = await import('../render/style.ts');
+      const { renderDiff } = await import('../../render/diff.ts');
+      const { makeStyle } = await import('../../render/style.ts');
       io.out(`${renderDiff(planned.plan, makeStyle(io.color))}\n`);
     }
     return planned;
@@ -58,7 +58,7 @@ export async function showMoves(
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return EXIT.error;
   const { proposal: planned, consent } = agreed;
-  const { renderMoved, renderUnmoved } = await import('../render/moves.ts');
+  const { renderMoved, renderUnmoved } = await import('../../render/moves.ts');
   const suffix = dryRunSuffix(dryRun);
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
