@@ -1,6 +1,7 @@
 /** The composition root: connects the commands, the oclif manifest and the process. */
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
+import type { CommandLine } from './cli/command-line.ts';
 import type { Grammar } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
@@ -18,8 +19,13 @@ const COMPLETE = '__complete';
  */
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
+  const { readCommandLine } = await import('./cli/command-line.ts');
+  return run(readCommandLine(argv), io, root);
+}
+
+async function run(line: CommandLine, io: Io, root: string): Promise<number> {
   const { runCommand } = await import('./cli/run-command.ts');
-  return runCommand(argv, io, { ...program, root });
+  return runCommand(line, io, { ...program, root });
 }
 
 /** Runs the process's command line and sets the exit code; the process ends once stdout is drained. */
@@ -29,26 +35,21 @@ export async function start(root: string): Promise<void> {
   if (argv[0] === COMPLETE) {
     // Completion must not print errors, nor wait for what still runs.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, () => process.exit(0));
-    await main(argv, io, root);
+    await complete(argv.slice(1), io);
     process.stdout.write('', () => process.exit(0));
     return;
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
+  const line = readCommandLine(argv);
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      const context = {
-        io,
-        line: readCommandLine(argv),
-        version: pjson.version,
-        command: 'kubectl nodepool',
-        flags: [],
-      };
+      const context = { io, line, version: pjson.version, command: 'kubectl nodepool', flags: [] };
       process.exit(reportError(error, context));
     });
   }
-  process.exitCode = await main(argv, io, root);
+  process.exitCode = await run(line, io, root);
 }
 
 /** Does not load oclif and the commands: completion has to be fast. */

@@ -15,17 +15,22 @@ export function readCommandLine(argv: string[]): CommandLine {
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
   const end = words.indexOf('--');
   const own = end < 0 ? words : words.slice(0, end);
-  const line = words.join(' ');
-  const colors = own.flatMap(
-    (word, at) => (word === '--color' ? own[at + 1] : /^--color=(.*)$/s.exec(word)?.[1]) ?? [],
-  );
   return {
     words,
     help: words.length === 0 ? '' : helpSubject(own),
-    color: colors.at(-1),
-    verbosity: Number(/(?:^| )(?:-v|--v|--verbosity)[ =]?(\d+)(?= |$)/.exec(line)?.[1] ?? 0),
-    jsonLog: / --log-format[ =]json(?= |$)/.test(line),
+    color: valuesOf(/^--color(?:=(.*))?$/s, own).at(-1),
+    verbosity: Number(valuesOf(/^(?:-v|--v|--verbosity)(?:=?(\d+))?$/, own).find(value => /^\d+$/.test(value)) ?? 0),
+    // After the command: before it, no flag is valid.
+    jsonLog: valuesOf(/^--log-format(?:=(.*))?$/s, own.slice(1)).includes('json'),
   };
+}
+
+/** @param flag matches the flag, and captures a value in the same word; without one, the value is the next word */
+function valuesOf(flag: RegExp, words: string[]): string[] {
+  return words.flatMap((word, at) => {
+    const match = flag.exec(word);
+    return match === null ? [] : (match[1] ?? words[at + 1] ?? []);
+  });
 }
 
 function helpSubject(words: string[]): string | undefined {

@@ -1,17 +1,16 @@
-/** Runs one command line through oclif: from the words to the exit code. */
+/** Runs one command line through oclif: from its words to the exit code. */
 
 import { run } from '@oclif/core/run';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { own } from '../nodepool/json.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import { readCommandLine } from './command-line.ts';
+import type { CommandLine } from './command-line.ts';
 import { type Io, withColorFlag } from './io.ts';
 import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
-export async function runCommand(argv: string[], given: Io, program: Program): Promise<number> {
-  const line = readCommandLine(argv);
+export async function runCommand(line: CommandLine, given: Io, program: Program): Promise<number> {
   const { words, help: subject } = line;
   const io = withColorFlag(given, line.color);
   const { commands } = program;

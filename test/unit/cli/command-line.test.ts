@@ -31,8 +31,27 @@ describe('the verbosity', () => {
     [['get', '--v=8'], 8],
     [['get', '--verbosity', '7', 'x'], 7],
     [['get', '-v', 'x'], 0],
+    [['get', '-v'], 0],
+    [['get', '-v', '6', '-v', '9'], 6],
+    [['get', '-l', 'x in (a) -v 9 '], 0],
+    [['get', '--', '-v', '9'], 0],
   ];
   for (const [argv, expected] of cases) {
     test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).verbosity, expected));
+  }
+});
+
+describe('whether the log is JSON', () => {
+  const cases: [argv: string[], expected: boolean][] = [
+    [['get'], false],
+    [['reconcile', '--log-format', 'json'], true],
+    [['reconcile', '--log-format=json'], true],
+    [['reconcile', '--log-format=text'], false],
+    [['reconcile', '--log-format'], false],
+    [['get', '-l', 'a --log-format json'], false],
+    [['get', '--', '--log-format', 'json'], false],
+  ];
+  for (const [argv, expected] of cases) {
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).jsonLog, expected));
   }
 });
