@@ -1,5 +1,5 @@
 /**
- * Decides for each pod whether a drain evicts it, leaves it, or refuses without a flag. The rules are those of kubectl
+ * Decides for each pod whether a drain evicts it, leaves it, or refuses. The rules are those of kubectl
  * drain (k8s.io/kubectl/pkg/drain, filters.go). All broken rules of a pod are reported.
  */
 import { firstFew } from './plural.ts';
@@ -30,34 +30,32 @@ export interface DrainRules {
 }
 
 export type Verdict =
-  /** @param warnings the rules that the pod breaks and a flag allows */
-  | { kind: 'evict'; warnings: string[] }
-  /** The pod stays, with a warning. */
-  | { kind: 'keep'; warning: string }
+  /** @param warnings the reasons to refuse that the rules allow */
+  | { kind: 'evict'; warnings: RefusalReason[] }
+  /** The pod of a DaemonSet stays, with a warning. */
+  | { kind: 'keep' }
   /** The pod stays, without a warning. */
   | { kind: 'pass' }
-  /** @param reasons phrases that follow "cannot delete" */
-  | { kind: 'refuse'; reasons: string[] };
+  | { kind: 'refuse'; reasons: RefusalReason[] };
+
+/** What the rules do not allow. `orphan`: its DaemonSet does not exist. */
+export type RefusalReason = 'daemonSet' | 'orphan' | 'localStorage' | 'noController';
 
 /** @param hasDaemonSet whether the DaemonSet that daemonSetOf() returns still exists */
 export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: PodContext): Verdict {
   if (isStuck(pod, rules.skipWaitForDeleteSeconds, now)) return { kind: 'pass' };
   const { force, ignoreDaemonSets, deleteEmptyDirData } = rules;
-  const [warnings, reasons]: [string[], string[]] = [[], []];
-  const allow = (allowed: boolean, what: string, flag: string) => {
-    if (allowed) warnings.push(`deleting ${what}`);
-    else reasons.push(`${what} (use ${flag} to override)`);
-  };
+  const [warnings, reasons]: [RefusalReason[], RefusalReason[]] = [[], []];
+  const allow = (allowed: boolean, reason: RefusalReason) => (allowed ? warnings : reasons).push(reason);
   if (daemonSetOf(pod) !== undefined) {
-    if (hasDaemonSet && ignoreDaemonSets) return { kind: 'keep', warning: 'ignoring DaemonSet-managed pods' };
-    if (hasDaemonSet)
-      return { kind: 'refuse', reasons: ['DaemonSet-managed pods (use --ignore-daemonsets to ignore)'] };
-    allow(force, 'pods whose DaemonSet does not exist', '--force');
+    if (hasDaemonSet && ignoreDaemonSets) return { kind: 'keep' };
+    if (hasDaemonSet) return { kind: 'refuse', reasons: ['daemonSet'] };
+    allow(force, 'orphan');
   }
   if (pod.isMirror) return { kind: 'pass' };
   if (!hasEnded(pod)) {
-    if (pod.hasEmptyDir) allow(deleteEmptyDirData, 'pods with local storage', '--delete-emptydir-data');
-    if (pod.controller === undefined) allow(force, 'pods that declare no controller', '--force');
+    if (pod.hasEmptyDir) allow(deleteEmptyDirData, 'localStorage');
+    if (pod.controller === undefined) allow(force, 'noController');
   }
   return reasons.length > 0 ? { kind: 'refuse', reasons } : { kind: 'evict', warnings };
 }

@@ -1,6 +1,22 @@
 /** The pods of a node, and whether a drain may evict each. */
-import { type DrainPod, type DrainRules, daemonSetOf, judgePod, podName } from '../nodepool/drain-filters.ts';
+import {
+  type DrainPod,
+  type DrainRules,
+  daemonSetOf,
+  judgePod,
+  podName,
+  type RefusalReason,
+} from '../nodepool/drain-filters.ts';
 import type { DrainPort } from './drain-port.ts';
+import { selectorError } from './selector-error.ts';
+
+/** In the words of kubectl drain. */
+const REASONS: Readonly<Record<RefusalReason, { pods: string; remedy: string }>> = {
+  daemonSet: { pods: 'DaemonSet-managed pods', remedy: 'use --ignore-daemonsets to ignore' },
+  orphan: { pods: 'pods whose DaemonSet does not exist', remedy: 'use --force to override' },
+  localStorage: { pods: 'pods with local storage', remedy: 'use --delete-emptydir-data to override' },
+  noController: { pods: 'pods that declare no controller', remedy: 'use --force to override' },
+};
 
 export interface DrainScope {
   rules: DrainRules;
@@ -48,13 +64,13 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
       switch (verdict.kind) {
         case 'evict':
           judged.evict.push(pod);
-          judged.warnings.push(...verdict.warnings.map(what => ({ what, pod: name })));
+          judged.warnings.push(...verdict.warnings.map(why => ({ what: `deleting ${REASONS[why].pods}`, pod: name })));
           break;
         case 'keep':
-          judged.warnings.push({ what: verdict.warning, pod: name });
+          judged.warnings.push({ what: `ignoring ${REASONS.daemonSet.pods}`, pod: name });
           break;
         case 'refuse':
-          judged.refusals.push(...verdict.reasons.map(what => ({ what: `cannot delete ${what}`, pod: name })));
+          judged.refusals.push(...verdict.reasons.map(why => ({ what: refusal(why), pod: name })));
           break;
         case 'pass':
           break;
@@ -62,5 +78,17 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     }
     return judged;
   };
-  return { judge, read: async node => judge(await port.podsOn(node, podSelector)) };
+  const list = async (node: string): Promise<DrainPod[]> => {
+    try {
+      return await port.podsOn(node, podSelector);
+    } catch (error) {
+      throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
+    }
+  };
+  return { judge, read: async node => judge(await list(node)) };
+}
+
+function refusal(reason: RefusalReason): string {
+  const { pods, remedy } = REASONS[reason];
+  return `cannot delete ${pods} (${remedy})`;
 }

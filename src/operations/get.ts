@@ -1,9 +1,10 @@
 /** Reads pools as the server has them. */
 
-import { NodepoolError, selectorError } from '../nodepool/errors.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
+import { selectorError } from './selector-error.ts';
 
 export interface GetOptions {
   /** Empty: all. */

@@ -1,7 +1,6 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
 
 import { collectGarbage } from '../controller/collect.ts';
-import { selectorError } from '../nodepool/errors.ts';
 import { own, setOwn } from '../nodepool/json.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
@@ -12,6 +11,7 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import { selectPools } from './load-cluster-state.ts';
 import type { ClusterReader } from './ports.ts';
+import { selectorError } from './selector-error.ts';
 
 export interface NodesOptions {
   /** Empty: the members of every pool. */

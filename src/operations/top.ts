@@ -4,7 +4,7 @@ import type { Clock } from '../controller/clock.ts';
 import { collectGarbage } from '../controller/collect.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
-import { NodepoolError, selectorError } from '../nodepool/errors.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -12,6 +12,7 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
 import type { Demand, PodsPort, Usage } from './pods-port.ts';
 import type { ClusterReader, Connection } from './ports.ts';
+import { selectorError } from './selector-error.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 

@@ -1,7 +1,6 @@
 /** v1 Pods of one node, for a drain. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../../nodepool/drain-filters.ts';
-import { selectorError } from '../../nodepool/errors.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/drained-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
@@ -10,15 +9,8 @@ import { PODS, type Resource } from './resource.ts';
 const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
 
 /** All pods bound to the node, terminated ones too. @param podSelector a label selector */
-export async function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
-  try {
-    return await api.list(DRAINED_PODS, toDrainPod, {
-      fieldSelector: `spec.nodeName=${node}`,
-      labelSelector: podSelector,
-    });
-  } catch (error) {
-    throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
-  }
+export function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
+  return api.list(DRAINED_PODS, toDrainPod, { fieldSelector: `spec.nodeName=${node}`, labelSelector: podSelector });
 }
 
 export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainPod {

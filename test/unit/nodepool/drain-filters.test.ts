@@ -32,48 +32,39 @@ const agent = pod({ controller: daemonSet });
 const evict = (...warnings: string[]) => ({ kind: 'evict', warnings });
 const refuse = (...reasons: string[]) => ({ kind: 'refuse', reasons });
 const PASS = { kind: 'pass' };
-const UNMANAGED = 'pods that declare no controller (use --force to override)';
-const LOCAL = 'pods with local storage (use --delete-emptydir-data to override)';
-const DAEMON = 'DaemonSet-managed pods (use --ignore-daemonsets to ignore)';
-const ORPHAN = 'pods whose DaemonSet does not exist (use --force to override)';
-const KEEP = { kind: 'keep', warning: 'ignoring DaemonSet-managed pods' };
+const KEEP = { kind: 'keep' };
 
 const leaving = (second: string, more: Partial<DrainPod> = {}) =>
   pod({ controller: replicaSet, deletionTimestamp: `2026-11-21T08:59:${second}Z`, ...more });
 
 const CASES: [string, DrainPod, Partial<DrainRules>, object, { hasDaemonSet: boolean }?][] = [
   ['what has a controller goes', managed, {}, evict()],
-  ['what has none needs --force', pod(), {}, refuse(UNMANAGED)],
-  ['and goes with it', pod(), FORCE, evict('deleting pods that declare no controller')],
+  ['what has none needs --force', pod(), {}, refuse('noController')],
+  ['and goes with it', pod(), FORCE, evict('noController')],
   ['unless it has ended well', pod({ phase: 'Succeeded' }), {}, evict()],
   ['or badly', pod({ phase: 'Failed' }), {}, evict()],
-  ['a pending one has not', pod({ phase: 'Pending' }), {}, refuse(UNMANAGED)],
+  ['a pending one has not', pod({ phase: 'Pending' }), {}, refuse('noController')],
 
-  ['local data needs its flag', pod({ controller: replicaSet, hasEmptyDir: true }), {}, refuse(LOCAL)],
-  ['--force is not that flag', pod({ controller: replicaSet, hasEmptyDir: true }), FORCE, refuse(LOCAL)],
-  ['with it', pod({ controller: replicaSet, hasEmptyDir: true }), EMPTY_DIR, evict('deleting pods with local storage')],
+  ['local data needs its flag', pod({ controller: replicaSet, hasEmptyDir: true }), {}, refuse('localStorage')],
+  ['--force is not that flag', pod({ controller: replicaSet, hasEmptyDir: true }), FORCE, refuse('localStorage')],
+  ['with it', pod({ controller: replicaSet, hasEmptyDir: true }), EMPTY_DIR, evict('localStorage')],
   ['the data of what has ended is nobody’s', pod({ hasEmptyDir: true, phase: 'Failed' }), {}, evict()],
-  ['both reasons are reported', pod({ hasEmptyDir: true }), {}, refuse(LOCAL, UNMANAGED)],
-  ['one is allowed', pod({ hasEmptyDir: true }), FORCE, refuse(LOCAL)],
-  [
-    'both are',
-    pod({ hasEmptyDir: true }),
-    { ...FORCE, ...EMPTY_DIR },
-    evict('deleting pods with local storage', 'deleting pods that declare no controller'),
-  ],
+  ['both reasons are reported', pod({ hasEmptyDir: true }), {}, refuse('localStorage', 'noController')],
+  ['one is allowed', pod({ hasEmptyDir: true }), FORCE, refuse('localStorage')],
+  ['both are', pod({ hasEmptyDir: true }), { ...FORCE, ...EMPTY_DIR }, evict('localStorage', 'noController')],
 
-  ['a DaemonSet’s needs its flag', agent, {}, refuse(DAEMON)],
+  ['a DaemonSet’s needs its flag', agent, {}, refuse('daemonSet')],
   ['which leaves it', agent, IGNORE, KEEP],
   ['whatever else is allowed', agent, { ...IGNORE, ...FORCE, ...EMPTY_DIR }, KEEP],
-  ['--force alone does not take it', agent, FORCE, refuse(DAEMON)],
+  ['--force alone does not take it', agent, FORCE, refuse('daemonSet')],
   ['one that has ended goes', pod({ controller: daemonSet, phase: 'Failed' }), {}, evict()],
-  ['an orphan needs --force', agent, IGNORE, refuse(ORPHAN), { hasDaemonSet: false }],
-  ['and goes', agent, FORCE, evict('deleting pods whose DaemonSet does not exist'), { hasDaemonSet: false }],
+  ['an orphan needs --force', agent, IGNORE, refuse('orphan'), { hasDaemonSet: false }],
+  ['and goes', agent, FORCE, evict('orphan'), { hasDaemonSet: false }],
   [
     'with its data, if that is allowed',
     pod({ controller: daemonSet, hasEmptyDir: true }),
     FORCE,
-    refuse(LOCAL),
+    refuse('localStorage'),
     { hasDaemonSet: false },
   ],
   [
