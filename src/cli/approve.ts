@@ -1,6 +1,7 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
+import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
 import type { EvictionPreview } from '../operations/evictions.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
@@ -117,8 +118,7 @@ function removedFrom(plans: readonly NodePlan[]): string[] {
 /** @param changes each begins with the name of a node */
 function notShown([first, ...others]: readonly string[]): string | undefined {
   if (first === undefined) return undefined;
-  const more = others.length > 0 ? `, and ${others.length} more` : '';
-  return sanitizeLine(`node ${first}, which was not shown${more}`);
+  return sanitizeLine(`node ${first}, which was not shown${andMore(others.length, ', ')}`);
 }
 
 function notKnown(cause: NodepoolError, written: Written | undefined): NodepoolError {

@@ -4,6 +4,7 @@ import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, parseResources } from '../cli/flags.ts';
 import { EXIT } from '../cli/report-error.ts';
+import { andMore } from '../nodepool/plural.ts';
 import type { Top as Figures, TopOptions } from '../operations/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */
@@ -71,7 +72,7 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
   const { warnings, usage } = found;
   for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(warningLine(warning));
-  if (warnings.length > MOST_WARNINGS) io.err(warningLine(`and ${warnings.length - MOST_WARNINGS} more`));
+  if (warnings.length > MOST_WARNINGS) io.err(warningLine(andMore(warnings.length - MOST_WARNINGS)));
   if (usage?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${usage.reason}`));
   return found;
 }

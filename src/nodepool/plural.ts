@@ -20,9 +20,13 @@ export function noun(count: number, one: string): string {
 }
 
 /** `a, b and 3 more`: at most `most` names, then the number of the others. */
-export function firstFew(names: readonly string[], most: number): string {
-  const more = names.length - most;
-  return names.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '');
+export function firstFew(names: readonly string[], most: number, separator = ', ', last = ' '): string {
+  return names.slice(0, most).join(separator) + andMore(names.length - most, last);
+}
+
+/** `and 3 more`, between what precedes and follows it; nothing for 0 and less. */
+export function andMore(count: number, before = '', after = ''): string {
+  return count > 0 ? `${before}and ${count} more${after}` : '';
 }
 
 /** The resource of a kind, as in API paths and RBAC: `networkpolicies`. */

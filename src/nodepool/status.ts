@@ -3,7 +3,7 @@ import { ellipsize } from './cut-bytes.ts';
 import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
-import { plural } from './plural.ts';
+import { firstFew, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
 import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
 import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
@@ -129,6 +129,5 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
 /** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */
 function summarize(sentences: string[], most = 5): string {
   const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
-  const shown = said.slice(0, most).join('; ');
-  return said.length > most ? `${shown}; and ${said.length - most} more` : shown;
+  return firstFew(said, most, '; ', '; ');
 }

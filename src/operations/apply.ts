@@ -3,6 +3,7 @@ import type { Clock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
+import { andMore } from '../nodepool/plural.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
@@ -89,7 +90,7 @@ export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
   const [first] = problems;
   const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
   if (first === undefined) return warnings;
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  const more = andMore(problems.length - 1, ' (', ')');
   return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
 }
 

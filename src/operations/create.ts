@@ -4,7 +4,7 @@ import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
-import { firstFew, plural } from '../nodepool/plural.ts';
+import { andMore, firstFew, plural } from '../nodepool/plural.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { isSubdomain } from '../nodepool/syntax.ts';
@@ -151,7 +151,7 @@ async function join(
   }
   if (first === undefined) return;
   if (!(first instanceof NodepoolError)) throw first;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  const more = andMore(errors.length - 1, ' (', ')');
   const message = `nodepool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
 }

@@ -1,6 +1,7 @@
 /** What the server stored differs from what was sent: mutating admission policies and webhooks can change every write. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { firstFew } from '../nodepool/plural.ts';
 import { taintId } from '../nodepool/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import { patchedNode } from './node-plan.ts';
@@ -43,11 +44,10 @@ export function alteredSlots(
 
 /** @param what was written, as `node a` */
 export function alteredError(what: string, altered: readonly Altered[]): NodepoolError {
-  const named = altered.slice(0, MAX_NAMED).map(describe).join(', ');
-  const more = altered.length > MAX_NAMED ? `, and ${altered.length - MAX_NAMED} more` : '';
+  const named = firstFew(altered.map(describe), MAX_NAMED, ', ', ', ');
   return new NodepoolError(
     'cluster',
-    `${what} was changed by an admission policy or webhook while it was written: ${named}${more}`,
+    `${what} was changed by an admission policy or webhook while it was written: ${named}`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
   );
 }

@@ -1,4 +1,5 @@
 import { NodepoolError } from '../nodepool/errors.ts';
+import { andMore } from '../nodepool/plural.ts';
 import type { NodeMove } from './node-move.ts';
 import { NodeWriteError } from './node-write-error.ts';
 
@@ -82,7 +83,7 @@ export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure
     return { message: isOne ? message : ofMany(general, `${others.length + 1} nodes`, `first: ${node}`), next };
   });
   const rest = kinds.slice(MAX_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
-  return rest === 0 ? shown : [...shown, { message: `and ${rest} more` }];
+  return rest === 0 ? shown : [...shown, { message: andMore(rest) }];
 }
 
 /** The message without the node's name. */

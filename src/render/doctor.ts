@@ -1,5 +1,5 @@
 /** The output of `doctor`: a line for each check, with details and the next step below. */
-import { plural } from '../nodepool/plural.ts';
+import { andMore, plural } from '../nodepool/plural.ts';
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printJson } from './printers.ts';
@@ -17,7 +17,7 @@ export function renderChecks(checks: Check[], style: Style): string {
   const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
     [statusCell(status, style), id, shorten(message, MOST_SHOWN)],
     ...details.slice(0, MOST_DETAILS).map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
-    ...(details.length > MOST_DETAILS ? [['', '', `- and ${details.length - MOST_DETAILS} more`]] : []),
+    ...(details.length > MOST_DETAILS ? [['', '', andMore(details.length - MOST_DETAILS, '- ')]] : []),
     ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MOST_SHOWN)]]),
   ]);
   return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;

@@ -1,5 +1,5 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
-import { plural } from '../nodepool/plural.ts';
+import { andMore, plural } from '../nodepool/plural.ts';
 import type { DrainEvent } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
@@ -49,8 +49,7 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
       held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'} for ${firstReason(held)}`;
     return `; ${node} ${gone}/${plural(pods, 'pod')}${waits}`;
   });
-  const more = underWay.length - MOST_NODES;
-  if (more > 0) parts.push(`; and ${more} more`);
+  parts.push(andMore(underWay.length - MOST_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 

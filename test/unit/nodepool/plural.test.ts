@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { firstFew, noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
+import { andMore, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
 
 test('forms plurals of counted nouns', () => {
   assert.deepEqual(
@@ -20,6 +20,8 @@ test('lists the first names and counts the rest', () => {
     [[], ['a', 'b'], ['a', 'b', 'c', 'd']].map(names => firstFew(names, 2)),
     ['', 'a, b', 'a, b and 2 more'],
   );
+  assert.equal(firstFew(['a', 'b', 'c'], 2, '; ', '; '), 'a; b; and 1 more');
+  assert.deepEqual([andMore(-1), andMore(0, ', '), andMore(2, ' (', ')')], ['', '', ' (and 2 more)']);
 });
 
 test('forms the resource name of a kind', () => {
