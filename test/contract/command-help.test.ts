@@ -15,7 +15,7 @@ async function help(...words: string[]): Promise<string> {
 
 /** Every help screen; global flags are shown once. */
 async function screens(): Promise<string> {
-  const [first = '', ...others] = await Promise.all(Object.keys(commands).map(verb => help(verb)));
+  const [first = '', ...others] = await Promise.all(Object.keys(commands).map(command => help(command)));
   const own = others.map(screen => screen.replace(/\nGLOBAL FLAGS\n.*/s, ''));
   return [await help(), first, ...own].join('\n');
 }

@@ -51,7 +51,7 @@ describe('reports a forbidden import', () => {
       'src/operations/a.ts -> @kubernetes/client-node: only kube/ may import @kubernetes/client-node',
     ],
     [
-      'kube/ from a verb, dynamically',
+      'kube/ from a command, dynamically',
       'src/commands/a.ts',
       "const { connect } = await import('../kube/connect.ts');",
       'src/commands/a.ts -> src/kube/connect.ts: commands/ reach kube/ through deps.connect() alone',
@@ -155,12 +155,12 @@ describe('reports a forbidden import', () => {
 test('accepts allowed imports', t => {
   const root = project(t, {
     'src/main.ts':
-      "import pjson from '../package.json' with { type: 'json' };\nimport { verbs } from './commands/index.ts';",
+      "import pjson from '../package.json' with { type: 'json' };\nimport { commands } from './commands/index.ts';",
     'src/cli/factory.ts': "export const open = () => import('../kube/connect.ts');",
     'src/kube/connect.ts':
       "import { KubeConfig } from '@kubernetes/client-node';\nimport type { ClusterPort } from '../reconciler/ports.ts';",
     'src/kube/proxy/socks.ts': "import { SocksClient } from 'socks';",
-    'src/commands/index.ts': "export const verbs = { get: () => import('./get.ts') };",
+    'src/commands/index.ts': "export const commands = { get: () => import('./get.ts') };",
     'examples/count/main.ts':
       "import { hostname } from 'node:os';\nimport { KubeConfig } from '@kubernetes/client-node';\nimport { systemClock } from '../../src/controller/clock.ts';\nimport { open } from '../runtime.ts';",
     'src/nodepool/a.ts':

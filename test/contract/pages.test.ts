@@ -15,7 +15,7 @@ test('the reference has a section for every command', () => {
   const headings = pages.flatMap(({ text }) => text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? []);
   const named = new Set(headings.flatMap(heading => heading.toLowerCase().match(/[a-z]+/g) ?? []));
   assert.deepEqual(
-    Object.keys(commands).filter(verb => !named.has(verb)),
+    Object.keys(commands).filter(command => !named.has(command)),
     [],
   );
 });

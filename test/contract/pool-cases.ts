@@ -45,7 +45,7 @@ const good: Omit<PoolCase, 'wrong'>[] = [
   { title: 'a name of 63 characters', name: a63, spec: {} },
   { title: 'a name with dots', name: 'gpu.a100', spec: {} },
   { title: 'a name that starts with a digit', name: '4xlarge', spec: {} },
-  { title: 'a name like a verb', name: 'create', spec: {} },
+  { title: 'a name like a command', name: 'create', spec: {} },
   {
     title: 'a reserved name that says which nodes',
     name: 'control-plane',

@@ -15,7 +15,7 @@ const { cluster } = testEnv;
 const follow = (t: TestContext, ...args: string[]) => start(t, cluster(), [...productCommand(), 'get', ...args]);
 const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
 /** How many objects or rows it has printed; of YAML events the last line of each counts. */
-const reported = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
+const printed = ({ lines }: Following) => lines().filter(line => !/^(object:|---| )/.test(line)).length;
 const remove = (name: string) => raw(cluster()).expect('DELETE', `/apis/nodes.lailin.xyz/v1/nodepools/${name}`);
 
 test('prints templates, selectors and watch events byte for byte as kubectl does', async t => {
@@ -43,7 +43,7 @@ test('prints templates, selectors and watch events byte for byte as kubectl does
   for (const [args, first, last] of shapes) {
     const [shape, ours] = [args.join(' '), follow(t, ...args)];
     const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...args]);
-    await eventually(`both begin: ${shape}`, () => reported(ours) >= first && reported(theirs) >= first);
+    await eventually(`both begin: ${shape}`, () => printed(ours) >= first && printed(theirs) >= first);
     pairs.push({ shape, first, last, ours, theirs });
   }
   // A watch that prints nothing at first does not show when it has started.
@@ -58,8 +58,8 @@ test('prints templates, selectors and watch events byte for byte as kubectl does
   await remove('other');
   await remove('gpu');
   for (const { shape, last, ours, theirs } of pairs) {
-    await eventually(`kubectl is reported all: ${shape}`, () => reported(theirs) >= last);
-    await eventually(`so are we: ${shape}`, () => reported(ours) >= last);
+    await eventually(`kubectl prints every change: ${shape}`, () => printed(theirs) >= last);
+    await eventually(`so does the plugin: ${shape}`, () => printed(ours) >= last);
   }
   for (const { shape, ours, theirs } of pairs) {
     // Watches that print nothing at first may have started one change apart.

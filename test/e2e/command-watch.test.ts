@@ -83,8 +83,8 @@ test('get --watch -o prints byte for byte what kubectl prints', async t => {
   for (const { shape, ours, theirs } of pairs) {
     const count = shape.startsWith('-o') ? 7 : 5;
     const objects = (text: string) => text.match(/kind"?: "?NodePool|^nodepool/gm)?.length;
-    await eventually(`kubectl is reported all: ${shape}`, () => objects(theirs.stdout()) === count);
-    await eventually(`so are we: ${shape}`, () => ours.stdout().length >= theirs.stdout().length);
+    await eventually(`kubectl prints every change: ${shape}`, () => objects(theirs.stdout()) === count);
+    await eventually(`so does the plugin: ${shape}`, () => ours.stdout().length >= theirs.stdout().length);
     assert.equal(ours.stdout(), theirs.stdout(), shape);
   }
 });

@@ -159,7 +159,7 @@ test('a pool with an invalid spec releases only nodes that left', async () => {
   await testEnv.reconcile();
   await testEnv.patchNode('left', { metadata: { labels: { 'node-role.kubernetes.io/w': null } } });
   const { cluster } = await testEnv.connection();
-  // As from a definition without our rules.
+  // As from a CRD without our rules.
   const invalid = override(cluster, {
     pools: {
       listCoerced: async () =>

@@ -56,9 +56,9 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
 }
 
 /**
- * The oracle for what writes nothing: the store is as the server, each node was reported as added and deleted as often as it did,
- * no watch was asked for from an older state.
- * @param created all that there ever were, each once
+ * The oracle for the reflector: the store equals the server's objects, each node was reported as added and as deleted exactly
+ * as often as that happened, and no watch began at an older resourceVersion than the one before.
+ * @param created the names of all nodes that ever existed, each once
  */
 export async function judge({ cluster, proxy, store, reported }: Following, ...created: string[]): Promise<void> {
   const { items } = (await raw(cluster).expect('GET', '/api/v1/nodes')) as { items: Live[] };

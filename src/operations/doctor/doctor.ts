@@ -67,7 +67,7 @@ async function examine(
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
   const read = readState(connection, port);
   const off = attempt(() => policiesOff(policies, connection.manifests));
-  const [state, definition, permissions, controllerPermissions, controller] = await Promise.all([
+  const [state, crd, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
@@ -83,12 +83,12 @@ async function examine(
     ),
   ]);
   const policiesFound = await off;
-  const isMissing = definition.status === 'error' && 'refusal' in state.pools;
+  const isMissing = crd.status === 'error' && 'refusal' in state.pools;
   return {
     kubeconfig,
     server: checkServer(port.access, probe),
     version: checkVersion(probe),
-    definition,
+    definition: crd,
     permissions,
     'controller-permissions': controllerPermissions,
     policies: await findPolicies(policiesFound, isInstalled),

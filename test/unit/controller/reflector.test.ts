@@ -16,7 +16,7 @@ import {
 import { createReflector, createSyncedReflector } from './reflector-fixture.ts';
 
 describe('the watch', () => {
-  test('reported changes in order, and resumes where the watch broke off', async () => {
+  test('reports changes in order, and resumes where the watch broke off', async () => {
     const { clock, reported, nth } = await createSyncedReflector();
     nth(1).send(modified('a', 11), added('b', 12), deleted('a', 13), bookmark(20));
     assert.deepEqual(reported, ['updated a@11', 'added b@12', 'deleted a final']);
@@ -160,7 +160,7 @@ describe('the watch', () => {
     assert.deepEqual(reported, ['added b@12']);
   });
 
-  test('reported a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
+  test('reports a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
     const { reported, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));

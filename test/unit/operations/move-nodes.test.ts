@@ -1,4 +1,4 @@
-/** Cases that need a fake server; test/e2e/verbs-move.test.ts has the others. */
+/** Cases that need a fake server; test/e2e/command-move.test.ts has the others. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
