@@ -3,8 +3,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
-import type { EvictionPreview } from '../operations/evictions.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
+import type { EvictionPreview } from '../operations/taint-evictions.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
@@ -76,7 +76,7 @@ export function approver(
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
     for (const each of removed) known.add(each);
     if (!isDue || (!grew(covers) && late.length === 0)) return asks ? answer : 'waived';
-    const { evictionsSentence, renderEvictions } = await import('../render/evictions.ts');
+    const { evictionsSentence, renderEvictions } = await import('../render/taint-evictions.ts');
     sayWhyAgain();
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
@@ -100,7 +100,7 @@ export function approver(
 async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): Promise<EvictionPreview | undefined> {
   if (plan instanceof NodepoolError) throw plan;
   if (plan.nodes.length === 0) return undefined;
-  const { previewEvictions } = await import('../operations/evictions.ts');
+  const { previewEvictions } = await import('../operations/taint-evictions.ts');
   return previewEvictions(plan.nodes, pods);
 }
 

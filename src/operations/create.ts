@@ -15,10 +15,10 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
-import { mayEvict } from './evictions.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
 import { nodesNotFound } from './not-found.ts';
 import type { DryRun, RawPool } from './ports.ts';
+import { mayEvict } from './taint-evictions.ts';
 
 export interface CreateOptions {
   pools: NodePool[];

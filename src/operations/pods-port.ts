@@ -1,5 +1,5 @@
 /** The client for pods and usage. src/kube implements it. */
-import type { NodeLoad } from '../nodepool/capacity.ts';
+import type { NodeLoad } from '../nodepool/resource-usage.ts';
 import type { ResourceList, Toleration } from '../nodepool/types.ts';
 
 /** A pod that has a node and no deletionTimestamp. */

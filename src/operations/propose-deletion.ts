@@ -8,9 +8,9 @@ import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
-import { mayEvict } from './evictions.ts';
 import { poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
+import { mayEvict } from './taint-evictions.ts';
 
 export interface FindOptions {
   names: string[];

@@ -1,8 +1,9 @@
 /** `--sort-by` of `top`. */
-import { type Figures, MEASURES, type Measure, percentOf, type Tally } from '../nodepool/capacity.ts';
+
 import { NodepoolError } from '../nodepool/errors.ts';
 import { compareQuantities } from '../nodepool/quantity.ts';
 import { isAccelerator, usualResources } from '../nodepool/resource-names.ts';
+import { type Figures, MEASURES, type Measure, percentOf, type Tally } from '../nodepool/resource-usage.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import type { Choice } from './top-resources.ts';
 

@@ -3,10 +3,10 @@
 import type { Clock } from '../controller/clock.ts';
 import { collectGarbage } from '../controller/collect.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
-import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/capacity.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
 import { omittedTexts } from '../nodepool/node-resources.ts';
+import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/resource-usage.ts';
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';

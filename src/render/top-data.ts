@@ -1,6 +1,7 @@
 /** `top -o json|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
-import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/capacity.ts';
+
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
+import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
 import type { Top, TopNode, TopPool } from '../operations/top.ts';
 import { renderCsv } from './csv.ts';
 import { printJson } from './printers.ts';

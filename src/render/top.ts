@@ -1,6 +1,7 @@
 /** The table of `kubectl nodepool top`: a line for each resource of a pool or node. No cell has a space in it. */
-import { type Figures, percentOf, type Tally } from '../nodepool/capacity.ts';
+
 import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
+import { type Figures, percentOf, type Tally } from '../nodepool/resource-usage.ts';
 import type { Top } from '../operations/top.ts';
 import { type BarGlyphs, bar } from './bar.ts';
 import { NONE, nodeStatusCell, oneWord, shorten } from './cells.ts';

@@ -1,9 +1,9 @@
 /** Requests and limits of the pods on each node, summed while the list is read. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
-import type { NodeLoad } from '../../nodepool/capacity.ts';
 import { podLimits, podRequests } from '../../nodepool/pod-resources.ts';
 import { QuantityError } from '../../nodepool/quantity.ts';
+import type { NodeLoad } from '../../nodepool/resource-usage.ts';
 import type { Demand } from '../../operations/pods-port.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Tally } from '../../../src/nodepool/capacity.ts';
 import { omittedTexts, readResources } from '../../../src/nodepool/node-resources.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
+import { Tally } from '../../../src/nodepool/resource-usage.ts';
 import { computeStatus, type Observation } from '../../../src/nodepool/status.ts';
 import type { Condition, ResourceList } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';

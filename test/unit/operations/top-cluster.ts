@@ -1,7 +1,7 @@
 /** Pools, nodes, pod requests and node usage as the ports return them, for `top` and its output. */
 import { systemClock } from '../../../src/controller/clock.ts';
-import type { NodeLoad } from '../../../src/nodepool/capacity.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
+import type { NodeLoad } from '../../../src/nodepool/resource-usage.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import type { Usage } from '../../../src/operations/pods-port.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Figures, Tally } from '../../../src/nodepool/capacity.ts';
 import type { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
+import type { Figures, Tally } from '../../../src/nodepool/resource-usage.ts';
 import { top } from '../../../src/operations/top.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode } from '../nodepool/fixtures.ts';

@@ -1,7 +1,6 @@
 /** Quantities compared with integer arithmetic in nanos, and any text. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { MEASURES, Tally } from '../../../src/nodepool/capacity.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -11,6 +10,7 @@ import {
   QuantityError,
   sumQuantities,
 } from '../../../src/nodepool/quantity.ts';
+import { MEASURES, Tally } from '../../../src/nodepool/resource-usage.ts';
 import { computeStatus } from '../../../src/nodepool/status.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { property, throwsOnly, unit, wordsOf } from './property.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
 import { commands } from '../../../../src/commands/index.ts';
-import { MEASURES } from '../../../../src/nodepool/capacity.ts';
+import { MEASURES } from '../../../../src/nodepool/resource-usage.ts';
 import { answer, fakeNames } from './fake-names.ts';
 
 /** The candidates without descriptions, and the directive. */

@@ -1,6 +1,6 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
 import { noun, plural } from '../nodepool/plural.ts';
-import type { EvictionPreview, NodeEvictions } from '../operations/evictions.ts';
+import type { EvictionPreview, NodeEvictions } from '../operations/taint-evictions.ts';
 import { listText, shorten, taintsText } from './cells.ts';
 import { GET, renderTable, takenWidth } from './table.ts';
 import { formatDuration } from './time.ts';

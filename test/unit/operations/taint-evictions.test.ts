@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolSpec, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { mayEvict, previewEvictions } from '../../../src/operations/evictions.ts';
 import type { PlacedPod } from '../../../src/operations/pods-port.ts';
+import { mayEvict, previewEvictions } from '../../../src/operations/taint-evictions.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
 const pod = (name: string, node: string, more: Partial<PlacedPod> = {}): PlacedPod => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EvictionPreview } from '../../../src/operations/evictions.ts';
-import { renderEvictions } from '../../../src/render/evictions.ts';
+import type { EvictionPreview } from '../../../src/operations/taint-evictions.ts';
 import { renderMoved, renderUnmoved } from '../../../src/render/moves.ts';
+import { renderEvictions } from '../../../src/render/taint-evictions.ts';
 
 const TAINTS = [{ key: 'dedicated', value: 'gpu', effect: 'NoExecute' as const }];
 
