@@ -258,7 +258,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'const held = false ? undefined : this.#pace.contested(uid);',
+        'const held = false ? undefined : this.#writeLimiter.contested(uid);',
         'const written: Written = {};',
         'if (plan?.patch === undefined || false) return;',
         'const pool = false ? undefined : this.#deps.state.pool(owner);',
@@ -268,7 +268,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: UNREACHABLE,
       mutants: [
-        'const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? ["Stryker was here"], error);',
+        'const retryAfterMs = this.#writeLimiter.altered(uid, next()?.changes ?? ["Stryker was here"], error);',
         'const isReplaced = patch.record !== undefined && node.record !== undefined;',
         'const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? "Stryker was here!") : undefined);',
       ],
@@ -309,7 +309,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       ],
     },
   ],
-  'src/reconciler/write-pace.ts': [
+  'src/reconciler/write-rate-limiter.ts': [
     {
       why: EQUIVALENT,
       mutants: [

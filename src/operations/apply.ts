@@ -12,7 +12,7 @@ import type { NodeProgress } from '../reconciler/pool-nodes.ts';
 import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
-import { WritePace } from '../reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../reconciler/write-rate-limiter.ts';
 
 export interface ApplyOptions {
   /** Nodes under way at most. */
@@ -65,8 +65,8 @@ export async function apply(
   const before = stateBefore(state, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const pace = new WritePace(deps.clock);
-  const reconciler = reconcilerOf(state, options, deps, { pace, ...counted, ...defined({ changes }) });
+  const writeLimiter = new WriteRateLimiter(deps.clock);
+  const reconciler = reconcilerOf(state, options, deps, { writeLimiter, ...counted, ...defined({ changes }) });
   const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
@@ -76,7 +76,7 @@ export async function apply(
   const own = await Promise.all(first.map(result => reconciledAgain(result, shared, reconciler)));
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, deps, { pace, ...counted, only });
+  const rest = reconcilerOf(state, options, deps, { writeLimiter, ...counted, only });
   return { own, others: await Promise.all(others.map(pool => resultOf(pool, rest.reconcile(pool)))) };
 }
 
@@ -134,7 +134,7 @@ function reconcilerOf(
   state: ClusterState,
   { concurrency, dryRun, consent, deleted }: ApplyOptions,
   { cluster, now, clock, sleep, progress, signal }: ApplyDeps,
-  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'pace' | 'podsOn'>,
+  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'podsOn'>,
 ): Reconciler {
   const limit = createLimiter(concurrency);
   const optional = defined({ progress, consent, deleted, signal });

@@ -21,7 +21,7 @@ import { MoveRecorder } from '../reconciler/move-recorder.ts';
 import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
-import { StatusPace } from '../reconciler/status-pace.ts';
+import { StatusRateLimiter } from '../reconciler/status-rate-limiter.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
 
@@ -124,7 +124,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     dryRun: false,
     isFollowed: true,
-    statusPace: new StatusPace(clock),
+    statusLimiter: new StatusRateLimiter(clock),
     onMoves: written => moves.add(written),
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });

@@ -6,7 +6,7 @@ import type { NodePoolStatus, ObjectMeta } from '../nodepool/types.ts';
 import { type Altered, alteredError } from './altered.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import { isDropped } from './status-fields.ts';
-import type { WritePace } from './write-pace.ts';
+import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** Bytes of a value in a message. */
 const LONGEST_VALUE = 200;
@@ -29,8 +29,8 @@ export function alteredFields(
 }
 
 /** Throws NodeWriteError when this status has to wait after an altered write. */
-export function assertStatusFree(pool: ObjectMeta, pace: WritePace): void {
-  const state = pace.check(keyOf(pool), []);
+export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
+  const state = writeLimiter.check(keyOf(pool), []);
   if (state.kind === 'held') throw heldBack(state);
 }
 
@@ -38,16 +38,16 @@ export function assertStatusFree(pool: ObjectMeta, pace: WritePace): void {
 export function alteredStatus(
   pool: ObjectMeta,
   altered: readonly Altered[],
-  pace: WritePace,
+  writeLimiter: WriteRateLimiter,
 ): NodeWriteError | undefined {
   const key = keyOf(pool);
   if (altered.length === 0) {
-    pace.unaltered(key);
+    writeLimiter.unaltered(key);
     return undefined;
   }
   const error = alteredError(`the status of nodepool ${pool.name}`, altered);
-  pace.written(key, []);
-  return new NodeWriteError(error, { retryAfterMs: pace.altered(key, [], error), isHeldBack: false });
+  writeLimiter.written(key, []);
+  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isHeldBack: false });
 }
 
 /** The status of a new generation does not wait for that of the one before. */

@@ -6,16 +6,16 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillExistsError } from './live-reads.ts';
-import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-pace.ts';
+import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-rate-limit.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
-import type { WritePace } from './write-pace.ts';
+import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
   dryRun: boolean;
-  /** See metadata-pace.ts; without it every write is sent at once. */
-  pace?: WritePace;
+  /** See metadata-rate-limit.ts; without it every write is sent at once. */
+  writeLimiter?: WriteRateLimiter;
 }
 
 const FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
@@ -38,8 +38,8 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
 /** Removes the finalizer of a deleted pool. With dryRun, the pool has its deletionTimestamp in the cluster state alone. */
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
   // The last write of a pool is not rate limited.
-  const { pace: _pace, ...unpaced } = deps;
-  await editPool(pool, FIELD, unpaced, current => {
+  const { writeLimiter: _writeLimiter, ...unlimited } = deps;
+  await editPool(pool, FIELD, unlimited, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
     if (deletionTimestamp === undefined && !deps.dryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;

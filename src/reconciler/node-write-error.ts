@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
 import type { NodesClient } from './ports.ts';
-import { type Held, MAX_WRITES } from './write-pace.ts';
+import { type Held, MAX_WRITES } from './write-rate-limiter.ts';
 
 export class NodeWriteError extends NodepoolError {
   /** Undefined where it may be retried at any time. */

@@ -15,7 +15,7 @@ import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } 
 import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { isPrepared, prepare } from './takeover.ts';
-import { WritePace } from './write-pace.ts';
+import { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface NodeWriterDeps {
   cluster: ClusterPort;
@@ -24,7 +24,7 @@ export interface NodeWriterDeps {
   dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run. Default: a new one. */
-  pace?: WritePace;
+  writeLimiter?: WriteRateLimiter;
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
@@ -46,12 +46,12 @@ export class NodeWriter {
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
-  readonly #pace: WritePace;
+  readonly #writeLimiter: WriteRateLimiter;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#deps = deps;
-    this.#pace = deps.pace ?? new WritePace(deps.clock);
+    this.#writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
     this.#changes = new Map(deps.changes);
   }
 
@@ -65,7 +65,7 @@ export class NodeWriter {
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
   contested(name: string): NodeWriteError | undefined {
     const uid = this.#deps.state.node(name)?.uid;
-    const held = uid === undefined ? undefined : this.#pace.contested(uid);
+    const held = uid === undefined ? undefined : this.#writeLimiter.contested(uid);
     return held && heldBack(held);
   }
 
@@ -125,7 +125,7 @@ export class NodeWriter {
       if (write.kind === 'written') {
         state.setNode(write.node);
         this.#changes.delete(name);
-        this.#pace.written(uid, plan.changes);
+        this.#writeLimiter.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
         this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move, written.move);
         written.move = move;
@@ -144,12 +144,12 @@ export class NodeWriter {
 
   /** Throws NodeWriteError when the node has to wait. */
   async #assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
-    const pace = this.#pace.check(uid, changes);
-    if (pace.kind === 'free') return;
-    if (pace.kind === 'held') throw heldBack(pace);
-    const error = await limitError(name, changes, pace.isContested, this.#deps.cluster.nodes);
+    const turn = this.#writeLimiter.check(uid, changes);
+    if (turn.kind === 'free') return;
+    if (turn.kind === 'held') throw heldBack(turn);
+    const error = await limitError(name, changes, turn.isContested, this.#deps.cluster.nodes);
     throw new NodeWriteError(error, {
-      retryAfterMs: this.#pace.limited(uid, error, pace.isContested),
+      retryAfterMs: this.#writeLimiter.limited(uid, error, turn.isContested),
       isHeldBack: false,
     });
   }
@@ -168,11 +168,11 @@ export class NodeWriter {
     const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
     const altered = alteredSlots(plan, answer, next, decides);
     if (altered.length === 0) {
-      this.#pace.unaltered(uid);
+      this.#writeLimiter.unaltered(uid);
       return;
     }
     const error = alteredError(`node ${plan.node.name}`, altered);
-    const retryAfterMs = this.#pace.altered(uid, next()?.changes ?? [], error);
+    const retryAfterMs = this.#writeLimiter.altered(uid, next()?.changes ?? [], error);
     // The move is reported without its changes, which the server altered: the pool that owns the node is right.
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
     throw new NodeWriteError(error, {

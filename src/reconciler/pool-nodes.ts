@@ -10,7 +10,7 @@ import { isDue, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
-import type { WritePace } from './write-pace.ts';
+import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** Called when node writes are planned, and when each is done, failed or not. */
 export interface NodeProgress {
@@ -28,7 +28,7 @@ export interface PoolNodesOptions {
   dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** See NodeWriter. */
-  pace?: WritePace;
+  writeLimiter?: WriteRateLimiter;
   progress?: NodeProgress;
   /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;

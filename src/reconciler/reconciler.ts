@@ -21,10 +21,10 @@ import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { applyRuntimeClass } from './runtime-class-writer.ts';
-import type { StatusPace } from './status-pace.ts';
+import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
-import { WritePace } from './write-pace.ts';
+import { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;
@@ -32,8 +32,8 @@ export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsO
   isFollowed?: boolean;
   /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
-  /** See StatusPace; without it every status is written at once. */
-  statusPace?: StatusPace;
+  /** See StatusRateLimiter; without it every status is written at once. */
+  statusLimiter?: StatusRateLimiter;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 }
@@ -43,7 +43,7 @@ class Interrupted extends Error {}
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
-  readonly #options: ReconcilerOptions & { pace: WritePace };
+  readonly #options: ReconcilerOptions & { writeLimiter: WriteRateLimiter };
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
 
@@ -54,10 +54,10 @@ export class Reconciler {
         if (signal?.aborted) throw new Interrupted();
         return work();
       });
-    const pace = options.pace ?? new WritePace(options.clock);
-    this.#options = { ...options, limit: begin, pace };
+    const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
+    this.#options = { ...options, limit: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
-    this.#nodes = new PoolNodes({ ...options, pace });
+    this.#nodes = new PoolNodes({ ...options, writeLimiter });
   }
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
@@ -234,9 +234,9 @@ export class Reconciler {
   }
 
   async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { cluster, state, dryRun, limit, pace } = this.#options;
+    const { cluster, state, dryRun, limit, writeLimiter } = this.#options;
     await attemptHeld(outcome, async () => {
-      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, pace));
+      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
     });
   }
 }

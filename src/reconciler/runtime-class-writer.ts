@@ -6,7 +6,7 @@ import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
-import { MAX_WRITES, type WritePace } from './write-pace.ts';
+import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
@@ -26,7 +26,7 @@ export async function applyRuntimeClass(
   cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
   dryRun: boolean,
-  pace: WritePace,
+  writeLimiter: WriteRateLimiter,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
   let replaced: RuntimeClass | undefined;
@@ -36,9 +36,9 @@ export async function applyRuntimeClass(
     // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
-    assertFree(name, pace);
+    assertFree(name, writeLimiter);
     if (await act(plan, cluster, state, dryRun)) {
-      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, pace);
+      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, writeLimiter);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
@@ -54,8 +54,8 @@ export async function applyRuntimeClass(
 }
 
 /** Throws NodeWriteError when the rate limit does not allow a write. */
-function assertFree(name: string, pace: WritePace): void {
-  const turn = pace.check(keyOf(name), []);
+function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
+  const turn = writeLimiter.check(keyOf(name), []);
   if (turn.kind === 'free') return;
   if (turn.kind === 'held') throw heldBack(turn);
   const error = new NodepoolError(
@@ -63,15 +63,15 @@ function assertFree(name: string, pace: WritePace): void {
     `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
     `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
-  throw new NodeWriteError(error, { retryAfterMs: pace.limited(keyOf(name), error, false), isHeldBack: false });
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(keyOf(name), error, false), isHeldBack: false });
 }
 
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
-function assertUnaltered(pool: NodePool, state: ClusterState, pace: WritePace): void {
+function assertUnaltered(pool: NodePool, state: ClusterState, writeLimiter: WriteRateLimiter): void {
   const name = runtimeClassName(pool.metadata.name);
-  pace.written(keyOf(name), []);
+  writeLimiter.written(keyOf(name), []);
   if (planRuntimeClass(pool, state.runtimeClass(name)).kind === 'none') {
-    pace.unaltered(keyOf(name));
+    writeLimiter.unaltered(keyOf(name));
     return;
   }
   const error = new NodepoolError(
@@ -79,7 +79,7 @@ function assertUnaltered(pool: NodePool, state: ClusterState, pace: WritePace): 
     `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
   );
-  throw new NodeWriteError(error, { retryAfterMs: pace.altered(keyOf(name), [], error), isHeldBack: false });
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(keyOf(name), [], error), isHeldBack: false });
 }
 
 function keyOf(name: string): string {

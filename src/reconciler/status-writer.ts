@@ -12,8 +12,8 @@ import { addFailure, attemptHeld, type WriteFailure, type WriteOutcome } from '.
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
 import { writePool } from './pool-write.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
-import type { StatusPace } from './status-pace.ts';
-import type { WritePace } from './write-pace.ts';
+import type { StatusRateLimiter } from './status-rate-limiter.ts';
+import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 interface StatusDeps extends LiveReadDeps {
   limit: Limiter;
@@ -22,8 +22,8 @@ interface StatusDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
   /** Undefined: every status is written at once. */
-  statusPace?: StatusPace;
-  pace: WritePace;
+  statusLimiter?: StatusRateLimiter;
+  writeLimiter: WriteRateLimiter;
 }
 
 /** The part of an outcome that a status write sets. */
@@ -70,7 +70,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusPace, pace } = deps;
+  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusLimiter, writeLimiter } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limit(() => readPool(name, uid, deps));
@@ -86,12 +86,12 @@ async function write(
       if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return done(status);
       return done(isSame(pool, await read()) ? status : undefined);
     }
-    const waitMs = statusPace?.wait(metadata) ?? 0;
+    const waitMs = statusLimiter?.wait(metadata) ?? 0;
     if (waitMs > 0) {
       outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
       return 'held';
     }
-    assertStatusFree(metadata, pace);
+    assertStatusFree(metadata, writeLimiter);
     state.expectStatus(name, status);
     const write = await limit(() =>
       writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
@@ -99,13 +99,13 @@ async function write(
     if (write.kind === 'written') {
       // Where the CRD drops all that differs, the resourceVersion does not change.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
-      statusPace?.written(metadata);
+      statusLimiter?.written(metadata);
       state.setPool(write.pool);
       outcome.lacking = lackingFields(status, write.pool.status);
       if (!isSame(pool, write.pool)) return done(undefined);
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
       const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
-      const error = alteredStatus(metadata, altered, pace);
+      const error = alteredStatus(metadata, altered, writeLimiter);
       if (error !== undefined) addFailure(outcome, error);
       return done(status);
     }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { alteredFields, alteredStatus, assertStatusFree } from '../../../src/reconciler/altered-status.ts';
 import { lackingFields } from '../../../src/reconciler/status-fields.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
@@ -51,10 +51,10 @@ const P = { name: 'p', uid: 'u', generation: 1 };
 
 test('doubles the delay of an altered status until the server stores it as sent', () => {
   const clock = new FakeClock();
-  const pace = new WritePace(clock);
+  const writeLimiter = new WriteRateLimiter(clock);
   const altered = [{ name: 'status.nodeCount', sent: '2', found: '7' }];
-  assertStatusFree(P, pace);
-  const error = alteredStatus(P, altered, pace);
+  assertStatusFree(P, writeLimiter);
+  const error = alteredStatus(P, altered, writeLimiter);
   assert.deepEqual(
     [error?.message, error?.retryAfterMs],
     [
@@ -62,12 +62,12 @@ test('doubles the delay of an altered status until the server stores it as sent'
       1_000,
     ],
   );
-  assert.throws(() => assertStatusFree(P, pace), { isHeldBack: true, retryAfterMs: 1_000 });
-  assertStatusFree({ ...P, generation: 2 }, pace);
+  assert.throws(() => assertStatusFree(P, writeLimiter), { isHeldBack: true, retryAfterMs: 1_000 });
+  assertStatusFree({ ...P, generation: 2 }, writeLimiter);
   clock.freeze(1_000);
-  assertStatusFree(P, pace);
-  assert.equal(alteredStatus(P, altered, pace)?.retryAfterMs, 2_000);
+  assertStatusFree(P, writeLimiter);
+  assert.equal(alteredStatus(P, altered, writeLimiter)?.retryAfterMs, 2_000);
   clock.freeze(2_000);
-  assert.equal(alteredStatus(P, [], pace), undefined);
-  assert.equal(alteredStatus(P, altered, pace)?.retryAfterMs, 1_000);
+  assert.equal(alteredStatus(P, [], writeLimiter), undefined);
+  assert.equal(alteredStatus(P, altered, writeLimiter)?.retryAfterMs, 1_000);
 });

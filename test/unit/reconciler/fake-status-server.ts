@@ -7,7 +7,7 @@ import type { WriteFailure } from '../../../src/reconciler/failure.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { writeStatus } from '../../../src/reconciler/status-writer.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
@@ -71,7 +71,7 @@ export function begin(live = pool, known = pool) {
       state,
       dryRun: false,
       limit: work => work(),
-      pace: new WritePace(new FakeClock()),
+      writeLimiter: new WriteRateLimiter(new FakeClock()),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
       ...(isFollowed ? { isFollowed } : {}),

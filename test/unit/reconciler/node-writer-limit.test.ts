@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { NodeWriter } from '../../../src/reconciler/node-writer.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
@@ -121,8 +121,8 @@ test('writes a contested node once a minute from then on', async () => {
 });
 
 test('shares the count between writers of one run', async () => {
-  const pace = new WritePace(new FakeClock());
-  const [first, second] = [begin(fresh, [worker], { pace }), begin(fresh, [worker], { pace })];
+  const writeLimiter = new WriteRateLimiter(new FakeClock());
+  const [first, second] = [begin(fresh, [worker], { writeLimiter }), begin(fresh, [worker], { writeLimiter })];
   for (let write = 1; write <= 10; write++) {
     first.state.setPool(tierOf(worker, `v${write}`, write));
     await first.writer.write('n1');

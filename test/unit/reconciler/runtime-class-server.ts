@@ -5,7 +5,7 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { applyRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
@@ -37,10 +37,10 @@ export const foreign = owned({}, { ownerReferences: [] });
 /** @param known what the state has; @param live what the server has */
 export function begin(known?: RuntimeClass, live = known) {
   const clock = new FakeClock();
-  const [requests, state, pace] = [
+  const [requests, state, writeLimiter] = [
     [] as string[],
     new ClusterState([pool], [], known ? [known] : []),
-    new WritePace(clock),
+    new WriteRateLimiter(clock),
   ];
   const server = {
     live,
@@ -95,7 +95,8 @@ export function begin(known?: RuntimeClass, live = known) {
       },
     },
   } as unknown as ClusterPort;
-  const write = (desired: NodePool = pool, dryRun = false) => applyRuntimeClass(desired, cluster, state, dryRun, pace);
+  const write = (desired: NodePool = pool, dryRun = false) =>
+    applyRuntimeClass(desired, cluster, state, dryRun, writeLimiter);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
     assert.ok(error instanceof NodeWriteError);

@@ -25,7 +25,7 @@ export interface Held {
   ms: number;
 }
 
-export type Pace =
+export type Turn =
   | { kind: 'free' }
   | ({ kind: 'held' } & Held)
   /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
@@ -47,7 +47,7 @@ interface Entry {
   contest?: NodepoolError;
 }
 
-export class WritePace {
+export class WriteRateLimiter {
   readonly #clock: Pick<Clock, 'now'>;
   /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
   readonly #nodes = new Map<string, Entry>();
@@ -57,7 +57,7 @@ export class WritePace {
   }
 
   /** Whether the node may be written now. */
-  check(uid: string, changes: readonly Change[]): Pace {
+  check(uid: string, changes: readonly Change[]): Turn {
     const entry = this.#nodes.get(uid);
     if (entry === undefined) return { kind: 'free' };
     const now = this.#clock.now();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Change } from '../../../src/nodepool/plan.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 const spec: Change = { kind: 'label', key: 'tier', action: 'change', from: 'a', to: 'b', reason: 'spec' };
@@ -11,46 +11,46 @@ const error = new NodepoolError('cluster', 'something else keeps changing it');
 
 function create() {
   const clock = new FakeClock();
-  const pace = new WritePace(clock);
+  const limiter = new WriteRateLimiter(clock);
   /** Writes when allowed, checked every 100 ms for so long; returns the times. */
   const run = (ms: number, changes: Change[], isAltered = false) => {
     const times: number[] = [];
     for (const end = clock.now() + ms; clock.now() < end; clock.freeze(100)) {
-      const state = pace.check('uid', changes);
-      if (state.kind === 'limit') pace.limited('uid', error, state.isContested);
+      const state = limiter.check('uid', changes);
+      if (state.kind === 'limit') limiter.limited('uid', error, state.isContested);
       if (state.kind !== 'free') continue;
-      pace.written('uid', changes);
-      if (isAltered) pace.altered('uid', changes, error);
+      limiter.written('uid', changes);
+      if (isAltered) limiter.altered('uid', changes, error);
       times.push(clock.now());
     }
     return times;
   };
-  return { clock, pace, run };
+  return { clock, limiter, run };
 }
 
 test('allows a node 10 writes in any minute, apart from other nodes', () => {
-  const { clock, pace, run } = create();
+  const { clock, limiter, run } = create();
   const times = run(300_000, [spec]);
   for (const from of times) assert.ok(times.filter(at => at >= from && at < from + 60_000).length <= 10);
   assert.equal(times.length, 50);
-  assert.equal(pace.check('other', [spec]).kind, 'free');
+  assert.equal(limiter.check('other', [spec]).kind, 'free');
   clock.freeze(60_000);
-  assert.equal(pace.check('uid', [spec]).kind, 'free');
+  assert.equal(limiter.check('uid', [spec]).kind, 'free');
 });
 
 test('allows a contested node one write a minute after the first ten, and calls it contested for 10 s', () => {
-  const { clock, pace, run } = create();
+  const { clock, limiter, run } = create();
   const times = run(300_000, [drift]);
   assert.equal(times.length, 10 + 4);
-  assert.equal(pace.check('uid', [drift]).kind, 'held');
+  assert.equal(limiter.check('uid', [drift]).kind, 'held');
   clock.freeze(60_000);
-  assert.equal(pace.check('uid', [drift]).kind, 'free');
-  pace.written('uid', [drift]);
+  assert.equal(limiter.check('uid', [drift]).kind, 'free');
+  limiter.written('uid', [drift]);
   clock.freeze(4_000);
-  assert.deepEqual(pace.contested('uid'), { error, ms: 6_000 });
+  assert.deepEqual(limiter.contested('uid'), { error, ms: 6_000 });
   clock.freeze(6_000);
-  assert.equal(pace.contested('uid'), undefined);
-  assert.equal(pace.check('uid', [drift]).kind, 'free', 'the next ten are free again');
+  assert.equal(limiter.contested('uid'), undefined);
+  assert.equal(limiter.check('uid', [drift]).kind, 'free', 'the next ten are free again');
 });
 
 test('repeats altered writes after 1 s, 2 s, 4 s and so on, at most a minute apart', () => {
@@ -61,31 +61,31 @@ test('repeats altered writes after 1 s, 2 s, 4 s and so on, at most a minute apa
 });
 
 test('does not delay another write after an altered one', () => {
-  const { pace } = create();
-  pace.written('uid', [drift]);
-  assert.equal(pace.altered('uid', [drift], error), 1000);
-  assert.deepEqual(pace.check('uid', [drift]), { kind: 'held', error, ms: 1000 });
-  assert.equal(pace.check('uid', [{ ...drift, to: 'c' }]).kind, 'free');
-  pace.written('uid', [{ ...drift, to: 'c' }]);
-  pace.unaltered('uid');
-  assert.equal(pace.check('uid', [drift]).kind, 'free');
+  const { limiter } = create();
+  limiter.written('uid', [drift]);
+  assert.equal(limiter.altered('uid', [drift], error), 1000);
+  assert.deepEqual(limiter.check('uid', [drift]), { kind: 'held', error, ms: 1000 });
+  assert.equal(limiter.check('uid', [{ ...drift, to: 'c' }]).kind, 'free');
+  limiter.written('uid', [{ ...drift, to: 'c' }]);
+  limiter.unaltered('uid');
+  assert.equal(limiter.check('uid', [drift]).kind, 'free');
 });
 
 test('forgets a node two minutes after its last write', () => {
   /** The delay after the third altered write of `uid`, the second one `ms` ago; others are written in between. */
   const delayAfter = (ms: number) => {
-    const { clock, pace } = create();
+    const { clock, limiter } = create();
     const alter = () => {
-      pace.written('uid', [drift]);
-      return pace.altered('uid', [drift], error);
+      limiter.written('uid', [drift]);
+      return limiter.altered('uid', [drift], error);
     };
-    pace.written('busy', [drift]);
+    limiter.written('busy', [drift]);
     alter();
     alter();
     clock.freeze(60_000);
-    pace.written('busy', [drift]);
+    limiter.written('busy', [drift]);
     clock.freeze(ms - 60_000);
-    pace.written('another', [drift]);
+    limiter.written('another', [drift]);
     return alter();
   };
   assert.deepEqual([delayAfter(60_000), delayAfter(119_999), delayAfter(120_000)], [4000, 4000, 1000]);
@@ -99,35 +99,35 @@ test('calls a node contested when most writes repair changes of others, alone or
     [6, [stripped], true],
     [6, [spec, drift], true],
   ] as const) {
-    const { pace } = create();
-    for (let write = 0; write < 10; write++) pace.written('uid', write < repairs ? changes : [spec]);
-    assert.deepEqual(pace.check('uid', [spec]), { kind: 'limit', isContested }, `${repairs} repairs`);
+    const { limiter } = create();
+    for (let write = 0; write < 10; write++) limiter.written('uid', write < repairs ? changes : [spec]);
+    assert.deepEqual(limiter.check('uid', [spec]), { kind: 'limit', isContested }, `${repairs} repairs`);
   }
 });
 
 test("keeps a node contested after a write for its pool's own change", () => {
-  const { clock, pace } = create();
-  for (let write = 0; write < 10; write++) pace.written('uid', [drift]);
-  assert.equal(pace.limited('uid', error, true), 60_000);
+  const { clock, limiter } = create();
+  for (let write = 0; write < 10; write++) limiter.written('uid', [drift]);
+  assert.equal(limiter.limited('uid', error, true), 60_000);
   clock.freeze(60_000);
-  pace.written('uid', [spec]);
-  assert.deepEqual(pace.check('uid', [spec]), { kind: 'limit', isContested: true });
+  limiter.written('uid', [spec]);
+  assert.deepEqual(limiter.check('uid', [spec]), { kind: 'limit', isContested: true });
 });
 
 test('delays a node at its limit until the first of its ten writes is a minute old', () => {
-  const { clock, pace } = create();
+  const { clock, limiter } = create();
   clock.freeze(5000);
   for (let write = 0; write < 10; write++) {
-    pace.written('uid', [spec]);
+    limiter.written('uid', [spec]);
     clock.freeze(1000);
   }
-  assert.equal(pace.limited('uid', error, false), 50_000);
-  assert.deepEqual(pace.check('uid', [spec]), { kind: 'held', error, ms: 50_000 });
+  assert.equal(limiter.limited('uid', error, false), 50_000);
+  assert.deepEqual(limiter.check('uid', [spec]), { kind: 'held', error, ms: 50_000 });
 });
 
 test('does not delay a node that was not written', () => {
-  const { pace } = create();
-  pace.unaltered('uid');
-  assert.deepEqual([pace.limited('uid', error, true), pace.altered('uid', [drift], error)], [0, 1000]);
-  assert.deepEqual([pace.check('uid', [drift]), pace.contested('uid')], [{ kind: 'free' }, undefined]);
+  const { limiter } = create();
+  limiter.unaltered('uid');
+  assert.deepEqual([limiter.limited('uid', error, true), limiter.altered('uid', [drift], error)], [0, 1000]);
+  assert.deepEqual([limiter.check('uid', [drift]), limiter.contested('uid')], [{ kind: 'free' }, undefined]);
 });

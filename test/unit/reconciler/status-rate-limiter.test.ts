@@ -4,7 +4,7 @@ import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/node
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
-import { StatusPace } from '../../../src/reconciler/status-pace.ts';
+import { StatusRateLimiter } from '../../../src/reconciler/status-rate-limiter.ts';
 import type { Overrides } from '../../override.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
@@ -13,40 +13,40 @@ const BUSY = { name: 'busy', uid: 'u', generation: 1 };
 
 test('allows a pool a burst of 20 status writes, then one every 2 s, apart from other pools', () => {
   const clock = new FakeClock();
-  const pace = new StatusPace(clock);
+  const limiter = new StatusRateLimiter(clock);
   const times: number[] = [];
   for (; clock.now() < 60_000; clock.freeze(100)) {
-    if (pace.wait(BUSY) > 0) continue;
-    pace.written(BUSY);
+    if (limiter.wait(BUSY) > 0) continue;
+    limiter.written(BUSY);
     times.push(clock.now());
   }
   assert.equal(times.filter(at => at <= 2_000).length, 20 + 1);
   assert.equal(times.length, 20 + 29);
-  pace.written(BUSY);
-  const ms = pace.wait(BUSY);
+  limiter.written(BUSY);
+  const ms = limiter.wait(BUSY);
   assert.equal(ms, 2_000);
-  assert.equal(pace.wait({ name: 'other' }), 0);
+  assert.equal(limiter.wait({ name: 'other' }), 0);
   clock.freeze(ms);
-  assert.equal(pace.wait(BUSY), 0, 'it says when the next one is allowed');
-  for (clock.freeze(40_000); pace.wait(BUSY) === 0; pace.written(BUSY)) times.push(clock.now());
+  assert.equal(limiter.wait(BUSY), 0, 'it says when the next one is allowed');
+  for (clock.freeze(40_000); limiter.wait(BUSY) === 0; limiter.written(BUSY)) times.push(clock.now());
   assert.equal(times.length, 49 + 20, 'all of the burst comes back in a quiet time');
 });
 
 test('does not delay the first status of a spec or of a recreated pool', () => {
-  const pace = new StatusPace(new FakeClock());
-  for (let times = 0; times < 20; times++) pace.written(BUSY);
-  assert.equal(pace.wait(BUSY), 2_000);
-  assert.equal(pace.wait({ ...BUSY, uid: 'another' }), 0);
+  const limiter = new StatusRateLimiter(new FakeClock());
+  for (let times = 0; times < 20; times++) limiter.written(BUSY);
+  assert.equal(limiter.wait(BUSY), 2_000);
+  assert.equal(limiter.wait({ ...BUSY, uid: 'another' }), 0);
   const edited = { ...BUSY, generation: 2 };
-  assert.equal(pace.wait(edited), 0);
-  pace.written(edited);
-  assert.equal(pace.wait(edited), 4_000);
+  assert.equal(limiter.wait(edited), 0);
+  limiter.written(edited);
+  assert.equal(limiter.wait(edited), 4_000);
 });
 
 const LABELS = { 'node-role.kubernetes.io/worker': '' };
 
 /** A pool of one node, and its status writes. */
-function create(statusPace?: StatusPace) {
+function create(statusLimiter?: StatusRateLimiter) {
   const metadata = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER], generation: 1 };
   const state = new ClusterState([aPool({}, metadata)], [aNode({ name: 'a', labels: LABELS })], []);
   const clock = new FakeClock();
@@ -82,7 +82,7 @@ function create(statusPace?: StatusPace) {
     clock,
     dryRun: false,
     isFollowed: true,
-    ...(statusPace === undefined ? {} : { statusPace }),
+    ...(statusLimiter === undefined ? {} : { statusLimiter }),
   });
   const flip = (round: number) => {
     state.setNode({
@@ -97,7 +97,7 @@ function create(statusPace?: StatusPace) {
 
 test('writes a delayed status in its latest state, and sends no event before', async () => {
   const clock = new FakeClock();
-  const { state, written, events, reconciler, flip } = create(new StatusPace(clock));
+  const { state, written, events, reconciler, flip } = create(new StatusRateLimiter(clock));
   for (let round = 1; written.length < 20; round++) await flip(round);
   const reported = events.length;
   const held = await flip(1_001);
@@ -113,7 +113,7 @@ test('writes a delayed status in its latest state, and sends no event before', a
 });
 
 test('writes the status of a new spec at once', async () => {
-  const { state, written, reconciler, flip } = create(new StatusPace(new FakeClock()));
+  const { state, written, reconciler, flip } = create(new StatusRateLimiter(new FakeClock()));
   for (let round = 1; written.length < 20; round++) await flip(round);
   assert.equal((await flip(1_001)).statusWritten, false);
   const pool = state.pool('worker') ?? assert.fail();

@@ -1,13 +1,13 @@
 /**
  * Rate limit of the finalizer and the takeover annotation of a pool: where something else keeps removing one, it would be
  * written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
- * minute until it stays for 10 s (write-pace.ts). A pool needs two or three of these writes in its life.
+ * minute until it stays for 10 s (write-rate-limiter.ts). A pool needs two or three of these writes in its life.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { NodePoolsClient } from './ports.ts';
-import { MAX_WRITES, type WritePace } from './write-pace.ts';
+import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** The field that is written. */
 export interface MetadataField {
@@ -20,28 +20,40 @@ export interface MetadataField {
 interface Deps {
   cluster: { pools: Pick<NodePoolsClient, 'fieldManager'> };
   /** Undefined: the write is not rate limited. */
-  pace?: WritePace;
+  writeLimiter?: WriteRateLimiter;
 }
 
 /** Throws NodeWriteError when the field has to wait. */
-export async function assertMetadataFree(pool: NodePool, field: MetadataField, { cluster, pace }: Deps): Promise<void> {
+export async function assertMetadataFree(
+  pool: NodePool,
+  field: MetadataField,
+  { cluster, writeLimiter }: Deps,
+): Promise<void> {
   const key = keyOf(pool, field);
-  const state = pace?.check(key, []);
-  if (pace === undefined || state === undefined || state.kind === 'free') return;
+  const state = writeLimiter?.check(key, []);
+  if (writeLimiter === undefined || state === undefined || state.kind === 'free') return;
   if (state.kind === 'held') throw heldBack(state);
   const error = await removedError(pool, field, cluster);
-  throw new NodeWriteError(error, { retryAfterMs: pace.limited(key, error, true), isHeldBack: false });
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isHeldBack: false });
 }
 
 /** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
-export function assertUncontested(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
-  const held = pace?.contested(keyOf(pool, field));
+export function assertUncontested(
+  pool: NodePool,
+  field: MetadataField,
+  { writeLimiter }: Pick<Deps, 'writeLimiter'>,
+): void {
+  const held = writeLimiter?.contested(keyOf(pool, field));
   if (held !== undefined) throw heldBack(held);
 }
 
 /** The server accepted a write. */
-export function metadataWritten(pool: NodePool, field: MetadataField, { pace }: Pick<Deps, 'pace'>): void {
-  pace?.written(keyOf(pool, field), []);
+export function metadataWritten(
+  pool: NodePool,
+  field: MetadataField,
+  { writeLimiter }: Pick<Deps, 'writeLimiter'>,
+): void {
+  writeLimiter?.written(keyOf(pool, field), []);
 }
 
 async function removedError(

@@ -5,7 +5,7 @@ import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { addFinalizer, dropFinalizer } from '../../../src/reconciler/finalizer.ts';
 import type { ClusterPort, NodePoolsClient } from '../../../src/reconciler/ports.ts';
-import { WritePace } from '../../../src/reconciler/write-pace.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
@@ -20,7 +20,7 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
   const pool = aPool({}, {});
   const bare: NodePool = { ...pool, metadata: { ...pool.metadata, finalizers: [] } };
   const state = new ClusterState([bare], [], []);
-  const deps = { cluster, state, sleep: async () => {}, dryRun: false, pace: new WritePace(clock) };
+  const deps = { cluster, state, sleep: async () => {}, dryRun: false, writeLimiter: new WriteRateLimiter(clock) };
   return { clock, deps, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, deps) };
 }
 

@@ -20,7 +20,7 @@ interface Entry {
   generation: number | undefined;
 }
 
-export class StatusPace {
+export class StatusRateLimiter {
   readonly #clock: Pick<Clock, 'now'>;
   /** In the order of their last writes. */
   readonly #entries = new Map<string, Entry>();
