@@ -8,7 +8,7 @@ import { interruptible } from '../cli/interruptible.ts';
 import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { plural } from '../nodepool/plural.ts';
-import { type Leftovers, uninstall } from '../operations/uninstall.ts';
+import { type CrdUsage, uninstall } from '../operations/uninstall.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
 /** As kubectl names a deleted object. */
@@ -85,7 +85,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
   }
 }
 
-function question({ pools, orphans }: Leftovers): string {
+function question({ pools, orphans }: CrdUsage): string {
   const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
   const steps = [
     ...(pools.length > 0

@@ -217,11 +217,11 @@ function pauseMs({ left, options, deps: { clock } }: Work, began: number): numbe
 }
 
 function timedOut({ drain, options, left, errors }: Work): NodepoolError {
-  const fates = [...left.values()].map(({ pod }) => {
+  const outcomes = [...left.values()].map(({ pod }) => {
     const name = podName(pod);
     const why = drain.held.get(name);
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
-  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByOutcome(fates).join('; ')}`;
+  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByOutcome(outcomes).join('; ')}`;
   return new NodepoolError('cluster', [...errors, late].join('; '));
 }

@@ -25,14 +25,14 @@ export interface DrainScope {
 }
 
 /** A warning or refusal about one pod, to be grouped by its text. */
-export type PodFate = { what: string; pod: string };
+export type PodOutcome = { what: string; pod: string };
 
 export interface JudgedPods {
   /** Pods to evict. */
   evict: DrainPod[];
-  warnings: PodFate[];
+  warnings: PodOutcome[];
   /** With any of these, no pod of the node is evicted. */
-  refusals: PodFate[];
+  refusals: PodOutcome[];
 }
 
 export interface PodReader {

@@ -4,12 +4,12 @@
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
-import { type DrainPace, DrainPlaces, drainOrder } from '../nodepool/drain-places.ts';
+import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
 import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
-import { type PodFate, type PodReader, podReader } from './drain-pods.ts';
+import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
 import { poolMembers } from './pool-members.ts';
 
@@ -86,19 +86,19 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
   const listed = ({ node, pods }: NodeDrain) =>
     isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
-  const places = new DrainPlaces(
+  const slots = new DrainSlots(
     pace,
     nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
   );
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
-    while (waiting[0] !== undefined && !deps.signal.aborted && places.take(waiting[0].node)) {
+    while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node)) {
       const next = waiting[0];
       waiting.shift();
       const run = drainOne(next, options, { ...deps, pods }, listed(next)).finally(() => {
         underWay.delete(run);
-        places.give(next.node, next.phase === 'drained');
+        slots.release(next.node, next.phase === 'drained');
       });
       underWay.add(run);
     }
@@ -150,7 +150,7 @@ function finish(each: NodeDrain, { onEvent }: Work): void {
   onEvent({ kind: 'drained', node: each.node });
 }
 
-function refused(pool: string, refusals: PodFate[]): NodepoolError {
+function refused(pool: string, refusals: PodOutcome[]): NodepoolError {
   return new NodepoolError(
     'input',
     `cannot drain nodepool "${pool}", and nothing was changed:`,

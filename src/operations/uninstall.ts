@@ -26,8 +26,8 @@ export interface UninstallOptions {
   concurrency: number;
 }
 
-/** What has to be deleted or released before the CRD, by name. */
-export interface Leftovers {
+/** What still uses the CRD, and has to be deleted or released before it, by name. */
+export interface CrdUsage {
   pools: string[];
   /** Pools that are gone, and how many nodes still carry what they applied. */
   orphans: { pool: string; nodes: number }[];
@@ -42,7 +42,7 @@ export interface UninstallDeps {
   /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
-  question(found: Leftovers): string;
+  question(found: CrdUsage): string;
   approve: Approve;
 }
 
@@ -50,7 +50,7 @@ export type UninstallOutcome =
   | { kind: 'absent' }
   | { kind: 'declined' }
   /** With a dry run: what would have been deleted and released. */
-  | { kind: 'deleted'; found: Leftovers };
+  | { kind: 'deleted'; found: CrdUsage };
 
 /** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
@@ -59,7 +59,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   await refuseWithController(options.controller, deps.manifests);
   const agreed = await agree(async () => {
     const state = await loadClusterState(deps.cluster);
-    const found = leftovers(state);
+    const found = usageOf(state);
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
     const intent = { pools: state.poolNames(), isDeletion: true };
     const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
@@ -105,7 +105,7 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps):
   const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
   throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
   const state = await loadClusterState(deps.cluster);
-  const { pools: left, orphans } = leftovers(state);
+  const { pools: left, orphans } = usageOf(state);
   if (left.length > 0) throw notReleased(left);
   const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
   throwFailures(own, deps.signal);
@@ -114,7 +114,7 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps):
   if (found.length > 0) throw notReleased(found);
 }
 
-function leftovers(state: ClusterState): Leftovers {
+function usageOf(state: ClusterState): CrdUsage {
   const names = state.poolNames();
   return {
     pools: names.filter(name => state.pool(name) !== undefined),
@@ -124,7 +124,7 @@ function leftovers(state: ClusterState): Leftovers {
   };
 }
 
-function isEmpty({ pools, orphans }: Leftovers): boolean {
+function isEmpty({ pools, orphans }: CrdUsage): boolean {
   return pools.length === 0 && orphans.length === 0;
 }
 
@@ -162,7 +162,7 @@ function notWaitedFor(): NodepoolError {
   );
 }
 
-function stillUsed({ pools, orphans }: Leftovers): NodepoolError {
+function stillUsed({ pools, orphans }: CrdUsage): NodepoolError {
   const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
   const names = orphans.map(({ pool }) => pool);
   const what = [

@@ -16,7 +16,7 @@ import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
-import { GoneUids, type Moment } from './gone-uids.ts';
+import { DeletedUids, type ReadTime } from './deleted-uids.ts';
 import { OwnershipIndex } from './ownership-index.ts';
 
 export interface ClusterStateObserver {
@@ -31,7 +31,7 @@ export class ClusterState {
   readonly #nodes = new Map<string, Node>();
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
   readonly #ownerships = new OwnershipIndex(this.#pools, this.#nodes);
-  readonly #gone = new GoneUids();
+  readonly #deleted = new DeletedUids();
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
@@ -123,13 +123,13 @@ export class ClusterState {
     this.#observer = observer;
   }
 
-  /** See GoneUids.moment(). */
-  moment(): Moment {
-    return this.#gone.moment();
+  /** See DeletedUids.beginRead(). */
+  beginRead(): ReadTime {
+    return this.#deleted.beginRead();
   }
 
-  /** @param asked moment() before the read that returned it; none for an object from a cache or from the response to a write */
-  setPool(pool: NodePool, asked?: Moment): void {
+  /** @param asked beginRead() before the read that returned it; none for an object from a cache or from the response to a write */
+  setPool(pool: NodePool, asked?: ReadTime): void {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
     if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
@@ -165,7 +165,7 @@ export class ClusterState {
   }
 
   /** @param asked as of setPool() */
-  setNode(node: Node, asked?: Moment): void {
+  setNode(node: Node, asked?: ReadTime): void {
     if (this.#isPast(this.#nodes.get(node.name), node, asked)) return;
     // A node that was recreated under the name: the earlier one is gone.
     const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
@@ -189,7 +189,7 @@ export class ClusterState {
   }
 
   /** @param asked as of setPool() */
-  setRuntimeClass(runtimeClass: RuntimeClass, asked?: Moment): void {
+  setRuntimeClass(runtimeClass: RuntimeClass, asked?: ReadTime): void {
     const { name } = runtimeClass.metadata;
     const before = this.#runtimeClasses.get(name)?.metadata;
     if (this.#isPast(before, runtimeClass.metadata, asked)) return;
@@ -210,13 +210,13 @@ export class ClusterState {
   }
 
   /** Whether the object is older than what is there, or known to be gone. */
-  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: Moment = 0): boolean {
-    return this.#gone.isGone(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
+  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: ReadTime = 0): boolean {
+    return this.#deleted.isDeleted(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
   /** Whether the object is in the state, to be removed; its UID counts as deleted from now on either way. */
   #take(before: Versioned | undefined, uid: string | undefined): boolean {
-    if (uid !== undefined) this.#gone.add(uid);
+    if (uid !== undefined) this.#deleted.add(uid);
     return before !== undefined && before.uid === uid;
   }
 }

@@ -57,7 +57,7 @@ export class GonePools {
 
   async #isGone(name: string): Promise<boolean> {
     const { cluster, state, dryRun } = this.#deps;
-    const [known, asked] = [state.pool(name)?.metadata.uid, state.moment()];
+    const [known, asked] = [state.pool(name)?.metadata.uid, state.beginRead()];
     const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
       state.removePool(name, known);

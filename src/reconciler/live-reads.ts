@@ -18,7 +18,7 @@ export async function readPool(
   uid: string | undefined,
   { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
-  const asked = state.moment();
+  const asked = state.beginRead();
   const pool = await cluster.pools.getCoerced(name);
   if (pool === undefined) state.removePool(name, uid);
   else state.setPool(pool, asked);
@@ -27,7 +27,7 @@ export async function readPool(
 
 /** Undefined when no node has the name. @param uid of the one that was known */
 export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
-  const asked = state.moment();
+  const asked = state.beginRead();
   const node = await cluster.nodes.get(name);
   if (node === undefined) state.removeNode(name, uid);
   else state.setNode(node, asked);

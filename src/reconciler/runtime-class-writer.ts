@@ -44,7 +44,7 @@ export async function applyRuntimeClass(
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
       replaced = plan.current;
     } else {
-      const asked = state.moment();
+      const asked = state.beginRead();
       const current = await cluster.runtimeClasses.get(name);
       if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
       else state.setRuntimeClass(current, asked);

@@ -1,5 +1,5 @@
 /** `drain --parallel` and `drain --max-unavailable`. */
-import type { DrainPace } from '../../nodepool/drain-places.ts';
+import type { DrainPace } from '../../nodepool/drain-slots.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
 /**

@@ -98,15 +98,15 @@ test('looks up only a DaemonSet that matters', () => {
 });
 
 test('groups pods with one outcome on a line, and cuts long lists', () => {
-  const fates = ['a', 'b', 'a'].map((what, index) => ({ what, pod: `ns/${index}` }));
-  assert.deepEqual(groupByOutcome(fates), ['a: ns/0, ns/2', 'b: ns/1']);
+  const outcomes = ['a', 'b', 'a'].map((what, index) => ({ what, pod: `ns/${index}` }));
+  assert.deepEqual(groupByOutcome(outcomes), ['a: ns/0, ns/2', 'b: ns/1']);
   const many = Array.from({ length: 12 }, (_, index) => ({ what: 'w', pod: `${index}` }));
   assert.deepEqual(groupByOutcome(many), ['w: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more']);
 });
 
 test('groups the DaemonSet pods of thousands of nodes in linear time', () => {
-  const fates = Array.from({ length: 100_000 }, (_, index) => ({ what: 'w', pod: `${index}` }));
+  const outcomes = Array.from({ length: 100_000 }, (_, index) => ({ what: 'w', pod: `${index}` }));
   const before = performance.now();
-  assert.deepEqual(groupByOutcome(fates), ['w: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 99990 more']);
+  assert.deepEqual(groupByOutcome(outcomes), ['w: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 99990 more']);
   assert.ok(performance.now() - before < 2000, 'not in the square of their number, which took a minute');
 });

@@ -1,7 +1,7 @@
 /** A pool of nodes with pods, for drains: records requests and reports, and answers evictions as the test says. */
 import assert from 'node:assert/strict';
 import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
-import type { DrainPace } from '../../../src/nodepool/drain-places.ts';
+import type { DrainPace } from '../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../src/operations/drain.ts';

@@ -46,13 +46,13 @@ test("a pool's new selector changes ownership; its new status does not", () => {
 test('a live read overrides deletes before the request, not those after it', () => {
   const pool = aPool({}, { name: 'worker', resourceVersion: '5' });
   const state = new ClusterState([pool], [], []);
-  const before = state.moment();
+  const before = state.beginRead();
   state.removePool('worker', pool.metadata.uid);
   state.setPool(pool);
   assert.equal(state.pool('worker'), undefined, 'a cache that is behind');
   state.setPool(pool, before);
   assert.equal(state.pool('worker'), undefined, 'an answer that was asked for before');
-  state.setPool(pool, state.moment());
+  state.setPool(pool, state.beginRead());
   assert.ok(state.pool('worker'));
   const later = { ...pool, metadata: { ...pool.metadata, resourceVersion: '6' } };
   state.setPool(later);

@@ -4,17 +4,17 @@ export type DrainPace =
   /** Members that may be unavailable. A node that was not Ready at the start counts until it is drained. */
   | { kind: 'max unavailable'; nodes: number };
 
-/** By name; with --max-unavailable, unavailable nodes first, because draining them does not use the budget. */
+/** By name; with a maximum of unavailable nodes, these nodes first, because draining them does not use the budget. */
 export function drainOrder<T extends { name: string; ready: boolean }>(nodes: readonly T[], pace: DrainPace): T[] {
   const rank = ({ ready }: T) => (pace.kind === 'max unavailable' && !ready ? 0 : 1);
   return nodes.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
 }
 
-/** Limits the nodes that are drained at the same time. A node occupies a place while it is drained. */
-export class DrainPlaces {
+/** Limits the nodes that are drained at the same time. A node occupies a slot while it is drained. */
+export class DrainSlots {
   readonly #pace: DrainPace;
   readonly #underWay = new Set<string>();
-  /** Nodes that count against --max-unavailable: those being drained and those that are not Ready. */
+  /** Nodes that count as unavailable: those being drained and those that are not Ready. */
   readonly #unavailable: Set<string>;
 
   constructor(pace: DrainPace, nodes: readonly { name: string; ready: boolean }[]) {
@@ -23,8 +23,8 @@ export class DrainPlaces {
     this.#unavailable = new Set(down.map(({ name }) => name));
   }
 
-  /** Whether the node got a place; it then holds it until give(). */
-  take(name: string): boolean {
+  /** Whether the node got a slot, which it holds until release(). */
+  acquire(name: string): boolean {
     const taken = this.#unavailable.has(name) ? this.#underWay.size : this.#unavailable.size;
     if (taken >= this.#pace.nodes) return false;
     this.#underWay.add(name);
@@ -32,8 +32,8 @@ export class DrainPlaces {
     return true;
   }
 
-  /** @param drained false keeps the node counted against --max-unavailable */
-  give(name: string, drained: boolean): void {
+  /** @param drained false keeps the node counted as unavailable */
+  release(name: string, drained: boolean): void {
     this.#underWay.delete(name);
     if (drained || this.#pace.kind === 'parallel') this.#unavailable.delete(name);
   }
