@@ -5,8 +5,8 @@
  * - keeps a token that the server refuses until it expires: here a 401 loads the kubeconfig anew;
  * - turns times into Dates and drops unknown fields: here lists and watches are the JSON that the server sent;
  * - skips lines of a watch that it cannot parse, and hides why a watch was refused, and its Retry-After;
- * - puts all headers into the message of an ApiException: here calls throw Refused.
- * Not solved: it ignores HTTPS_PROXY (proxy-url works), and refuses a name that is in two files of KUBECONFIG.
+ * - puts all headers into the message of an ApiException: here calls throw Refused;
+ * - ignores HTTPS_PROXY and NO_PROXY: here they count where the kubeconfig has no proxy-url.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
@@ -15,6 +15,7 @@ import { text } from 'node:stream/consumers';
 import * as k8s from '@kubernetes/client-node';
 import { messageOf } from '../src/controller/log.ts';
 import { broken, type Failure, type Source } from '../src/controller/source.ts';
+import { proxyAgents } from './proxy.ts';
 
 const CALL_MS = 30_000;
 /** Without this type, API classes send a JSON patch. */
@@ -35,6 +36,7 @@ export class Connection {
   readonly #load: () => k8s.KubeConfig;
   readonly #userAgent: string;
   readonly #trace: (line: string) => void;
+  readonly #proxyAgent = proxyAgents(process.env);
   #config: k8s.KubeConfig | undefined;
 
   /** @param trace gets a line per response */
@@ -71,8 +73,8 @@ export class Connection {
     const options: RequestOptions = { ...asked, signal, headers: { ...asked.headers, 'User-Agent': this.#userAgent } };
     // An exec plugin may hang; an aborted request is not sent.
     await Promise.race([config.applyToHTTPSOptions(options), once(signal, 'abort')]);
-    // Node's own agent keeps connections, and opens others when a certificate changes; KubeConfig's does neither.
-    if (!this.#cluster().proxyUrl) delete options.agent;
+    // Node's agents keep connections, and open others when a certificate changes; KubeConfig's do neither.
+    if (!this.#cluster().proxyUrl) options.agent = this.#proxyAgent(url);
     const { request } = url.startsWith('http:') ? http : https;
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request(url, options).on('response', resolve).on('error', reject).end(body);

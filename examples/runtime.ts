@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
-import { EventsV1Api, KubeConfig } from '@kubernetes/client-node';
+import { type Cluster, type Context, EventsV1Api, KubeConfig, type User } from '@kubernetes/client-node';
 import { systemClock } from '../src/controller/clock.ts';
 import { type Log, messageOf } from '../src/controller/log.ts';
 import { Manager, type ManagerOptions } from '../src/controller/manager.ts';
@@ -25,6 +25,22 @@ export interface Metadata {
   resourceVersion: string;
 }
 
+/** Of a name in several files of KUBECONFIG the first counts, as in kubectl. A KubeConfig refuses the second one. */
+export class FirstWins extends KubeConfig {
+  override mergeConfig(config: KubeConfig): void {
+    super.mergeConfig(config, Boolean(this.currentContext));
+  }
+  override addCluster(cluster: Cluster): void {
+    if (this.getCluster(cluster.name) === null) super.addCluster(cluster);
+  }
+  override addUser(user: User): void {
+    if (this.getUser(user.name) === null) super.addUser(user);
+  }
+  override addContext(context: Context): void {
+    if (this.getContextObject(context.name) === null) super.addContext(context);
+  }
+}
+
 export interface Runtime {
   name: string;
   connection: Connection;
@@ -45,7 +61,7 @@ export function open(name: string): Runtime {
     process.stderr.write(`${new Date().toISOString()} ${level.padEnd(7)} ${text.replaceAll('\n', ' ')}\n`);
   };
   const load = () => {
-    const config = new KubeConfig();
+    const config = new FirstWins();
     if (values.kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromFile(values.kubeconfig);
     return config;

@@ -1,11 +1,14 @@
 /** examples/client-node.ts and event-sink.ts with a fake server, whose failures a real one does not give on demand. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, EventsV1Api, KubeConfig } from '@kubernetes/client-node';
 import { Connection, listWatch, MERGE_PATCH } from '../../../examples/client-node.ts';
 import { eventSink } from '../../../examples/event-sink.ts';
+import { proxyAgents } from '../../../examples/proxy.ts';
+import { FirstWins } from '../../../examples/runtime.ts';
 import type { RecordedEvent } from '../../../src/controller/recorder.ts';
 
 const PODS = '/api/v1/pods';
@@ -185,5 +188,62 @@ describe('the event sink', () => {
     const { connection } = await serve(t, request => request.destroy());
     const { create } = eventSink(connection.client(EventsV1Api), 'example.com/test', 'test-1');
     assert.equal((await create(EVENT)).kind, 'failed');
+  });
+});
+
+describe('the kubeconfig and the environment', () => {
+  test('the first of several clusters, users, contexts and current contexts counts', () => {
+    const [config, second] = [new FirstWins(), new KubeConfig()];
+    for (const [each, name] of [
+      [config, 'first'],
+      [second, 'second'],
+    ] as const) {
+      each.loadFromOptions({
+        clusters: [{ name: 'c', server: `https://${name}` }],
+        users: [{ name: 'u', token: name }],
+        contexts: [
+          { name: 'x', cluster: 'c', user: 'u', namespace: name },
+          { name, cluster: 'c', user: 'u' },
+        ],
+        currentContext: name,
+      });
+    }
+    config.mergeConfig(second);
+    assert.deepEqual([config.getCluster('c')?.server, config.getUser('u')?.token], ['https://first', 'first']);
+    assert.deepEqual([config.currentContext, config.getContextObject('x')?.namespace], ['first', 'first']);
+    assert.equal(config.getContextObject('second')?.cluster, 'c');
+  });
+
+  test('requests go through the proxy of the environment', async t => {
+    const asked: (string | undefined)[] = [];
+    const proxy = createServer((request, response) => {
+      asked.push(request.url);
+      response.end('{"metadata":{"resourceVersion":"1"}}');
+    }).listen(0, '127.0.0.1');
+    t.after(() => proxy.close().closeAllConnections());
+    await once(proxy, 'listening');
+    const before = process.env.HTTP_PROXY;
+    process.env.HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    t.after(() => {
+      if (before === undefined) delete process.env.HTTP_PROXY;
+      else process.env.HTTP_PROXY = before;
+    });
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'far', server: 'http://api.invalid', skipTLSVerify: true },
+      { name: 'nobody' },
+    );
+    assert.equal((await list(new Connection(() => config, 'test/1.0'))).kind, 'page');
+    assert.deepEqual(asked, [`http://api.invalid${PODS}?limit=2`]);
+  });
+
+  test('no proxy for loopback addresses and blocks of NO_PROXY', () => {
+    const agentFor = proxyAgents({ HTTPS_PROXY: 'http://proxy', NO_PROXY: '.local, 10.0.0.0/8,fd00::/8' });
+    for (const host of ['localhost', '127.0.0.2', '[::1]', '10.96.0.1', '[fd00::1]']) {
+      assert.equal(agentFor(`https://${host}:6443/`), undefined, host);
+    }
+    for (const host of ['api.example.com', '11.0.0.1', '[fe80::1]']) {
+      assert.notEqual(agentFor(`https://${host}:6443/`), undefined, host);
+    }
   });
 });
