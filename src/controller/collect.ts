@@ -1,10 +1,10 @@
 /**
  * Runs the garbage collector after large reads, where the runtime allows it: the executable does (bin/executable.ts),
  * Node only with --expose-gc. JavaScriptCore lets garbage grow with the heap and hardly counts buffers as heap, so a
- * list of nodes would leave 45 MB behind.
+ * list of 5,000 nodes would leave 45 MB behind.
  */
 
-/** Three pages of nodes, or 1,500 watch events. A smaller value costs time with 5,000 nodes, a larger one memory. */
+/** Three pages of large objects, or 1,500 watch events. A smaller value costs time with 5,000 objects, a larger one memory. */
 const MIN_BYTES = 14 * 1024 ** 2;
 /** With a larger heap, collect less often: a collection takes time in proportion to the heap. */
 const SHARE_OF_HEAP = 0.5;

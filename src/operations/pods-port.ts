@@ -1,4 +1,4 @@
-/** The client for pods and usage. src/kube implements it. */
+/** The client for pods, and what metrics.k8s.io says of usage. src/kube implements both. */
 import type { NodeLoad } from '../nodepool/resource-usage.ts';
 import type { ResourceList, Toleration } from '../nodepool/types.ts';
 

@@ -17,8 +17,10 @@ interface PoolReconcileDeps {
   requeueAfter: (pool: string, ms: number) => void;
 }
 
-/** Between two attempts while the CRD lacks something: nothing that is watched tells of its change. */
+/** Between two attempts while the CRD lacks fields: CRDs are not watched. */
 const CRD_RETRY_MS = 10_000;
+
+/** The reconcile function of the pools' controller. */
 export function poolReconcile(
   reconciler: Pick<Reconciler, 'reconcile'>,
   { log, onChanged, requeueAfter }: PoolReconcileDeps,

@@ -32,6 +32,12 @@ export async function readKeys(etcd: string): Promise<Keys> {
   return new Map(kvs.map(({ key, mod_revision: revision, value = '' }) => [key, { revision, value }]));
 }
 
+/** The keys that users and controllers wrote, with their revisions. */
+export async function writtenKeys(etcd: string): Promise<Record<string, string>> {
+  const keys = [...(await readKeys(etcd))].map(([key, { revision }]) => [decode(key), revision] as const);
+  return Object.fromEntries(keys.filter(([key]) => !ITS_OWN.test(key)));
+}
+
 /**
  * Deletes keys that were added since and restores those that were changed or deleted; the API server sees these as
  * changes. Returns false and does nothing when CRDs have changed, as the API server may serve the old ones for a while.

@@ -167,7 +167,7 @@ describe('the cluster port', () => {
     assert.equal((await connection.events.list()).length, 3);
   });
 
-  test('a dry-run connection writes nothing', async () => {
+  test('a dry run of each client stores nothing', async () => {
     const about = await created(pool('untouched'));
     const { resourceVersion } = await node('b');
     const write = await connection.cluster.nodes.patch('b', { resourceVersion, labels: { dry: 'yes' } }, DRY);

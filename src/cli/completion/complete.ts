@@ -8,7 +8,7 @@ import type { Flag, Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
-import { type CommandLine, readWords } from './words.ts';
+import { type CompletionLine, readWords } from './words.ts';
 
 /** cobra's ShellCompDirective bits. */
 const [NO_SPACE, NO_FILES] = [2, 4];
@@ -78,7 +78,7 @@ function commandNames(commands: Grammar): Candidate[] {
 }
 
 /** A flag that was given is offered again only if it is repeatable. */
-function flagNames({ grammar, flags }: CommandLine): Candidate[] {
+function flagNames({ grammar, flags }: CompletionLine): Candidate[] {
   const offered = Object.values(grammar?.flags ?? {}).filter(
     ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
   );
@@ -97,7 +97,7 @@ async function values(
   source: Source,
   typed: string,
   taken: string[],
-  line: CommandLine,
+  line: CompletionLine,
   { io, openNames }: CompletionOptions,
 ): Promise<Found> {
   const live = async (what: Live) =>
@@ -129,7 +129,7 @@ async function values(
 }
 
 /** The keys of the resources that are shown: by default the usual ones and the cluster's accelerators. */
-async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CommandLine): Promise<string[]> {
+async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CompletionLine): Promise<string[]> {
   const { usualResources } = await import('../../nodepool/resource-names.ts');
   const known = await live().catch(() => []);
   const chosen = flags.get('resources')?.at(-1) ?? '';
@@ -140,14 +140,14 @@ async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }:
 }
 
 /** The pools whose nodes are offered: arguments other than nodes, and `--from`. */
-function poolsBefore({ grammar, given, flags }: CommandLine): string[] {
+function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
   const args = Object.values(grammar?.args ?? {});
   const pools = given.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
   return [...pools, ...(flags.get('from') ?? [])];
 }
 
 /** The flags that choose cluster and user. */
-function accessFlags({ flags }: CommandLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
+function accessFlags({ flags }: CompletionLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
   const value = (name: string) => flags.get(name)?.at(-1);
   const others = ['context', 'cluster', 'user', 'as'].map(name => [name, value(name)]);
   // Shells pass the word as it was typed, with ~.

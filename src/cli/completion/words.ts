@@ -10,7 +10,7 @@ export type Wanted =
   | { kind: 'value'; flag: Flag; prefix: string }
   | { kind: 'argument'; arg: Arg };
 
-export interface CommandLine {
+export interface CompletionLine {
   command: string;
   grammar: CommandGrammar | undefined;
   wanted: Wanted;
@@ -21,12 +21,12 @@ export interface CommandLine {
 }
 
 /** @param words all after the program's name; the last is the one at the cursor, cut there, and may be empty */
-export function readWords(words: string[], commands: Grammar): CommandLine {
+export function readWords(words: string[], commands: Grammar): CompletionLine {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
   const [command = '', ...rest] = before;
   const grammar = Object.hasOwn(commands, command) ? commands[command] : undefined;
-  const line: CommandLine = { command, grammar, wanted: { kind: 'nothing' }, flags: new Map(), given: [] };
+  const line: CompletionLine = { command, grammar, wanted: { kind: 'nothing' }, flags: new Map(), given: [] };
   if (before.length === 0 || (command === 'help' && rest.length === 0)) line.wanted = { kind: 'command' };
   else if (grammar !== undefined) line.wanted = want(current, readRest(rest, grammar, line), grammar, line);
   return line;
@@ -40,7 +40,7 @@ interface State {
   ended: boolean;
 }
 
-function readRest(words: string[], grammar: CommandGrammar, { flags, given }: CommandLine): State {
+function readRest(words: string[], grammar: CommandGrammar, { flags, given }: CompletionLine): State {
   const state: State = { pending: undefined, ended: false };
   const add = (flag: Flag, value: string) => flags.set(flag.name, [...(flags.get(flag.name) ?? []), value]);
   for (const word of words) {
@@ -59,7 +59,7 @@ function readRest(words: string[], grammar: CommandGrammar, { flags, given }: Co
   return state;
 }
 
-function want(current: string, { pending, ended }: State, grammar: CommandGrammar, { given }: CommandLine): Wanted {
+function want(current: string, { pending, ended }: State, grammar: CommandGrammar, { given }: CompletionLine): Wanted {
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };
   if (!ended && current.startsWith('-')) {
     const { flag, value } = flagOf(current, grammar);

@@ -16,7 +16,7 @@ const LOG_EVERY_MS = 60_000;
 
 export interface LoginOptions {
   user: UserEntry;
-  /** Limit in milliseconds of every login but the first, at which a person may be. */
+  /** Limit in milliseconds of every login but the first, which may be interactive. */
   limitMs: number | undefined;
   clock: Clock;
   log: (level: number, text: () => string) => void;

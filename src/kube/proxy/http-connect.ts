@@ -27,6 +27,8 @@ export async function httpConnect(
     },
     createConnection: () => socket,
     maxHeaderSize: LONGEST_HEAD,
+    // A client ignores Content-Length and Transfer-Encoding of a successful CONNECT.
+    insecureHTTPParser: true,
   });
   // node:http would send `Connection: close`; the tunnel stays open.
   asked.removeHeader('Connection');
@@ -41,6 +43,8 @@ export async function httpConnect(
 
 /** Rewords parse errors and `socket hang up` of node:http to follow the proxy's name. */
 function problemOf(error: NodeJS.ErrnoException): Error {
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return new Error(`the head of its answer has more than ${LONGEST_HEAD} bytes`, { cause: error });
   if (error.code?.startsWith('HPE_')) return new Error('it answered with something else than HTTP', { cause: error });
   return error.message === 'socket hang up' ? new Error('it closed the connection', { cause: error }) : error;
 }

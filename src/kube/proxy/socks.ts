@@ -7,7 +7,11 @@ import type { Login, Target } from './proxy.ts';
 const PROBLEMS: Record<string, string> = {
   'An invalid destination host was provided.': "the server's name has more than 255 bytes",
   'Socket closed': 'it closed the connection',
+  // After 30 s, the package's default and client-go's dial timeout.
+  'Proxy connection timed out': 'no answer within 30 s',
   'Received invalid Socks5 initial handshake (invalid socks version)': 'it does not speak SOCKS5',
+  // It sent more than it was asked for.
+  'SocksClient internal error (this should not happen)': 'it does not speak SOCKS5',
   'Received invalid Socks5 initial handshake (no accepted authentication type)':
     'it wants a login that is not supported, or a name and a password',
   'Received invalid Socks5 initial handshake (unknown authentication type)':

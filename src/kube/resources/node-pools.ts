@@ -44,12 +44,10 @@ export function nodePoolsClient(api: Api): NodePoolsClient {
     },
     setFinalizers: (pool, finalizers, options) =>
       patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }, options),
-    annotate(pool, key, value, options) {
-      const path = '/metadata/annotations';
-      const token = key.replaceAll('~', '~0').replaceAll('/', '~1');
-      const isFirst = pool.metadata.annotations === undefined;
-      const change = isFirst ? { path, value: { [key]: value } } : { path: `${path}/${token}`, value };
-      return patchGuarded(api, pool, { op: 'add', ...change }, options);
+    // All of them, as a dry run may have set the first: the server then has no map to add to.
+    annotate: (pool, key, value, options) => {
+      const annotations = { ...pool.metadata.annotations, [key]: value };
+      return patchGuarded(api, pool, { op: 'add', path: '/metadata/annotations', value: annotations }, options);
     },
     /** Replaces the whole status: a merge patch would keep removed keys of maps. */
     patchStatus: (pool, status, options) =>

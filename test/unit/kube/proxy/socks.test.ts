@@ -30,6 +30,7 @@ describe('what a proxy answers, in words that follow its name', () => {
   const cases: [message: string, answers: number[][]][] = [
     ['it closed the connection', []],
     ['it does not speak SOCKS5', [[72, 84]]],
+    ['it does not speak SOCKS5', [[5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0]]],
     ['it wants a login that is not supported, or a name and a password', [[5, 255]]],
     ['it wants a login that is not supported, or a name and a password', [[5, 1]]],
     [
@@ -49,6 +50,14 @@ describe('what a proxy answers, in words that follow its name', () => {
     ['it does not know that kind of address', refusing(8)],
     ['it refused with an unknown code', refusing(9)],
   ];
+  test('no answer within 30 s', async t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const silent = new Duplex({ read() {}, write: (_bytes, _encoding, done) => done() });
+    const connecting = socksConnect(silent, LOGIN, TARGET);
+    t.mock.timers.tick(30_000);
+    await assert.rejects(connecting, { message: 'no answer within 30 s' });
+  });
+
   for (const [message, answers] of cases) {
     test(`${JSON.stringify(answers)}: ${message}`, async () => {
       await assert.rejects(socksConnect(answering(...answers), LOGIN, TARGET), error => {
