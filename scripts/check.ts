@@ -1,7 +1,6 @@
 /** `npm run check` runs every check that needs no cluster, in parallel. Prints the output of failed steps. */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { COMPILE_CACHE, ROOT } from './root.ts';
+import { COMPILE_CACHE, projectFiles, ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
@@ -30,12 +29,7 @@ function together(chosen: (file: string) => boolean): string[] {
 }
 
 function tests(pattern: string, chosen: (file: string) => boolean = () => true): string[] {
-  return [
-    '--test',
-    '--test-timeout=60000',
-    '--test-reporter=dot',
-    ...globSync(pattern, { cwd: ROOT }).filter(chosen).sort(),
-  ];
+  return ['--test', '--test-timeout=60000', '--test-reporter=dot', ...projectFiles(pattern).filter(chosen)];
 }
 
 /** Runs a step and prints its result. */

@@ -1,9 +1,10 @@
 /** Loaded modules decide the start-up time: for each command, the modules that it must not load. */
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { projectFiles } from '../../scripts/root.ts';
 import { run } from '../cluster/run.ts';
 import { useTestEnv } from './test-env.ts';
 
@@ -90,7 +91,7 @@ test('no command loads modules that it does not need', async () => {
 });
 
 test('each part that must not be loaded exists', () => {
-  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(path => path.replaceAll('\\', '/'));
+  const sources = projectFiles('src/**/*.ts');
   const parts = [...NEVER, ...Object.values(MUST_NOT_LOAD).flat()];
   const missing = parts.filter(part =>
     part.startsWith('src/')
