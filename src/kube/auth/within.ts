@@ -1,3 +1,4 @@
+/** Time limits of promises. */
 import type { Clock } from '../../controller/clock.ts';
 
 /** Settles as `work`, or rejects with `late()` after `ms`. The work is not cancelled. */
