@@ -3,9 +3,8 @@
  * new seeds until the time is over or one fails. With a seed it runs one round, which repeats that seed's examples.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { ROOT } from './root.ts';
+import { projectFiles, ROOT } from './root.ts';
 
 /** A round has TIMES the examples of `npm test`; one that takes longer than MAX_MS has a parser that hangs. */
 const [TIMES, MAX_MS] = [20, 900_000];
@@ -20,7 +19,7 @@ const { values } = parseArgs({
 });
 const { minutes, seed, property, path } = values;
 const end = Date.now() + Number(minutes) * 60_000;
-const files = globSync('test/unit/properties/*.test.ts', { cwd: ROOT }).sort();
+const files = projectFiles('test/unit/properties/*.test.ts');
 const only = property === undefined ? [] : [`--test-name-pattern=^${RegExp.escape(property)}$`];
 
 let rounds = 0;

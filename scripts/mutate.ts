@@ -5,14 +5,14 @@
  * docs/reliability.md. Fails when a deciding file scores too low. A pattern selects files by path, `deciding` selects
  * those of DECIDING; all files take hours.
  */
-import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 import { readMarked, rewriteMarked } from './marked.ts';
 import { type FileScore, percent, scoreFiles } from './mutation/score.ts';
 import { ACCEPTED } from './mutation/survivors.ts';
-import { ROOT } from './root.ts';
+import { projectFiles, ROOT } from './root.ts';
 
 /** Plans, asks for consent and applies, for all commands that write nodes. */
 const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
@@ -35,10 +35,10 @@ const HEAD = '| file | mutants | survived | score |\n| --- | --: | --: | --: |';
 const PAGE = join(ROOT, 'docs', 'reliability.md');
 
 const patterns = process.argv.slice(2);
-const deciding = new Set(globSync(DECIDING, { cwd: ROOT }));
+const deciding = new Set(projectFiles(DECIDING));
 const isMeant = (file: string, pattern: string) =>
   pattern === 'deciding' ? deciding.has(file) : file.includes(pattern);
-const sources = globSync(SOURCES, { cwd: ROOT }).sort();
+const sources = projectFiles(SOURCES);
 const files = sources.filter(file => patterns.length === 0 || patterns.some(pattern => isMeant(file, pattern)));
 if (files.length === 0) {
   process.stderr.write(`no file of ${SOURCES.join(', ')} matches: ${patterns.join(', ')}\n`);

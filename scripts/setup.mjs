@@ -2,8 +2,7 @@
  * Runs every npm script: installs the packages if they are missing or outdated, then runs on the project's own Node,
  * whichever Node started this. It needs only Node 20 and npm.
  *
- *   node scripts/setup.mjs scripts/X.ts [ARGS…]    runs a script
- *   node scripts/setup.mjs --exec BIN [ARGS…]      runs an executable of node_modules/.bin
+ *   node scripts/setup.mjs SCRIPT [ARGS…]
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,17 +13,17 @@ import { fileURLToPath } from 'node:url';
 const TICK_MS = 1000;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, 'node_modules', '.bin');
-const node = join(bin, 'node');
+const isWindows = process.platform === 'win32';
+// On Windows, node_modules/.bin has scripts of the shell.
+const node = join(root, 'node_modules', 'node', 'bin', isWindows ? 'node.exe' : 'node');
 
-const [first, ...rest] = process.argv.slice(2);
-const program = first === '--exec' ? rest.shift() : first;
-if (program === undefined) {
-  process.stderr.write('usage: node scripts/setup.mjs SCRIPT [ARGS…] | --exec BIN [ARGS…]\n');
+const [script, ...rest] = process.argv.slice(2);
+if (script === undefined) {
+  process.stderr.write('usage: node scripts/setup.mjs SCRIPT [ARGS…]\n');
   process.exit(2);
 }
 if (!isInstalled()) await install();
-if (first === '--exec') run(join(bin, program), rest);
-else run(node, [resolve(root, program), ...rest]);
+run(node, [resolve(root, script), ...rest]);
 
 /** Whether node_modules has what package-lock.json asks for, by npm's own record. */
 function isInstalled() {
@@ -52,6 +51,8 @@ async function install() {
   // npm's warnings, such as those about the host's Node, are shown only if it fails.
   const npm = spawn('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
+    // npm is a script of the shell there.
+    shell: isWindows,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

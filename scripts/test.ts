@@ -5,7 +5,7 @@
  * e2e/ on each (.github/workflows/release.yml). Required programs are built first, with progress output.
  */
 import { spawn } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ import { KREW_BINARIES } from '../test/package/krew.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
-import { COMPILE_CACHE, ROOT } from './root.ts';
+import { COMPILE_CACHE, projectFiles, ROOT } from './root.ts';
 import { sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
@@ -46,10 +46,9 @@ const { values, positionals: patterns } = parseArgs({
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
 const speed = values.slow ? 'slow' : 'quick';
 const isWhole = patterns.length === 0 && values.product === undefined;
-const files = globSync('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts', { cwd: ROOT })
+const files = projectFiles('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts')
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
-  .filter(file => !isWhole || speedsOf(file).includes(speed))
-  .sort();
+  .filter(file => !isWhole || speedsOf(file).includes(speed));
 if (product === undefined || files.length === 0) {
   const problem = product === undefined ? `--product is one of ${PRODUCTS.join(', ')}` : `no test file matches`;
   process.stderr.write(`${problem}: ${product === undefined ? values.product : patterns.join(', ')}\n`);

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { checkImports, importsOf } from '../../scripts/check-imports.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { checkImports, DOORS, importsOf } from '../../scripts/check-imports.ts';
+import { projectFiles, ROOT } from '../../scripts/root.ts';
 
 /** A temporary project of these files. */
 function project(t: TestContext, files: Record<string, string>): string {
@@ -79,6 +77,18 @@ describe('reports a forbidden import', () => {
       'src/kube/auth/a.ts',
       "import type { Transport } from '../transport/transport.ts';",
       'src/kube/auth/a.ts -> src/kube/transport/transport.ts: the folders of kube/ import in one direction: resources -> transport -> auth -> proxy -> protobuf',
+    ],
+    [
+      'a private file of another folder of kube/',
+      'src/kube/resources/a.ts',
+      "import { decode } from '../protobuf/schema.ts';",
+      'src/kube/resources/a.ts -> src/kube/protobuf/schema.ts: schema.ts is private to kube/protobuf/: see DOORS in scripts/check-imports.ts',
+    ],
+    [
+      'a private file of kube/ in the factory',
+      'src/cli/factory.ts',
+      "const { Api } = await import('../kube/resources/list-names.ts');",
+      'src/cli/factory.ts -> src/kube/resources/list-names.ts: list-names.ts is private to kube/resources/: see DOORS in scripts/check-imports.ts',
     ],
     [
       'a package of one folder of kube/ in another',
@@ -159,6 +169,7 @@ test('accepts allowed imports', t => {
     'src/cli/factory.ts': "export const open = () => import('../kube/connect.ts');",
     'src/kube/connect.ts':
       "import { KubeConfig } from '@kubernetes/client-node';\nimport type { ClusterPort } from '../reconciler/ports.ts';",
+    'src/kube/auth/a.ts': "import { proxyOf } from '../proxy/proxy.ts';\nimport { b } from './b.ts';",
     'src/kube/proxy/socks.ts': "import { SocksClient } from 'socks';",
     'src/commands/index.ts': "export const commands = { get: () => import('./get.ts') };",
     'examples/count/main.ts':
@@ -167,6 +178,23 @@ test('accepts allowed imports', t => {
       "// import { x } from '../cli/io.ts';\nimport { b } from './b.ts';\n/** await import('../kube/b.ts') */",
   });
   assert.deepEqual(checkImports(root), []);
+});
+
+test('each file that others may import of a folder of kube/ is imported by others', () => {
+  const sources = projectFiles('src/{kube,cli}/**/*.ts').map(file => ({
+    folder: dirname(file),
+    targets: importsOf(readFileSync(join(ROOT, file), 'utf8')).map(({ specifier }) =>
+      posix.join(dirname(file), specifier),
+    ),
+  }));
+  for (const [folder, names] of Object.entries(DOORS)) {
+    const others = sources.filter(source => source.folder !== `src/kube/${folder}`);
+    const imported = new Set(others.flatMap(({ targets }) => targets));
+    assert.deepEqual(
+      names.filter(name => !imported.has(`src/kube/${folder}/${name}`)),
+      [],
+    );
+  }
 });
 
 test('finds import and re-export statements, and ignores such text in strings and comments', () => {

@@ -126,7 +126,7 @@ async function seed(): Promise<void> {
 
 for (const minor of MINORS) {
   for (const shell of Object.keys(SHELLS) as Shell[]) {
-    const options = { skip: !isThere(shell), timeout: 120_000 };
+    const options = { skip: !isThere(shell) && `there is no ${shell} here`, timeout: 120_000 };
     test(
       `the script of kubectl ${minor} in ${shell}: what is safe is offered, and nothing is run`,
       options,

@@ -102,7 +102,9 @@ function plant(path: string): void {
   chmodSync(path, 0o777);
 }
 
-describe('compiled code of another user', { skip: process.platform === 'win32' }, () => {
+describe('compiled code of another user', {
+  skip: process.platform === 'win32' && 'Windows has no owners and modes of files',
+}, () => {
   test('is run from a folder that the user chose, which shows that the attack works', () => {
     plant(join(shared, 'chosen'));
     assert.equal(start({ NODE_COMPILE_CACHE: join(shared, 'chosen') }), 'PLANTED\n');
@@ -142,7 +144,9 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
     }
   });
 
-  test('is not run from a folder of another user, whatever its mode', { skip: !isRoot }, () => {
+  test('is not run from a folder of another user, whatever its mode', {
+    skip: !isRoot && 'only root may give files away',
+  }, () => {
     // As `sudo` that keeps HOME: the user could plant code that root would run.
     const own = join(home, '.cache', 'kubectl-nodepool', 'compiled');
     plant(own);
@@ -155,7 +159,9 @@ describe('compiled code of another user', { skip: process.platform === 'win32' }
   });
 });
 
-test('uses its own compiled code from the second start on', { skip: process.platform === 'win32' }, () => {
+test('uses its own compiled code from the second start on', {
+  skip: process.platform === 'win32' && 'HOME names no folder on Windows',
+}, () => {
   const env = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
   start(env);
   assert.match(start(env), /main\.js.*was accepted/);

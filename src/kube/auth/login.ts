@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { within } from '../within.ts';
 import type { Credentials } from './credentials.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
-import { within } from './within.ts';
 
 /** Most plugins take a second or two. */
 const LOG_AFTER_MS = 10_000;

@@ -11,6 +11,8 @@ import { RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
 import { around, bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
 
+export { UnknownFieldError } from './schema.ts';
+
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 /** Prefix of every object that is not part of another message. */

@@ -5,8 +5,7 @@
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { decodeEnvelope } from '../protobuf/objects.ts';
-import { UnknownFieldError } from '../protobuf/schema.ts';
+import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,3 +1,4 @@
+/** Matches labels by a meta/v1 LabelSelector, as apimachinery does. */
 import { own } from '../../nodepool/json.ts';
 
 /** meta/v1 LabelSelector, as in PodDisruptionBudgets. */

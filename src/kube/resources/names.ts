@@ -1,7 +1,6 @@
 /** Names for completion. The client is loaded only if they are not cached. */
 import type { NamesPort } from '../../operations/names-port.ts';
 import { type Access, type AccessOptions, accessNames, loadAccess } from '../auth/kubeconfig.ts';
-import type { UserEntry } from '../auth/kubeconfig-file.ts';
 
 /**
  * Plugins that do not prompt without stdin, whatever their interactiveMode. Not `aws`, which asks for the code of a
@@ -38,7 +37,7 @@ export function namesPort(options: NamesOptions): NamesPort {
 }
 
 /** Whether a login neither opens a browser nor prompts: completion must not. */
-function isQuiet({ exec, authProvider }: UserEntry): boolean {
+function isQuiet({ exec, authProvider }: Access['user']): boolean {
   if (authProvider !== undefined) return false;
   if (exec === undefined) return true;
   const { command, args, interactiveMode } = exec;

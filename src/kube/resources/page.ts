@@ -1,8 +1,7 @@
 /** One page of a list, in JSON or protobuf. */
 
 import { ListReader } from '../protobuf/list-reader.ts';
-import type { ListMeta } from '../protobuf/objects.ts';
-import { UnknownFieldError } from '../protobuf/schema.ts';
+import { type ListMeta, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,8 +1,7 @@
 /** Lists and watches of one resource, for a reflector (controller/source.ts). Failures are values. */
 import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
 import { readFrames } from '../protobuf/frames.ts';
-import { decodeWatchEvent, isProtobuf } from '../protobuf/objects.ts';
-import { UnknownFieldError } from '../protobuf/schema.ts';
+import { decodeWatchEvent, isProtobuf, UnknownFieldError } from '../protobuf/objects.ts';
 import { type Answer, toAnswer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';

@@ -1,3 +1,4 @@
+/** Aborted requests of node:http(s). */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /**

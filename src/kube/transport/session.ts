@@ -8,7 +8,7 @@ import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../controller/clock.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import type { ClusterEntry } from '../auth/kubeconfig-file.ts';
+import type { Access } from '../auth/kubeconfig.ts';
 import { proxyOf } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 
@@ -20,7 +20,7 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  cluster: ClusterEntry;
+  cluster: Access['cluster'];
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   env: Record<string, string | undefined>;

@@ -23,7 +23,7 @@ import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import { within } from '../auth/within.ts';
+import { within } from '../within.ts';
 import { isTimeout } from './abort.ts';
 import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';

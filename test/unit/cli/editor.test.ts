@@ -70,7 +70,9 @@ describe('an edit session', () => {
   });
 });
 
-describe('a signal that ends the process', { skip: process.platform === 'win32' }, () => {
+describe('a signal that ends the process', {
+  skip: process.platform === 'win32' && 'Windows cannot catch these signals',
+}, () => {
   const module = JSON.stringify(new URL('../../../src/cli/editor.ts', import.meta.url).href);
   const cases: [when: string, editor: string, signal: NodeJS.Signals][] = [
     ['while the editor is open', 'printf precious >"$0"; kill -s TERM $PPID; exec sleep 20', 'SIGTERM'],

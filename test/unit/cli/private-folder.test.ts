@@ -17,7 +17,7 @@ test('uses XDG_CACHE_HOME if it is absolute, else the home directory, else no ca
   for (const [env, path] of cases) assert.equal(cachePath('x', env), path);
 });
 
-describe('a private folder', { skip: process.platform === 'win32' }, () => {
+describe('a private folder', { skip: process.platform === 'win32' && 'Windows has no modes of files' }, () => {
   const temporaryFolder = (t: { after(end: () => void): void }) => {
     const base = realpathSync(mkdtempSync(join(tmpdir(), 'nodepool-private-')));
     t.after(() => rmSync(base, { recursive: true }));

@@ -143,7 +143,7 @@ describe('the files of a client certificate', () => {
 });
 
 test('refuses a device such as /dev/zero as token or certificate', {
-  skip: process.platform === 'win32',
+  skip: process.platform === 'win32' && 'Windows has no /dev/zero',
 }, async () => {
   for (const user of [{ tokenFile: '/dev/zero' }, { certFile: '/dev/zero', keyFile: '/dev/zero' }]) {
     await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it is a device, and only regular/);

@@ -1,4 +1,5 @@
-import type { Clock } from '../../controller/clock.ts';
+/** Time limits of promises. */
+import type { Clock } from '../controller/clock.ts';
 
 /** Settles as `work`, or rejects with `late()` after `ms`. The work is not cancelled. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
