@@ -53,7 +53,7 @@ const TYPES_ONLY: Record<string, string[]> = {
 };
 
 /** Files of the controller runtime from which kube/ may import values too. */
-const SHARED = ['controller/clock.ts', 'controller/limiter.ts', 'controller/collect.ts'];
+const SHARED = ['clock', 'collect', 'continue-tokens', 'limiter'].map(name => `controller/${name}.ts`);
 
 /** The ports that kube/ implements; also operations/*-port.ts, ports of a few commands each. */
 const PORTS = [
