@@ -2,8 +2,8 @@
 
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
+import type { Watched } from '../controller/source.ts';
 import { follow } from '../operations/follow.ts';
-import type { Watched } from '../operations/ports.ts';
 import { oneLine } from '../render/error.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
