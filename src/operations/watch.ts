@@ -28,7 +28,7 @@ import { poolReconcile } from './pool-reconcile.ts';
 import type { EventsPort, LeasePort } from './ports.ts';
 
 export interface WatchOptions {
-  /** Node writes under way at most. */
+  /** Nodes and pools in progress at most: see limitObjects. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;
@@ -121,7 +121,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
-    limit: createLimiter(options.concurrency),
+    limitObjects: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
     clock,

@@ -16,7 +16,7 @@ import type { StatusPace } from './status-pace.ts';
 import type { WritePace } from './write-pace.ts';
 
 interface StatusDeps extends LiveReadDeps {
-  limit: Limiter;
+  limitObjects: Limiter;
   now: () => Date;
   dryRun: boolean;
   sleep: (ms: number) => Promise<void>;
@@ -70,10 +70,10 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusPace, pace } = deps;
+  const { cluster, state, limitObjects, now, sleep, dryRun, isFollowed = false, statusPace, pace } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
-  const read = () => limit(() => readPool(name, uid, deps));
+  const read = () => limitObjects(() => readPool(name, uid, deps));
   const done = (status: NodePoolStatus | undefined) => {
     outcome.status = status;
     return 'written' as const;
@@ -93,7 +93,7 @@ async function write(
     }
     assertStatusFree(metadata, pace);
     state.expectStatus(name, status);
-    const write = await limit(() =>
+    const write = await limitObjects(() =>
       writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
     );
     if (write.kind === 'written') {
