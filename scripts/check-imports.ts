@@ -50,7 +50,7 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['drained-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'tolerating-pod.ts'],
+    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts'],
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
@@ -60,9 +60,9 @@ export const DOORS: Record<string, string[]> = {
   ],
   // The clients that connect.ts joins, and names.ts for completion.
   resources: [
-    ...['api.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'follow-ports.ts', 'leases.ts', 'manifests.ts'],
+    ...['api.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'leases.ts', 'manifests.ts'],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['runtime-classes.ts', 'watch-ports.ts'],
+    'runtime-classes.ts',
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);
@@ -75,7 +75,7 @@ const TYPES_ONLY: Record<string, string[]> = {
 };
 
 /** Files of the controller runtime from which kube/ may import values too. */
-const SHARED = ['controller/clock.ts', 'controller/limiter.ts', 'controller/collect.ts'];
+const SHARED = ['clock', 'collect', 'continue-tokens', 'limiter'].map(name => `controller/${name}.ts`);
 
 /** The ports that kube/ implements; also operations/*-port.ts, ports of a few commands each. */
 const PORTS = [

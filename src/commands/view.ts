@@ -42,11 +42,11 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
   const isTerminalTaken = () => running !== undefined;
-  const { cluster, watch, follow, clusterName } = await connect({ log, isTerminalTaken });
+  const { cluster, events, clusterName } = await connect({ log, isTerminalTaken });
   const spinner = await progress('Reading pools and nodes');
   const live = createLiveView({
-    watch: watch(),
-    follow,
+    cluster,
+    events,
     clock: systemClock,
     now: io.now,
     random: Math.random,

@@ -51,12 +51,11 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
     const { systemClock } = await import('../controller/clock.ts');
     const { waitForPools } = await import('../operations/wait.ts');
-    const { cluster, follow } = await connect();
+    const { cluster } = await connect();
     const errors = await waitForPools(
       { names: args.name, condition, timeoutMs },
       {
         pools: cluster.pools,
-        follow,
         clock: systemClock,
         random: Math.random,
         log: (level, message) => {

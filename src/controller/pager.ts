@@ -10,6 +10,7 @@
  */
 import { type Attempt, attempt } from './attempt.ts';
 import type { Clock } from './clock.ts';
+import { ContinueTokens } from './continue-tokens.ts';
 import type { Log } from './log.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Item } from './store.ts';
@@ -90,16 +91,13 @@ export class Pager<T> {
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
-  /** A continue token that expires (410) restarts the list once; a token that repeats would never end. */
   async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
-    let restarted = false;
-    const used = new Set<string>();
+    const tokens = new ContinueTokens();
     for (let token: string | undefined; ; ) {
       const page = await this.#options.source.list({ limit: PAGE_SIZE, continue: token, signal });
-      if (page.kind === 'refused' && page.status === 410 && token !== undefined && !restarted) {
-        [items, token, restarted] = [[], undefined, true];
-        used.clear();
+      if (page.kind === 'refused' && tokens.restart(page.status)) {
+        [items, token] = [[], undefined];
         continue;
       }
       if (page.kind !== 'page') return page;
@@ -111,8 +109,8 @@ export class Pager<T> {
       }
       token = page.continue;
       if (token === undefined) return { kind: 'listed', items, resourceVersion: page.resourceVersion };
-      if (used.has(token)) return broken('the server gave the same continue token twice: its list does not end');
-      used.add(token);
+      if (tokens.isRepeat(token)) return broken('the server gave the same continue token twice: its list does not end');
+      tokens.use(token);
     }
   }
 

@@ -12,6 +12,12 @@ export interface Source {
   watch(options: WatchOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
 }
 
+/** A resource to cache, and what is kept of each object. */
+export interface Watched<T> {
+  source: Source;
+  transform: (raw: object) => T;
+}
+
 export interface ListOptions {
   /** Maximum number of items. */
   limit: number;

@@ -11,14 +11,12 @@ import { watchedLogin } from './auth/login.ts';
 import { Api } from './resources/api.ts';
 import { crdPort } from './resources/crd.ts';
 import { eventsPort, eventWriter } from './resources/events.ts';
-import { followPorts } from './resources/follow-ports.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
 import { nodesClient } from './resources/nodes.ts';
-import { countPods } from './resources/pods.ts';
+import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
-import { watchPorts } from './resources/watch-ports.ts';
 import type { RequestLog } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
 import { userAgent } from './transport/user-agent.ts';
@@ -65,22 +63,21 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const api = new Api(transport, now);
   return {
     cluster: {
-      nodes: nodesClient(api),
-      pools: nodePoolsClient(api),
-      runtimeClasses: runtimeClassesClient(api),
+      nodes: nodesClient(api, transport),
+      pools: nodePoolsClient(api, transport),
+      runtimeClasses: runtimeClassesClient(api, transport),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
     },
-    events: eventsPort(api),
+    events: eventsPort(api, transport),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
     pods: {
       countByNode: () => countPods(api),
+      watch: () => watchPods(transport),
       placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
       demand: async nodes => (await import('./resources/pod-demand.ts')).podDemand(api, nodes),
     },
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
-    watch: () => watchPorts(transport),
-    follow: followPorts(transport),
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),

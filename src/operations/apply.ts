@@ -15,7 +15,7 @@ import { Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts'
 import { WriteRateLimiter } from '../reconciler/write-rate-limiter.ts';
 
 export interface ApplyOptions {
-  /** Nodes under way at most. */
+  /** Nodes and pools in progress at most: see limitObjects. */
   concurrency: number;
   /** Every write is a dry run. */
   dryRun: boolean;
@@ -136,9 +136,9 @@ function reconcilerOf(
   { cluster, now, clock, sleep, progress, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'podsOn'>,
 ): Reconciler {
-  const limit = createLimiter(concurrency);
+  const limitObjects = createLimiter(concurrency);
   const optional = defined({ progress, consent, deleted, signal });
-  return new Reconciler({ cluster, state, limit, now, sleep, clock, dryRun, ...optional, ...own });
+  return new Reconciler({ cluster, state, limitObjects, now, sleep, clock, dryRun, ...optional, ...own });
 }
 
 /** A NodepoolError is the pool's; any other error is thrown. */

@@ -127,7 +127,8 @@ async function join(
   { concurrency, dryRun }: CreateOptions,
   { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<void> {
-  const limit = createLimiter(concurrency);
+  // Not for requests, which the transport bounds: after Ctrl-C no further node is begun.
+  const limitNodes = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
   const left: string[] = [];
   const label = async (node: Node) => {
@@ -135,7 +136,7 @@ async function join(
     else await patchLabels(node, change, cluster.nodes, { dryRun: dryRun === 'server' });
   };
   // All are waited for: after an error nothing is written any more.
-  const writes = await Promise.allSettled(nodes.map(node => limit(() => label(node))));
+  const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
   const [first] = errors;
   if (left.length > 0) {

@@ -40,7 +40,8 @@ export interface DeleteResult extends PoolResult {
 export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
   const { pools, detachNodes, dryRun } = options;
   if (pools.length === 0) return [];
-  const limit = createLimiter(options.concurrency);
+  // Not for requests, which the transport bounds: after Ctrl-C no further pool is begun.
+  const limitPools = createLimiter(options.concurrency);
   const errors = new Map<string, NodepoolError>();
   const attempt = async (pool: RawPool, work: () => Promise<void>) => {
     try {
@@ -57,7 +58,7 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
     await attempt(pool, () => mark(pool, options, deps));
   };
 
-  await Promise.all(pools.map(pool => limit(() => begin(pool))));
+  await Promise.all(pools.map(pool => limitPools(() => begin(pool))));
   const state = await loadClusterState(deps.cluster);
   const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
   for (const pool of begun.filter(isMarked)) {

@@ -1,5 +1,6 @@
 /** The client of `doctor`. src/kube implements it. */
 import type { Node } from '../nodepool/types.ts';
+import type { NodesClient } from '../reconciler/ports.ts';
 
 /** Which cluster, as whom, and where that is written. */
 export interface AccessFacts {
@@ -54,6 +55,5 @@ export interface DoctorPort {
    * (SubjectAccessReview, which needs a permission of its own).
    */
   allowed(questions: readonly AccessQuestion[], subject?: Subject): Promise<boolean[]>;
-  /** Every node. */
-  listNodes(): Promise<ExaminedNode[]>;
+  nodes: Pick<NodesClient<ExaminedNode>, 'list'>;
 }

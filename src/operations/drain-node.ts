@@ -46,9 +46,9 @@ export interface NodeDrainDeps {
   clock: Clock;
   now: () => Date;
   onEvent: (event: PodEvent) => void;
-  /** Bounds the writes of all nodes together. */
-  limit: Limiter;
-  /** Ends the drain: a request that waits for the limiter is not sent. */
+  /** Bounds the pods and nodes that are written, over all nodes together; requests are bounded by the transport. */
+  limitObjects: Limiter;
+  /** Ends the drain: an object that waits for the limiter is not written. */
   signal: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ export async function drainNode(
   while ((left.size > 0 || work.known !== undefined) && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
-    await Promise.all(due.map(pending => deps.limit(() => ask(pending, work))));
+    await Promise.all(due.map(pending => deps.limitObjects(() => ask(pending, work))));
     if (left.size === 0 && work.known === undefined) break;
     if (left.size > 0) await sleep(clock, pauseMs(work, began), signal);
     if (!signal.aborted) await look(work);

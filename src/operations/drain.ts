@@ -34,16 +34,16 @@ export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   pace: DrainPace;
 }
 
-export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limit'>, CordonDeps {
+export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {
   /** @param drains all nodes as they are now */
   onEvent: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
 }
 
 /** The deps while nodes are drained: events are reported with all nodes. */
-type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limit'> & { onEvent: (event: DrainEvent) => void };
+type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void };
 
-/** Writes in flight: half of the connection's limit, so that they do not delay the lists that find out which pods are gone. */
-const MAX_WRITES = 16;
+/** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
+const MAX_OBJECTS = 16;
 
 /** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
 export async function planDrain(
@@ -66,7 +66,8 @@ export async function planDrain(
 /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
 export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
   const { pace } = options;
-  const deps: Work = { ...given, limit: createLimiter(MAX_WRITES), onEvent: event => given.onEvent(event, drains) };
+  const limitObjects = createLimiter(MAX_OBJECTS);
+  const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, drains) };
   const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
   const nodes = plan.nodes.map(({ node }) => node);
   const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
@@ -111,7 +112,10 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
 async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
-  const writes = nodes.map(({ node }) => ({ drain: drainOf.get(node.name), result: deps.limit(() => cordon(node)) }));
+  const writes = nodes.map(({ node }) => ({
+    drain: drainOf.get(node.name),
+    result: deps.limitObjects(() => cordon(node)),
+  }));
   for (const { drain, result } of writes) {
     const outcome = await result;
     if (drain === undefined || outcome === undefined) continue;

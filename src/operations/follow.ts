@@ -5,10 +5,9 @@
 import type { Clock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
-import type { Source } from '../controller/source.ts';
+import type { Source, Watched } from '../controller/source.ts';
 import { Store, type StoreEvent } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Watched } from './ports.ts';
 
 /** The types of the API's watch events. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';

@@ -1,4 +1,5 @@
 /** The client for pods, and what metrics.k8s.io says of usage. src/kube implements both. */
+import type { Watched } from '../controller/source.ts';
 import type { NodeLoad } from '../nodepool/resource-usage.ts';
 import type { ResourceList, Toleration } from '../nodepool/types.ts';
 
@@ -28,9 +29,16 @@ export type Usage =
   | { kind: 'absent' }
   | { kind: 'failed'; reason: string };
 
+/** All that is kept of a watched pod. */
+export interface PodPlace {
+  node: string;
+}
+
 export interface PodsPort {
   /** How many pods are on each node and have not ended. Reads every one of them. */
   countByNode(): Promise<ReadonlyMap<string, number>>;
+  /** Those that countByNode() counts. */
+  watch(): Watched<PodPlace>;
   /** Those on these nodes. */
   placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
   /** Reads every pod that is on a node, and keeps sums. @param nodes those that are wanted; default: all */

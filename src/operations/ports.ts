@@ -1,9 +1,8 @@
 /** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { EventSink } from '../controller/recorder.ts';
-import type { Source } from '../controller/source.ts';
-import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import type { ClusterPort, NodePoolsClient, NodesClient, PoolSelectors, RawPool } from '../reconciler/ports.ts';
+import type { Watched } from '../controller/source.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { PodsPort, Usage } from './pods-port.ts';
@@ -28,6 +27,10 @@ export interface PoolEventRecord {
 export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
+  /** As list(). Events of another kind NodePool are transformed to undefined. */
+  watch(pool?: string): Watched<PoolEventRecord | undefined>;
+  /** Where a controller process sends its events. */
+  sink(): EventSink;
 }
 
 export interface CrdPort {
@@ -65,34 +68,6 @@ export interface ManifestsPort {
 
 export type { LeasePort, RawPool };
 
-/** A resource to cache, and what is kept of each object. */
-export interface Watched<T> {
-  source: Source;
-  transform: (raw: object) => T;
-}
-
-/** All that is kept of a pod. */
-export interface PodPlace {
-  node: string;
-}
-
-export interface WatchPorts {
-  pools: Watched<NodePool>;
-  nodes: Watched<Node>;
-  runtimeClasses: Watched<RuntimeClass>;
-  /** Those that are on a node and have not ended. */
-  pods: Watched<PodPlace>;
-  events: EventSink;
-}
-
-/** Resources to list and watch for display. Objects that were not selected are transformed to undefined. */
-export interface FollowPorts {
-  /** @param options names: empty means all; selectors as the server takes them */
-  pools(options: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
-  /** About one pool, or about all. */
-  events(pool?: string): Watched<PoolEventRecord | undefined>;
-}
-
 /** Reads what decides on the members of pools. */
 export interface ClusterReader {
   pools: Pick<NodePoolsClient, 'listCoerced'>;
@@ -108,9 +83,6 @@ export interface Connection {
   pods: PodsPort;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
-  /** What a controller process caches, and where its events go. */
-  watch(): WatchPorts;
-  follow: FollowPorts;
   drain(): Promise<DrainPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;

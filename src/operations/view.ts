@@ -6,13 +6,14 @@ import type { Clock } from '../controller/clock.ts';
 import { LOOK_LIMIT } from '../controller/history.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
-import type { Failure, Source } from '../controller/source.ts';
+import type { Failure, Source, Watched } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState, looksSame } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
-import type { FollowPorts, PoolEventRecord, Watched, WatchPorts } from './ports.ts';
+import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
+import type { EventsPort, PoolEventRecord } from './ports.ts';
 
 /** Why a resource is not followed right now. */
 export interface Outage {
@@ -36,8 +37,8 @@ export interface LiveView {
 }
 
 export interface LiveViewDeps {
-  watch: Pick<WatchPorts, 'pools' | 'nodes'>;
-  follow: Pick<FollowPorts, 'events'>;
+  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch'> };
+  events: Pick<EventsPort, 'watch'>;
   clock: Clock;
   now: () => Date;
   /** From 0 up to, not including, 1. */
@@ -51,7 +52,7 @@ export interface LiveViewDeps {
 const NEEDED: Readonly<Record<string, string>> = { nodepools: 'nodepools.nodes.lailin.xyz', nodes: 'nodes' };
 
 export function createLiveView(deps: LiveViewDeps): LiveView {
-  const { watch, follow, onChange, now } = deps;
+  const { cluster, onChange, now } = deps;
   let clusterState: ClusterState;
   let handlers: EventHandlers;
   const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
@@ -96,9 +97,9 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     return new Reflector({ name: resource, source: reporting, transform, store, clock, random, log, onRestored });
   }
 
-  const pools = reflector<NodePool>('nodepools', watch.pools);
-  const nodes = reflector<Node>('nodes', watch.nodes);
-  const events = reflector<PoolEventRecord | undefined>('events', follow.events());
+  const pools = reflector<NodePool>('nodepools', cluster.pools.watch());
+  const nodes = reflector<Node>('nodes', cluster.nodes.watch());
+  const events = reflector<PoolEventRecord | undefined>('events', deps.events.watch());
   pools.subscribe(event => {
     showAnew(pools.name);
     handlers.pool(event);

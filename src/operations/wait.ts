@@ -5,7 +5,7 @@ import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { type FollowDeps, follow } from './follow.ts';
 import { poolNotFound } from './not-found.ts';
-import type { FollowPorts, RawPool } from './ports.ts';
+import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
   names: readonly string[];
@@ -15,8 +15,7 @@ export interface WaitOptions {
 }
 
 export interface WaitDeps extends FollowDeps {
-  pools: Pick<NodePoolsClient, 'get'>;
-  follow: FollowPorts;
+  pools: Pick<NodePoolsClient, 'get' | 'watchRaw'>;
   /** Called for each pool that meets the condition. */
   onMet: (pool: string) => void;
 }
@@ -75,7 +74,7 @@ async function watch(open: Map<string, RawPool>, options: WaitOptions, deps: Wai
   const watching = follow<RawPool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',
-      watched: deps.follow.pools({ names: [...open.keys()], labelSelector: undefined }),
+      watched: deps.pools.watchRaw({ names: [...open.keys()] }),
       onStart(pools) {
         const there = new Set(pools.map(({ metadata }) => metadata.name));
         for (const name of [...open.keys()]) if (!there.has(name)) gone(name);

@@ -10,6 +10,7 @@ import { Manager } from '../controller/manager.ts';
 import { Recorder } from '../controller/recorder.ts';
 import { Reflector } from '../controller/reflector.ts';
 import { type Resync, startResync } from '../controller/resync.ts';
+import type { Watched } from '../controller/source.ts';
 import type { StandardMetrics } from '../controller/standard-metrics.ts';
 import { Store } from '../controller/store.ts';
 import { WorkQueue } from '../controller/work-queue.ts';
@@ -22,11 +23,12 @@ import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
 import { StatusRateLimiter } from '../reconciler/status-rate-limiter.ts';
+import type { PodPlace, PodsPort } from './pods-port.ts';
 import { poolReconcile } from './pool-reconcile.ts';
-import type { LeasePort, PodPlace, Watched, WatchPorts } from './ports.ts';
+import type { EventsPort, LeasePort } from './ports.ts';
 
 export interface WatchOptions {
-  /** Node writes under way at most. */
+  /** Nodes and pools in progress at most: see limitObjects. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;
@@ -37,7 +39,8 @@ export interface WatchOptions {
 export interface WatchDeps {
   /** Refuses writes once the lease is lost: another process may write by then. */
   cluster: ClusterPort;
-  watch: WatchPorts;
+  pods: Pick<PodsPort, 'watch'>;
+  events: Pick<EventsPort, 'sink'>;
   /** With it, only the process that holds the lease reconciles. */
   lease: { name: string; port: LeasePort } | undefined;
   /** Of this process among the candidates. */
@@ -74,7 +77,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const { lease, clock, now, random, newId, log, metrics } = deps;
   const state = new ClusterState([], [], []);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
-  const recorder = new Recorder({ sink: deps.watch.events, clock, wall: now, random, newId, log });
+  const recorder = new Recorder({ sink: deps.events.sink(), clock, wall: now, random, newId, log });
   const elector =
     lease &&
     new LeaderElector({
@@ -106,9 +109,9 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     },
   });
   const onRestored = () => manager.restored();
-  const pools = cache('nodepools', deps.watch.pools, deps, onRestored);
-  const nodes = cache('nodes', deps.watch.nodes, deps, onRestored);
-  const runtimeClasses = cache('runtimeclasses', deps.watch.runtimeClasses, deps, onRestored);
+  const pools = cache('nodepools', deps.cluster.pools.watch(), deps, onRestored);
+  const nodes = cache('nodes', deps.cluster.nodes.watch(), deps, onRestored);
+  const runtimeClasses = cache('runtimeclasses', deps.cluster.runtimeClasses.watch(), deps, onRestored);
   const pods = options.podCounts ? podCache(deps, handlers, onRestored) : undefined;
   const caches = [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])];
   pools.subscribe(event => handlers.pool(event));
@@ -118,7 +121,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
-    limit: createLimiter(options.concurrency),
+    limitObjects: createLimiter(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
     clock,
@@ -199,7 +202,7 @@ function cache<T>(
 /** Pods by their node. An update enqueues nothing: a pod does not change its node. */
 function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
   const store = new Store<PodPlace>({ node: ({ node }) => [node] });
-  const pods = cache('pods', deps.watch.pods, deps, onRestored, store);
+  const pods = cache('pods', deps.pods.watch(), deps, onRestored, store);
   pods.subscribe(event => {
     if (event.type === 'added') handlers.pod(event.item.object.node);
     if (event.type === 'deleted') handlers.pod(event.tombstone.item.object.node);

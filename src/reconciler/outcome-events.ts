@@ -1,5 +1,4 @@
 /** Sends the Events of what a reconcile did. One that cannot be sent is a warning, no failure. */
-import type { Limiter } from '../controller/limiter.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { moveEvents, runtimeClassEvents } from './events.ts';
@@ -11,8 +10,6 @@ import type { ClusterPort, PoolEvent } from './ports.ts';
 export interface OutcomeEventsOptions {
   cluster: Pick<ClusterPort, 'createEvent'>;
   state: ClusterState;
-  /** Events of what was written are sent also after the signal is aborted. */
-  limit: Limiter;
   dryRun: boolean;
   /** Gets the node writes in place of sending their Events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
@@ -45,11 +42,12 @@ export class OutcomeEvents {
     });
   }
 
+  /** Also after the signal is aborted: these are Events of what was written. */
   async send(events: EventsOfPools, outcome: PoolOutcome): Promise<void> {
-    const { cluster, limit, dryRun } = this.#options;
+    const { cluster, dryRun } = this.#options;
     const failures: WriteFailure[] = [];
-    const send = (pool: NodePool, event: PoolEvent) => limit(() => cluster.createEvent(pool, event, { dryRun }));
-    await Promise.all(events.map(([pool, event]) => attempt(failures, () => send(pool, event))));
+    const send = ([pool, event]: EventsOfPools[number]) => cluster.createEvent(pool, event, { dryRun });
+    await Promise.all(events.map(each => attempt(failures, () => send(each))));
     outcome.warnings.push(...messagesOf(failures));
   }
 }

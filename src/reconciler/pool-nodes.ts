@@ -21,8 +21,11 @@ export interface NodeProgress {
 export interface PoolNodesOptions {
   cluster: ClusterPort;
   state: ClusterState;
-  /** Bounds the requests under way, over all pools together. */
-  limit: Limiter;
+  /**
+   * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its
+   * write, and after Ctrl-C none is begun.
+   */
+  limitObjects: Limiter;
   sleep: (ms: number) => Promise<void>;
   /** Every write is a dry run. */
   dryRun: boolean;
@@ -74,7 +77,7 @@ export class PoolNodes {
 
   /** Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried. */
   async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
-    const { limit, progress, signal } = this.#options;
+    const { limitObjects, progress, signal } = this.#options;
     const selected = this.#selected(pool);
     const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
     progress?.planned(names.length);
@@ -99,7 +102,7 @@ export class PoolNodes {
       }
       progress?.done();
     };
-    await Promise.all(names.map(name => limit(() => apply(name))));
+    await Promise.all(names.map(name => limitObjects(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
     for (const node of selected) {
       const error = failed.has(node) ? undefined : this.#writer.contested(node);

@@ -1,4 +1,5 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
+import type { Watched } from '../controller/source.ts';
 import type { NodePatch } from '../nodepool/plan.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
@@ -28,9 +29,10 @@ export interface WriteOptions {
 }
 
 /** Reads are answered from etcd, never from a possibly stale cache. */
-export interface NodesClient {
+export interface NodesClient<Listed extends Node = Node> {
   /** @param labelSelector as the server takes it; without one, every node */
-  list(labelSelector?: string): Promise<Node[]>;
+  list(labelSelector?: string): Promise<Listed[]>;
+  watch(): Watched<Node>;
   get(name: string): Promise<Node | undefined>;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
@@ -41,6 +43,10 @@ export interface NodesClient {
 export interface NodePoolsClient {
   list(selectors?: PoolSelectors): Promise<RawPool[]>;
   get(name: string): Promise<RawPool | undefined>;
+  /** Pools that were not selected are transformed to undefined. @param selection names: empty means all */
+  watchRaw(selection: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
+  /** Coerced, as listCoerced(). */
+  watch(): Watched<NodePool>;
   /** See coercePool(): fields of wrong types are left out and named. */
   listCoerced(): Promise<NodePool[]>;
   /** As listCoerced(). */
@@ -71,6 +77,7 @@ export interface PoolSelectors {
 
 export interface RuntimeClassesClient {
   list(): Promise<RuntimeClass[]>;
+  watch(): Watched<RuntimeClass>;
   get(name: string): Promise<RuntimeClass | undefined>;
   create(
     runtimeClass: RuntimeClass,

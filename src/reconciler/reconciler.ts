@@ -48,14 +48,14 @@ export class Reconciler {
   readonly #nodes: PoolNodes;
 
   constructor(options: ReconcilerOptions) {
-    const { limit, signal } = options;
+    const { limitObjects, signal } = options;
     const begin: Limiter = work =>
-      limit(async () => {
+      limitObjects(async () => {
         if (signal?.aborted) throw new Interrupted();
         return work();
       });
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
-    this.#options = { ...options, limit: begin, writeLimiter };
+    this.#options = { ...options, limitObjects: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
     this.#nodes = new PoolNodes({ ...options, writeLimiter });
   }
@@ -69,7 +69,7 @@ export class Reconciler {
   }
 
   async #reconcile(name: string): Promise<PoolOutcome> {
-    const { state, limit } = this.#options;
+    const { state, limitObjects } = this.#options;
     const known = state.pool(name);
     // A new CRD changes which fields the server returns, without a watch event for the pool.
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
@@ -79,7 +79,7 @@ export class Reconciler {
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
-    const held = await limit(() => prepare(pool, this.#options)).catch((error: unknown) => {
+    const held = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
     });
@@ -113,7 +113,7 @@ export class Reconciler {
   }
 
   async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { state, limit, podsOn } = this.#options;
+    const { state, limitObjects, podsOn } = this.#options;
     const { name } = pool.metadata;
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     if (valid) await this.#applyRuntimeClass(pool, outcome);
@@ -139,7 +139,7 @@ export class Reconciler {
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'
-        ? await attemptHeld(outcome, () => limit(() => finishTakeover(name, outcome.status, this.#options)))
+        ? await attemptHeld(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
     const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
     await this.#events.send(
@@ -162,7 +162,7 @@ export class Reconciler {
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
     let ended = pool;
     await attemptHeld(outcome, async () => {
-      ended = await this.#options.limit(() => endTakeover(pool, this.#options));
+      ended = await this.#options.limitObjects(() => endTakeover(pool, this.#options));
     });
     return ended;
   }
@@ -183,7 +183,7 @@ export class Reconciler {
   }
 
   async #finalizeInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
-    const { limit } = this.#options;
+    const { limitObjects } = this.#options;
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     await this.#applyRuntimeClass(pool, outcome);
@@ -197,7 +197,7 @@ export class Reconciler {
     await this.#events.send(events, outcome);
     if (outcome.failures.length > 0) return outcome;
     try {
-      await attempt(outcome.failures, () => limit(() => dropFinalizer(pool, this.#options)));
+      await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(pool, this.#options)));
       return outcome;
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
@@ -227,16 +227,16 @@ export class Reconciler {
    * @param isDue read it in any case: its RuntimeClass is about to be deleted
    */
   async #askForPool(name: string, isDue = false): Promise<boolean> {
-    const { state, limit } = this.#options;
+    const { state, limitObjects } = this.#options;
     if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limit(() => this.#nodes.gonePools.ask(name));
+    await limitObjects(() => this.#nodes.gonePools.ask(name));
     return true;
   }
 
   async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { cluster, state, dryRun, limit, writeLimiter } = this.#options;
+    const { cluster, state, dryRun, limitObjects, writeLimiter } = this.#options;
     await attemptHeld(outcome, async () => {
-      outcome.runtimeClass = await limit(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
+      outcome.runtimeClass = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
     });
   }
 }

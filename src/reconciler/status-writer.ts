@@ -16,7 +16,7 @@ import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 interface StatusDeps extends LiveReadDeps {
-  limit: Limiter;
+  limitObjects: Limiter;
   now: () => Date;
   dryRun: boolean;
   sleep: (ms: number) => Promise<void>;
@@ -70,10 +70,10 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limit, now, sleep, dryRun, isFollowed = false, statusLimiter, writeLimiter } = deps;
+  const { cluster, state, limitObjects, now, sleep, dryRun, isFollowed = false, statusLimiter, writeLimiter } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
-  const read = () => limit(() => readPool(name, uid, deps));
+  const read = () => limitObjects(() => readPool(name, uid, deps));
   const done = (status: NodePoolStatus | undefined) => {
     outcome.status = status;
     return 'written' as const;
@@ -93,7 +93,7 @@ async function write(
     }
     assertStatusFree(metadata, writeLimiter);
     state.expectStatus(name, status);
-    const write = await limit(() =>
+    const write = await limitObjects(() =>
       writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
     );
     if (write.kind === 'written') {

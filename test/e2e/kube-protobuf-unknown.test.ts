@@ -56,7 +56,7 @@ test('reads a node with an unknown taint field as JSON, and keeps the field', as
   );
   assert.equal(asked.at(-1), 'application/json');
 
-  const watched = connection.watch().nodes;
+  const watched = connection.cluster.nodes.watch();
   const lines: { type: string; object: WireNode }[] = [];
   const stop = new AbortController();
   t.after(() => stop.abort());

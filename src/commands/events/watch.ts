@@ -19,7 +19,7 @@ export function showEventChanges(
   return showChanges<PoolEventRecord>(
     {
       resource: 'events.events.k8s.io',
-      watched: connection.follow.events(pool),
+      watched: connection.events.watch(pool),
       onStart(events) {
         if (events.length > 0) print(events.toSorted(oldestFirst));
         else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);

@@ -33,7 +33,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
   return showChanges<RawPool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',
-      watched: connection.follow.pools({ names, labelSelector, fieldSelector }),
+      watched: connection.cluster.pools.watchRaw({ names, labelSelector, fieldSelector }),
       onStart(pools) {
         if (changesOnly) return;
         if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');

@@ -64,7 +64,8 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
       { concurrency: options.concurrency, resyncMs: options.resyncMs, podCounts: options.podCounts },
       {
         cluster: connection.cluster,
-        watch: connection.watch(),
+        pods: connection.pods,
+        events: connection.events,
         lease: options.leaderElect
           ? { name: LEASE, port: connection.lease(options.leaderElectNamespace, LEASE) }
           : undefined,

@@ -5,8 +5,8 @@ import { EXIT } from '../../cli/report-error.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
+import type { Watched } from '../../controller/source.ts';
 import { follow } from '../../operations/follow.ts';
-import type { Watched } from '../../operations/ports.ts';
 import { oneLine } from '../../render/error.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */

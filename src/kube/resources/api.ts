@@ -3,6 +3,7 @@
  * NodepoolError. The typed clients, one file a resource, use it.
  */
 
+import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
@@ -63,8 +64,7 @@ export class Api {
   }
 
   /**
-   * Lists in pages, of which it requests one ahead. Returns what `map` returns for each item, without undefined. An
-   * expired continue token restarts the list once; a token that repeats is an error.
+   * Lists in pages, of which it requests one ahead. Returns what `map` returns for each item, without undefined.
    * @param onRestart resets the state of `map`, if it has any
    */
   async list<Item, T>(
@@ -80,15 +80,13 @@ export class Api {
       return askPage(this.#transport, asked, part, item => map(item as Item));
     };
     let page = ask();
-    const used = new Set<string>();
-    for (let restarted = false; ; ) {
-      const ahead = page.next.then(token => (token === undefined || used.has(token) ? undefined : ask(token)));
+    const tokens = new ContinueTokens();
+    for (;;) {
+      const ahead = page.next.then(token => (token === undefined || tokens.isRepeat(token) ? undefined : ask(token)));
       const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
       if (isUnknown) asked = inJson(asked);
-      if (answer.status === 410 && page.isLater && !restarted) {
-        restarted = true;
+      if (tokens.restart(answer.status)) {
         items.length = 0;
-        used.clear();
         onRestart();
         page = ask();
         continue;
@@ -99,8 +97,8 @@ export class Api {
         if (kept !== undefined) items.push(kept);
       }
       if (!metadata?.continue) return items;
-      if (used.has(metadata.continue)) throw endlessList(resource, this.#transport.access);
-      used.add(metadata.continue);
+      if (tokens.isRepeat(metadata.continue)) throw endlessList(resource, this.#transport.access);
+      tokens.use(metadata.continue);
       page = (await ahead) ?? ask(metadata.continue);
     }
   }

@@ -32,7 +32,7 @@ export function doctorPort(transport: Transport, api: Api, clock: Clock, now: ()
       };
     },
     allowed: (questions, subject) => Promise.all(questions.map(question => isAllowed(api, question, subject))),
-    listNodes: () => api.list(EXAMINED_NODES, toExaminedNode),
+    nodes: { list: labelSelector => api.list(EXAMINED_NODES, toExaminedNode, { labelSelector }) },
   };
 }
 

@@ -1,12 +1,16 @@
 /** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
 import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
+import type { Transport } from '../transport/transport.ts';
 import { type Api, writeQuery } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
+import { eventSink } from './event-sink.ts';
 import { EVENTS, NODE_POOLS } from './resource.ts';
+import { listWatch } from './watch.ts';
 
 export interface EventSource {
   hostname: string;
@@ -59,22 +63,27 @@ export function eventWriter(api: Api, source: EventSource): ClusterPort['createE
   };
 }
 
-export function eventsPort(api: Api): EventsPort {
+export function eventsPort(api: Api, transport: Transport): EventsPort {
   return {
     async list(pool) {
       const events = await api.list(EVENTS, (event: WireEvent) => event, aboutPools(pool));
       return events.filter(isOurs).map(toRecord);
     },
+    watch: pool => ({
+      source: listWatch(transport, EVENTS, aboutPools(pool)),
+      transform: raw => (isOurs(raw as WireEvent) ? toRecord(raw as WireEvent) : undefined),
+    }),
+    sink: () => eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
   };
 }
 
 /** Selects events about one pool, or about any. */
-export function aboutPools(pool: string | undefined): Query {
+function aboutPools(pool: string | undefined): Query {
   const name = pool === undefined ? '' : `,regarding.name=${pool}`;
   return { fieldSelector: `regarding.kind=${NODE_POOLS.kind}${name}` };
 }
 
 /** Other products have a kind NodePool as well. */
-export function isOurs({ regarding }: WireEvent): boolean {
+function isOurs({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
 }

@@ -3,18 +3,33 @@ import { coercePool } from '../../nodepool/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
+import type { Transport } from '../transport/transport.ts';
 import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import { NODE_POOLS } from './resource.ts';
+import { listWatch } from './watch.ts';
 
 /** Fields of the spec that earlier CRDs prune. */
 const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
 
-export function nodePoolsClient(api: Api): NodePoolsClient {
+export function nodePoolsClient(api: Api, transport: Transport): NodePoolsClient {
   const get = (name: string) => api.get<RawPool>(NODE_POOLS, name);
   return {
     list: ({ labelSelector, fieldSelector } = {}) =>
       api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
+    watchRaw({ names, labelSelector, fieldSelector: asked }) {
+      // With the name as field selector, RBAC permits users who may only read that pool.
+      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : asked;
+      const isMeant = ({ metadata }: RawPool) => names.length === 0 || names.includes(metadata.name);
+      return {
+        source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),
+        transform: raw => (isMeant(raw as RawPool) ? withSpec(raw as RawPool) : undefined),
+      };
+    },
+    watch: () => ({
+      source: listWatch(transport, NODE_POOLS),
+      transform: raw => withoutManagedFields(coercePool(raw as NodePool)),
+    }),
     async get(name) {
       const pool = await get(name);
       return pool && withSpec(pool);
@@ -87,7 +102,7 @@ async function patchGuarded(
 }
 
 /** A CRD without our defaults permits pools without a spec. */
-export function withSpec<T extends NodePool>(pool: T): T {
+function withSpec<T extends NodePool>(pool: T): T {
   return { ...pool, spec: pool.spec ?? {} };
 }
 

@@ -4,10 +4,12 @@ import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import { inJson, NODES } from './resource.ts';
+import { listWatch } from './watch.ts';
 
 export type WireNode = Wire<V1Node>;
 
@@ -47,9 +49,10 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
   };
 }
 
-export function nodesClient(api: Api): NodesClient {
+export function nodesClient(api: Api, transport: Transport): NodesClient {
   return {
     list: labelSelector => api.list(NODES, toNode, { labelSelector }),
+    watch: () => ({ source: listWatch(transport, NODES), transform: raw => toNode(raw as WireNode) }),
     async get(name) {
       const node = await api.get<WireNode>(NODES, name);
       return node && toNode(node);

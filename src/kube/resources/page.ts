@@ -98,8 +98,6 @@ export interface AskedPage {
   answered: Promise<PageAnswer>;
   /** The continue token as soon as it is known; undefined if it is not known before the whole page. */
   next: Promise<string | undefined>;
-  /** Whether it has a continue token, which may have expired. */
-  isLater: boolean;
 }
 
 /** Starts requestPage(). */
@@ -114,5 +112,5 @@ export function askPage(
   const nothing = () => next.resolve(undefined);
   // The caller awaits `answered`, but not that of a page requested ahead: its failure must not be unhandled.
   answered.then(nothing, nothing);
-  return { answered, next: next.promise, isLater: query.continue !== undefined };
+  return { answered, next: next.promise };
 }

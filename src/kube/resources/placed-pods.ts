@@ -2,7 +2,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Toleration } from '../../nodepool/types.ts';
 import type { PlacedPod } from '../../operations/pods-port.ts';
-import { decodeToleratingPod } from '../protobuf/tolerating-pod.ts';
+import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
 import { MOST_LISTS } from './pods.ts';

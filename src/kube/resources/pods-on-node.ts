@@ -1,7 +1,7 @@
 /** v1 Pods of one node, for a drain. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../../nodepool/drain-filters.ts';
-import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/drained-pod.ts';
+import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
 import { PODS, type Resource } from './resource.ts';

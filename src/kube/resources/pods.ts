@@ -1,10 +1,13 @@
 /** v1 Pods: their nodes. */
 import type { V1Pod } from '@kubernetes/client-node';
-import type { PodPlace } from '../../operations/ports.ts';
+import type { Watched } from '../../controller/source.ts';
+import type { PodPlace } from '../../operations/pods-port.ts';
 import type { Query } from '../transport/request.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
 import { PODS } from './resource.ts';
+import { listWatch } from './watch.ts';
 
 /** Nodes above which one list of all pods is cheaper than one list a node. */
 export const MOST_LISTS = 100;
@@ -15,6 +18,10 @@ export const PLACED: Query = { fieldSelector: `spec.nodeName!=,${NOT_ENDED}` };
 
 export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
   return { node: spec?.nodeName ?? '' };
+}
+
+export function watchPods(transport: Transport): Watched<PodPlace> {
+  return { source: listWatch(transport, PODS, PLACED), transform: toPlace };
 }
 
 export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> {

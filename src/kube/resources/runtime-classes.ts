@@ -1,12 +1,19 @@
 /** node.k8s.io/v1 RuntimeClasses. */
 import type { RuntimeClass } from '../../nodepool/types.ts';
 import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
+import type { Transport } from '../transport/transport.ts';
 import { type Api, JSON_PATCH, writeQuery } from './api.ts';
+import { withoutManagedFields } from './node-pools.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
+import { listWatch } from './watch.ts';
 
-export function runtimeClassesClient(api: Api): RuntimeClassesClient {
+export function runtimeClassesClient(api: Api, transport: Transport): RuntimeClassesClient {
   return {
     list: () => api.list(RUNTIME_CLASSES, (runtimeClass: RuntimeClass) => runtimeClass),
+    watch: () => ({
+      source: listWatch(transport, RUNTIME_CLASSES),
+      transform: raw => withoutManagedFields(raw as RuntimeClass),
+    }),
     get: name => api.get(RUNTIME_CLASSES, name),
 
     /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */

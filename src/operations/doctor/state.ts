@@ -16,7 +16,7 @@ export interface State {
 export async function readState({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
   const [pools, nodes] = await Promise.all([
     attempt(() => cluster.pools.listCoerced()),
-    attempt(() => port.listNodes()),
+    attempt(() => port.nodes.list()),
   ]);
   return { pools, nodes };
 }

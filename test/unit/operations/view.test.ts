@@ -26,20 +26,22 @@ function start() {
   const versionOf = (raw: object) => (raw as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
   let news = 0;
   const live = createLiveView({
-    watch: {
-      pools: { source: sources.pools, transform: (raw): NodePool => pool(nameOf(raw), 200) },
+    cluster: {
+      pools: { watch: () => ({ source: sources.pools, transform: (raw): NodePool => pool(nameOf(raw), 200) }) },
       nodes: {
-        source: sources.nodes,
-        transform: (raw): Node =>
-          node(nameOf(raw), {
-            uid: nameOf(raw),
-            resourceVersion: versionOf(raw),
-            labels: { 'node-role.kubernetes.io/p': '' },
-          }),
+        watch: () => ({
+          source: sources.nodes,
+          transform: (raw): Node =>
+            node(nameOf(raw), {
+              uid: nameOf(raw),
+              resourceVersion: versionOf(raw),
+              labels: { 'node-role.kubernetes.io/p': '' },
+            }),
+        }),
       },
     },
-    follow: {
-      events: () => ({
+    events: {
+      watch: () => ({
         source: sources.events,
         transform: raw => (nameOf(raw) === 'foreign' ? undefined : ({ pool: nameOf(raw) } as PoolEventRecord)),
       }),

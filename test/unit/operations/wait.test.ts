@@ -26,13 +26,12 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const [met, asked]: [string[], string[][]] = [[], []];
   const get: NodePoolsClient['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
   const deps: WaitDeps = {
-    pools: { get },
-    follow: {
-      pools({ names }) {
+    pools: {
+      get,
+      watchRaw({ names }) {
         asked.push([...names]);
         return { source, transform: raw => raw as RawPool };
       },
-      events: () => assert.fail('events are not asked for'),
     },
     clock,
     random: () => 0,

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { readLine } from '../../../src/controller/wire.ts';
-import { decodeDrainedPod } from '../../../src/kube/protobuf/drained-pod.ts';
+import { decodeDrainedPod, decodeToleratingPod } from '../../../src/kube/protobuf/evicted-pod.ts';
 import { decodeExaminedNode } from '../../../src/kube/protobuf/examined-node.ts';
 import { readFrames } from '../../../src/kube/protobuf/frames.ts';
 import { ListReader } from '../../../src/kube/protobuf/list-reader.ts';
@@ -18,7 +18,6 @@ import {
 } from '../../../src/kube/protobuf/objects.ts';
 import { decodePodDemand } from '../../../src/kube/protobuf/pod-demand.ts';
 import { UnknownFieldError } from '../../../src/kube/protobuf/schema.ts';
-import { decodeToleratingPod } from '../../../src/kube/protobuf/tolerating-pod.ts';
 import { UnreadableError, unreadable } from '../../../src/kube/resources/page.ts';
 import { readLines } from '../../../src/kube/transport/stream.ts';
 import { RECORD_ANNOTATION } from '../../../src/nodepool/types.ts';

@@ -70,7 +70,7 @@ export function begin(live = pool, known = pool) {
       cluster,
       state,
       dryRun: false,
-      limit: work => work(),
+      limitObjects: work => work(),
       writeLimiter: new WriteRateLimiter(new FakeClock()),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),

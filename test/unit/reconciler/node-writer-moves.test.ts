@@ -33,7 +33,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
   const nodes = new PoolNodes({
     cluster,
     state,
-    limit: createLimiter(4),
+    limitObjects: createLimiter(4),
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),

@@ -32,7 +32,7 @@ async function settle(error: NodepoolError) {
   await new PoolNodes({
     cluster,
     state,
-    limit: createLimiter(4),
+    limitObjects: createLimiter(4),
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
@@ -61,7 +61,13 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
-  const options = { cluster: {} as ClusterPort, state, limit: createLimiter(4), sleep: async () => {}, dryRun: false };
+  const options = {
+    cluster: {} as ClusterPort,
+    state,
+    limitObjects: createLimiter(4),
+    sleep: async () => {},
+    dryRun: false,
+  };
   const due = (only?: Set<string>) =>
     new PoolNodes({ ...options, clock: new FakeClock(), ...(only === undefined ? {} : { only }) }).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);

@@ -23,7 +23,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   const options = {
     cluster,
     state,
-    limit: <T>(work: () => Promise<T>) => work(),
+    limitObjects: <T>(work: () => Promise<T>) => work(),
     now,
     sleep: async () => {},
     clock: new FakeClock(),

@@ -40,8 +40,8 @@ function create(live: NodePool, dryRun: boolean) {
       },
     },
   } as unknown as ClusterPort;
-  const limit = <T>(work: () => Promise<T>) => work();
-  const deps = { cluster, state, limit, sleep: async () => {}, clock: new FakeClock(), dryRun };
+  const limitObjects = <T>(work: () => Promise<T>) => work();
+  const deps = { cluster, state, limitObjects, sleep: async () => {}, clock: new FakeClock(), dryRun };
   return { writes, state, deps, reconciler: new Reconciler({ ...deps, now: () => new Date('2026-01-03T00:00:00Z') }) };
 }
 

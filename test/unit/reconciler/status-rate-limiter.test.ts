@@ -76,7 +76,7 @@ function create(statusLimiter?: StatusRateLimiter) {
   const reconciler = new Reconciler({
     cluster,
     state,
-    limit: work => work(),
+    limitObjects: work => work(),
     now: clock.wall,
     sleep: async () => {},
     clock,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeDrainedPod } from '../../../../src/kube/protobuf/drained-pod.ts';
+import { decodeDrainedPod } from '../../../../src/kube/protobuf/evicted-pod.ts';
 import { toDrainPod } from '../../../../src/kube/resources/pods-on-node.ts';
 import { encode } from '../protobuf/encode.ts';
 

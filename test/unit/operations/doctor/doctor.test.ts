@@ -23,7 +23,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
     access,
     probe: probe ?? (async () => ({ version: 'v1.36.3', latencyMs: 1, clocks })),
     allowed: async (questions: readonly unknown[]) => questions.map(() => true),
-    listNodes: async () => [],
+    nodes: { list: async () => [] },
   };
   return {
     doctor: async () => port,

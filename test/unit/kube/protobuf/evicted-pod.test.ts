@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeToleratingPod } from '../../../../src/kube/protobuf/tolerating-pod.ts';
+import { decodeToleratingPod } from '../../../../src/kube/protobuf/evicted-pod.ts';
 import { encode } from './encode.ts';
 
 test("reads the fields that decide a pod's eviction, with tolerationSeconds of zero", () => {
@@ -22,7 +22,7 @@ test("reads the fields that decide a pod's eviction, with tolerationSeconds of z
       namespace: 'team',
       deletionTimestamp: '2023-11-14T22:13:20Z',
       ownerReferences: [
-        { kind: 'Node', name: 'n' },
+        { kind: 'Node', name: 'n', apiVersion: 'v1' },
         { kind: 'DaemonSet', name: 'd', controller: true },
       ],
     },

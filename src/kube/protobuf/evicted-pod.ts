@@ -1,4 +1,4 @@
-/** The fields of a pod that a drain uses. Field numbers: see objects.ts. */
+/** The fields of a pod that decide its eviction, by a drain or by a taint. Field numbers: see objects.ts. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';
@@ -29,10 +29,29 @@ const readEmptyDir: Read = reader => (readSource(reader) as { emptyDir?: object 
 
 const VOLUME: Schema = { 2: { name: 'emptyDir', read: readEmptyDir } };
 
-const DRAINED_POD: Schema = {
-  1: { name: 'metadata', read: message(META) },
-  2: { name: 'spec', read: message({ 1: { name: 'volumes', read: message(VOLUME), repeated: 'list' } }) },
-  3: { name: 'status', read: message({ 1: { name: 'phase', read: text } }) },
+const seconds: Read = reader => Number(reader.int64());
+
+const TOLERATION: Schema = {
+  1: { name: 'key', read: text },
+  2: { name: 'operator', read: text },
+  3: { name: 'value', read: text },
+  4: { name: 'effect', read: text },
+  5: { name: 'tolerationSeconds', read: seconds, keepsZero: true },
 };
 
+function podWith(spec: Schema): Schema {
+  return {
+    1: { name: 'metadata', read: message(META) },
+    2: { name: 'spec', read: message(spec) },
+    3: { name: 'status', read: message({ 1: { name: 'phase', read: text } }) },
+  };
+}
+
+const DRAINED_POD = podWith({ 1: { name: 'volumes', read: message(VOLUME), repeated: 'list' } });
+const TOLERATING_POD = podWith({
+  10: { name: 'nodeName', read: text },
+  22: { name: 'tolerations', read: message(TOLERATION), repeated: 'list' },
+});
+
 export const decodeDrainedPod: DecodeObject<Wire<V1Pod>> = raw => decode(DRAINED_POD, raw);
+export const decodeToleratingPod: DecodeObject<Wire<V1Pod>> = raw => decode(TOLERATING_POD, raw);
