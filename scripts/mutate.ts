@@ -17,7 +17,7 @@ import { projectFiles, ROOT } from './root.ts';
 /** Plans, asks for consent and applies, for all commands that write nodes. */
 const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
 /** Minimum score in percent of the files that decide which node gets what. */
-const LEAST = 85;
+const MIN_SCORE = 85;
 const DECIDING = [
   'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
   'src/reconciler/{membership-change,ownership-index,node-plan,node-writer}.ts',
@@ -50,8 +50,8 @@ for (const score of scores) tellSurvivors(score);
 const rows = new Map(scores.map(score => [score.file, rowOf(score)]));
 console.log(`\n${[HEAD, ...rows.values()].join('\n')}`);
 rewriteMarked(PAGE, 'mutation', [HEAD, ...withEarlier(rows)].join('\n'));
-const below = scores.filter(score => deciding.has(score.file) && percent(score) < LEAST);
-for (const score of below) console.error(`${score.file}: ${percent(score)} %, below ${LEAST} %`);
+const below = scores.filter(score => deciding.has(score.file) && percent(score) < MIN_SCORE);
+for (const score of below) console.error(`${score.file}: ${percent(score)} %, below ${MIN_SCORE} %`);
 if (below.length > 0) process.exitCode = 1;
 
 async function mutate(files: string[]): Promise<FileScore[]> {

@@ -3,7 +3,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** The longest time.Duration of Go: 64 bits of nanoseconds. */
-const LONGEST_MS = 2 ** 63 / 1e6;
+const MAX_MS = 2 ** 63 / 1e6;
 
 /**
  * A duration as kubectl's flags take it: `30s`, `1m30s`, `500ms`, or a bare number of seconds.
@@ -16,7 +16,7 @@ export function parseDuration(text: string, flag: string): number {
   }
   const parts = [...units.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0);
-  if (total > LONGEST_MS) {
+  if (total > MAX_MS) {
     throw new NodepoolError('usage', `${flag}: "${text}" is longer than 292 years`, 'write it like 30s, 1m30s or 2h');
   }
   // Only 0 itself is 0: it means no limit.

@@ -1,13 +1,13 @@
 /** Downloads a text, within limits of time and size. Messages never contain the secrets of a URL. */
-import { LONGEST_TIMER_MS } from '../controller/clock.ts';
+import { MAX_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 const DEFAULT_DEADLINE_MS = 30_000;
 /** The largest request of an API server (`MaxRequestBodyBytes` of k8s.io/apiserver). */
-const MOST_BYTES = 3 * 1024 * 1024;
+const MAX_BYTES = 3 * 1024 * 1024;
 
 /** As Go's HTTP client, which kubectl uses. */
-const MOST_REDIRECTS = 10;
+const MAX_REDIRECTS = 10;
 
 /**
  * The URL for messages: without user, password, query and fragment, any of which may be a secret. An unencoded password
@@ -32,7 +32,7 @@ export function shownUrl(url: string): string {
 export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
   const shown = shownUrl(url);
   try {
-    const ms = Math.min(deadlineMs, LONGEST_TIMER_MS);
+    const ms = Math.min(deadlineMs, MAX_TIMER_MS);
     const response = await follow(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
     if (response.ok) return await readText(shown, response);
     await response.body?.cancel();
@@ -61,8 +61,8 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
         'name that URL itself if you trust the way to it',
       );
     }
-    if (redirects === MOST_REDIRECTS) {
-      throw new NodepoolError('input', `${leads} after ${MOST_REDIRECTS} redirects`, 'check the URL');
+    if (redirects === MAX_REDIRECTS) {
+      throw new NodepoolError('input', `${leads} after ${MAX_REDIRECTS} redirects`, 'check the URL');
     }
     at = next;
   }
@@ -88,7 +88,7 @@ async function readText(url: string, { body }: Response): Promise<string> {
   // Leaving the loop early closes the connection.
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
       throw new NodepoolError(
         'input',
         `${url}: more than 3 MiB, which is what an API server takes at once`,

@@ -2,7 +2,7 @@
 import { EVENT_ID, type Event, getScalarValue } from 'js-yaml';
 
 /** Characters of a label key with its prefix and brackets; the position of a longer key is that of its map. */
-const LONGEST_STEP = 512;
+const MAX_STEP_LENGTH = 512;
 
 export interface YamlNode {
   /** Of its key; without a key, of the value. */
@@ -34,7 +34,7 @@ export function offsetOf(path: string, root: YamlNode): number {
 
 /** Keys may contain dots. */
 function longestStep(rest: string, { members }: YamlNode): string | undefined {
-  for (let end = Math.min(rest.length, LONGEST_STEP); end > 0; end--) {
+  for (let end = Math.min(rest.length, MAX_STEP_LENGTH); end > 0; end--) {
     const next = rest[end];
     if (next !== undefined && next !== '.' && next !== '[') continue;
     const step = rest.slice(0, end);

@@ -50,7 +50,7 @@ export function parseDocuments(text: string, name: string, next?: string): Input
 }
 
 /** Each takes a kilobyte of memory. */
-const MOST_OBJECTS = 100_000;
+const MAX_OBJECTS = 100_000;
 const [QUOTE, BACKSLASH, OPEN, CLOSE] = [34, 92, 123, 125];
 
 /** Puts YAML's separator between JSON objects that follow each other, as jq prints them. Line numbers stay the same. */
@@ -64,7 +64,7 @@ function separated(source: string): string {
       const between = depth === 0 && start > 0 ? source.slice(start, at) : undefined;
       if (between?.trim() === '') {
         // A separator is in the first column.
-        if (++objects > MOST_OBJECTS) throw new TooLargeError(`it has more than ${MOST_OBJECTS} objects`);
+        if (++objects > MAX_OBJECTS) throw new TooLargeError(`it has more than ${MAX_OBJECTS} objects`);
         text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
         start = at;
       }

@@ -8,7 +8,7 @@ import { andMore } from '../nodepool/plural.ts';
 import type { Top as Figures, TopOptions } from '../operations/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */
-const MOST_WARNINGS = 10;
+const MAX_WARNINGS = 10;
 
 interface Shown {
   options: TopOptions;
@@ -71,8 +71,8 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
   const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
   const { warnings, usage } = found;
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) io.err(warningLine(warning));
-  if (warnings.length > MOST_WARNINGS) io.err(warningLine(andMore(warnings.length - MOST_WARNINGS)));
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) io.err(warningLine(warning));
+  if (warnings.length > MAX_WARNINGS) io.err(warningLine(andMore(warnings.length - MAX_WARNINGS)));
   if (usage?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${usage.reason}`));
   return found;
 }

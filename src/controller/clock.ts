@@ -7,13 +7,13 @@ export interface Clock {
 }
 
 /** The maximum of setTimeout (24.8 days); with more it calls back immediately. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A delay of more than 24.8 days ends after 24.8 days. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(ms, 1), LONGEST_TIMER_MS));
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 1), MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

@@ -11,10 +11,10 @@ export type Wire<T> = T extends Date
       : T;
 
 /** Limit of one object, in bytes or characters: etcd stores at most 1.5 MiB. Bounds memory against faulty servers. */
-export const LONGEST_OBJECT = 16 * 1024 * 1024;
+export const MAX_OBJECT_LENGTH = 16 * 1024 * 1024;
 /** Limit of a response body that is kept whole, uncompressed: a page of 500 pools of 128 KiB each. */
-export const LONGEST_ANSWER = 64 * 1024 * 1024;
+export const MAX_ANSWER_LENGTH = 64 * 1024 * 1024;
 /** Limit of the body of an error response: a Status has a few hundred bytes. */
-export const LONGEST_REFUSAL = 1024 * 1024;
+export const MAX_REFUSAL_LENGTH = 1024 * 1024;
 /** Limit of the chunks of one body: chunks of one byte would take a hundred times its memory. */
-export const MOST_PIECES = 65_536;
+export const MAX_PIECES = 65_536;

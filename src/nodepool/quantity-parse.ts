@@ -63,7 +63,7 @@ const NANO = -9;
  * Our limit: Go builds numbers of any size, and a node must not be able to make this program do that. Real quantities
  * have about 20 characters.
  */
-const LONGEST_TEXT = 512;
+const MAX_TEXT_LENGTH = 512;
 /** Before the decimal point. */
 export const MAX_DIGITS = 500;
 /** A text of this length without an exponent never exceeds the limits. */
@@ -74,7 +74,8 @@ const EXPONENT = /[eE][-+]?[0-9]/;
 
 /** @throws QuantityError with Go's message, or QuantityLimitError */
 export function parseQuantity(text: string): Quantity {
-  if (text.length > LONGEST_TEXT) throw new QuantityLimitError(`quantities have at most ${LONGEST_TEXT} characters`);
+  if (text.length > MAX_TEXT_LENGTH)
+    throw new QuantityLimitError(`quantities have at most ${MAX_TEXT_LENGTH} characters`);
   const [number = '', sign, zeros = '', integer = '', fraction = ''] = NUMBER.exec(text) ?? [];
   const suffix = text.slice(number.length);
   if (text === '' || !SUFFIX.test(suffix)) throw new QuantityError(WRONG_FORMAT);

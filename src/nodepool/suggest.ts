@@ -1,10 +1,10 @@
 /** Length of an object name; the time grows with the square of it. */
-const LONGEST = 253;
+const MAX_LENGTH = 253;
 
 /** The known word that an unknown one probably means: one that it is a prefix of, or a similar one. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   // A single letter is similar to every short word.
-  if (word.length < 2 || word.length > LONGEST) return undefined;
+  if (word.length < 2 || word.length > MAX_LENGTH) return undefined;
   const lower = word.toLowerCase();
   const begun = known.find(candidate => candidate.toLowerCase().startsWith(lower));
   if (begun !== undefined) return begun;

@@ -1,7 +1,7 @@
 /** Limits on a YAML or JSON text of unknown origin, also after its aliases are expanded. */
 
 /** In characters; enough for 15,000 pools. Three million brackets take a parser half a gigabyte. */
-export const LONGEST_TEXT = 4 * 1024 * 1024;
+export const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 /** Parsers allow 100 levels; an alias to an alias adds to them. */
 const MAX_DEPTH = 200;
 
@@ -12,8 +12,8 @@ export class TooLargeError extends Error {
 
 /** @throws TooLargeError */
 export function checkLength(text: string): void {
-  if (text.length <= LONGEST_TEXT) return;
-  throw new TooLargeError(`it has ${text.length} characters, and at most ${LONGEST_TEXT} are read`);
+  if (text.length <= MAX_TEXT_LENGTH) return;
+  throw new TooLargeError(`it has ${text.length} characters, and at most ${MAX_TEXT_LENGTH} are read`);
 }
 
 /**
@@ -26,8 +26,8 @@ export function checkExpanded(values: readonly unknown[]): void {
   let length = 0;
   for (const value of values) {
     length += measure(value, 0, known).length;
-    if (length > LONGEST_TEXT) {
-      throw new TooLargeError(`with its aliases written out it has more than ${LONGEST_TEXT} characters`);
+    if (length > MAX_TEXT_LENGTH) {
+      throw new TooLargeError(`with its aliases written out it has more than ${MAX_TEXT_LENGTH} characters`);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { NodePool } from '../nodepool/types.ts';
 import { alteredError } from '../reconciler/altered.ts';
 
 /** Bytes of a value in a message. */
-const LONGEST_VALUE = 200;
+const MAX_VALUE_LENGTH = 200;
 
 /**
  * Undefined where the answer has what was sent, and nothing that the write removed. What the server added is none of
@@ -28,7 +28,7 @@ function fields({ metadata, spec }: NodePool): Map<string, string> {
   const into = new Map<string, string>();
   const set = (path: string, value: unknown) => {
     if (value === undefined || value === null) return;
-    into.set(path, ellipsize(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE));
+    into.set(path, ellipsize(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE_LENGTH));
   };
   const setEach = (path: string, map: unknown) => {
     if (isObject(map)) for (const [key, value] of Object.entries(map)) set(`${path}[${key}]`, value);

@@ -9,7 +9,7 @@ import { isDropped } from './status-fields.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** Bytes of a value in a message. */
-const LONGEST_VALUE = 200;
+const MAX_VALUE_LENGTH = 200;
 
 /**
  * Fields whose value differs from what was sent, or that the server added. What its CRD drops is not among them.
@@ -64,6 +64,6 @@ function fields(value: unknown, path = 'status', into = new Map<string, string>(
     }
   } else if (isObject(value)) {
     for (const [key, item] of Object.entries(value)) fields(item, `${path}.${key}`, into);
-  } else if (value !== undefined) into.set(path, ellipsize(String(value), LONGEST_VALUE));
+  } else if (value !== undefined) into.set(path, ellipsize(String(value), MAX_VALUE_LENGTH));
   return into;
 }

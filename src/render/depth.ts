@@ -6,7 +6,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 
 /** Levels of objects and lists. YAML input has at most 200. */
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 
 interface Level {
   value: object;
@@ -23,7 +23,7 @@ export function checkDepth(value: unknown): void {
   };
   add(value, '', undefined);
   for (let level = open.pop(); level !== undefined; level = open.pop()) {
-    if (level.depth > DEEPEST) throw tooDeep(level);
+    if (level.depth > MAX_DEPTH) throw tooDeep(level);
     for (const [key, inner] of Object.entries(level.value)) add(inner, key, level);
   }
 }
@@ -44,7 +44,7 @@ function tooDeep(deepest: Level): NodepoolError {
   const what = name === undefined ? where : `${where} of "${name}"`;
   return new NodepoolError(
     'input',
-    `${what} has more than ${DEEPEST} levels of objects and lists inside each other, and is not printed`,
+    `${what} has more than ${MAX_DEPTH} levels of objects and lists inside each other, and is not printed`,
     'print other fields with -o jsonpath or -o custom-columns',
   );
 }

@@ -9,19 +9,19 @@ import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 import { formatAge } from './time.ts';
 
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
 
 /** @param nodes sorted by name */
 export function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
   if (nodes.length === 0) return ['Nodes:  0'];
-  const many = nodes.length > MOST_SHOWN;
-  const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_SHOWN) : nodes;
+  const many = nodes.length > MAX_SHOWN;
+  const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MAX_SHOWN) : nodes;
   const rows = shown.map(described => row(described, now, style));
   return [
     `Nodes:  ${countsText(nodes)}`,
     renderGrid(COLUMNS, rows),
-    ...(many ? [moreText(pool, nodes.length - MOST_SHOWN)] : []),
+    ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
   ];
 }
 

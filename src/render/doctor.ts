@@ -7,18 +7,18 @@ import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
 /** Characters of a text: a message of a condition or a server may have a megabyte. */
-const MOST_SHOWN = 1000;
+const MAX_SHOWN = 1000;
 /** Details of a check: thousands of nodes may have the same problem. `-o json` has all. */
-const MOST_DETAILS = 50;
+const MAX_DETAILS = 50;
 const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
 /** The status is a word, so that it can be read without colour. Without the last newline. */
 export function renderChecks(checks: Check[], style: Style): string {
   const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
-    [statusCell(status, style), id, shorten(message, MOST_SHOWN)],
-    ...details.slice(0, MOST_DETAILS).map(detail => ['', '', shorten(`- ${detail}`, MOST_SHOWN)]),
-    ...(details.length > MOST_DETAILS ? [['', '', andMore(details.length - MOST_DETAILS, '- ')]] : []),
-    ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MOST_SHOWN)]]),
+    [statusCell(status, style), id, shorten(message, MAX_SHOWN)],
+    ...details.slice(0, MAX_DETAILS).map(detail => ['', '', shorten(`- ${detail}`, MAX_SHOWN)]),
+    ...(details.length > MAX_DETAILS ? [['', '', andMore(details.length - MAX_DETAILS, '- ')]] : []),
+    ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]]),
   ]);
   return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
 }

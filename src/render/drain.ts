@@ -19,7 +19,7 @@ export interface DrainWords {
 const NOTE_WIDTH = 90;
 const REASON_WIDTH = 1000;
 /** Nodes named in the spinner's line. */
-const MOST_NODES = 2;
+const MAX_NODES = 2;
 
 export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): NodeLine {
   switch (event.kind) {
@@ -44,12 +44,12 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
 export function drainProgress(pool: string, drains: readonly NodeDrain[]): string {
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
-  const parts = underWay.slice(0, MOST_NODES).map(({ node, gone, pods, held }) => {
+  const parts = underWay.slice(0, MAX_NODES).map(({ node, gone, pods, held }) => {
     const waits =
       held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'} for ${firstReason(held)}`;
     return `; ${node} ${gone}/${plural(pods, 'pod')}${waits}`;
   });
-  parts.push(andMore(underWay.length - MOST_NODES, '; '));
+  parts.push(andMore(underWay.length - MAX_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 

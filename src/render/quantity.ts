@@ -4,12 +4,12 @@ import { parseQuantity, type Quantity, QuantityError, quantityToNumber } from '.
 const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 /** JavaScript prints larger numbers as `1e+46`, which is no quantity. */
-const LARGEST = 1e21;
+const MAX_VALUE = 1e21;
 
 /** The quantity in the unit of its resource. Returns text that is no quantity, or too large a one, as it is. */
 export function displayQuantity(resource: string, quantity: string): string {
   const value = numberOf(quantity);
-  if (value === undefined || Math.abs(value) >= LARGEST) return quantity;
+  if (value === undefined || Math.abs(value) >= MAX_VALUE) return quantity;
   return isBytes(resource) ? displayBytes(value) : decimals(value, 2);
 }
 

@@ -6,17 +6,17 @@ import { GET, renderTable, takenWidth } from './table.ts';
 import { formatDuration } from './time.ts';
 
 const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
-const MOST_NODES = 20;
+const MAX_NODES = 20;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
 /** In a narrower column the names of pods would be useless. */
-const LEAST_NAMES = 30;
+const MIN_NAMES = 30;
 
 /** Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells. */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
-  const shown = preview.nodes.slice(0, MOST_NODES);
+  const shown = preview.nodes.slice(0, MAX_NODES);
   const left = [HEADER, ...shown.map(row)];
-  const room = Math.max(LEAST_NAMES, width - 1 - takenWidth(left, GET));
+  const room = Math.max(MIN_NAMES, width - 1 - takenWidth(left, GET));
   const pods = ['PODS', ...shown.map(evictions => podsText(evictions, room))];
   const table = renderTable(left.map((cells, line) => [...cells, pods[line] ?? '']));
   const more = preview.nodes.length - shown.length;

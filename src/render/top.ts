@@ -18,10 +18,10 @@ export interface TopTableOptions {
 }
 
 /** Width of a bar; there are no narrower ones. */
-const WIDEST_BAR = 20;
+const MAX_BAR_WIDTH = 20;
 const NARROWEST_BAR = 5;
 /** Characters of an amount: a huge quantity has thousands of digits. */
-const WIDEST_AMOUNT = 24;
+const MAX_AMOUNT_WIDTH = 24;
 /** Percent of allocatable. */
 const [FILLING, FULL] = [80, 95];
 
@@ -81,7 +81,7 @@ function tableOf(head: string[], lines: Line[], usage: Top['usage'], options: To
   ]);
   const table: Cell[][] = options.headers ? [header, ...rows] : rows;
   const { bars } = options;
-  const room = bars === undefined ? 0 : Math.min(bars.columns - takenWidth(table, DESCRIBE), WIDEST_BAR);
+  const room = bars === undefined ? 0 : Math.min(bars.columns - takenWidth(table, DESCRIBE), MAX_BAR_WIDTH);
   if (bars === undefined || usage === undefined || room < NARROWEST_BAR) return renderTable(table, DESCRIBE);
   for (const [at, { figures }] of lines.entries()) rows[at]?.push(barCell(figures, room, bars.glyphs, style));
   return renderTable(table, DESCRIBE);
@@ -110,7 +110,7 @@ function columnsOf(usage: Top['usage'], style: Style): Column[] {
 }
 
 function amount(quantity: Quantity | undefined, resource: string): string {
-  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), WIDEST_AMOUNT);
+  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
 }
 
 /** Truncated to whole percents, as by `kubectl describe node`. */

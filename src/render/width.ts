@@ -34,7 +34,7 @@ export function widthOf(text: string): number {
 /** Made when first needed: that takes 5 ms and more, and few commands cut. */
 let segmenter: Intl.Segmenter | undefined;
 /** UTF-16 units in one column at most: a family of emoji has 25 in two. */
-const MOST_UNITS = 64;
+const MAX_UNITS = 64;
 
 /** As much of the text as fits, with an ellipsis where it was cut. */
 export function cut(text: string, width: number): string {
@@ -60,7 +60,7 @@ export function wrap(text: string, width: number): string[] {
 /** The graphemes that fit. Text far behind is not segmented: there may be a megabyte. */
 function head(text: string, width: number): string {
   let [taken, used] = ['', 0];
-  for (const { segment } of graphemesOf(text.slice(0, width * MOST_UNITS))) {
+  for (const { segment } of graphemesOf(text.slice(0, width * MAX_UNITS))) {
     used += widthOf(segment);
     if (used > width) break;
     taken += segment;

@@ -9,7 +9,7 @@ import { checkDepth } from './depth.ts';
 import { yamlKey, yamlScalar } from './yaml-scalar.ts';
 
 /** Go's emitter writes longer keys after `? `. */
-const LONGEST_SIMPLE_KEY = 128;
+const MAX_SIMPLE_KEY_LENGTH = 128;
 
 /**
  * @param object plain JSON data; undefined members are omitted. @returns without the last newline
@@ -32,7 +32,7 @@ function mapping(members: Member[], indent: number): string {
 }
 
 function member(key: string, value: unknown, indent: number): string {
-  if (Buffer.byteLength(key) > LONGEST_SIMPLE_KEY || /[\n\r]/.test(key)) return longMember(key, value, indent);
+  if (Buffer.byteLength(key) > MAX_SIMPLE_KEY_LENGTH || /[\n\r]/.test(key)) return longMember(key, value, indent);
   const name = yamlKey(key);
   const nested = Array.isArray(value) ? indent : indent + 2;
   const inner = block(value, nested);

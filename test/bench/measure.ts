@@ -12,7 +12,7 @@ import { run } from '../cluster/run.ts';
 import type { Order, Took } from './launcher.ts';
 
 const LAUNCHER = fileURLToPath(new URL('launcher.ts', import.meta.url));
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 export type Sample = Pick<Took, 'seconds' | 'cpu' | 'rss'>;
 
@@ -31,7 +31,7 @@ export async function measure(order: Order): Promise<Sample> {
   const said = await run(await bun, [LAUNCHER], {
     stdin: JSON.stringify(order),
     env: order.env,
-    timeoutMs: LONGEST_MS,
+    timeoutMs: MAX_MS,
   });
   if (said.code !== 0) throw new Error(`${LAUNCHER} ended with ${said.code}\n${said.stderr}`);
   const { code, stderr, seconds, cpu, rss }: Took = JSON.parse(said.stdout);

@@ -8,7 +8,7 @@ import { type Command, type Contender, type RaceResult, runRace } from './race.t
 import type { Programs } from './races.ts';
 
 /** Each takes minutes. */
-const MOST_LOOPS = 3;
+const MAX_LOOPS = 3;
 
 export interface Scratch {
   pools: NodePool[];
@@ -60,7 +60,7 @@ export async function fromScratch(
       peer: afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env)),
       others: [afresh('executable: reconcile', reconcile(executable), 1 / 6)],
     },
-    Math.min(rounds, MOST_LOOPS),
+    Math.min(rounds, MAX_LOOPS),
   );
   return [race, against];
 }

@@ -9,15 +9,15 @@ import { cpuSeconds, memoryOf } from './usage.ts';
 
 const IDLE_S = 20;
 const SETTLE_MS = 5_000;
-const MOST_SETTLE_MS = 60_000;
+const MAX_SETTLE_MS = 60_000;
 const MOST_P99_MS = 50;
-const MOST_IDLE = 1;
+const MAX_IDLE = 1;
 /** The rate of the target. */
 const RATE = 100;
 /** Divides the second rate, so that no core of a small machine is saturated. */
 const QUIETER = 5;
 /** MB, by the number of nodes. */
-const MOST_MEMORY: Record<number, number> = { 5000: 100, 50000: 400 };
+const MAX_MEMORY: Record<number, number> = { 5000: 100, 50000: 400 };
 
 export interface Load {
   nodes: number;
@@ -50,14 +50,14 @@ export async function watchFigures(
   const quietOurs = await underLoad(cluster, 'reconcile --watch', quiet, progress, pid);
   await end();
 
-  const memory = MOST_MEMORY[load.nodes];
+  const memory = MAX_MEMORY[load.nodes];
   const p99 = load.rate === RATE ? MOST_P99_MS : undefined;
   return [
     figure('memory with its caches', synced.now, 'MB', memory),
     figure('memory after the load', after.now, 'MB', memory),
     figure('of that, pages of the program', after.files, 'MB'),
     figure('peak memory', after.peak, 'MB'),
-    figure('CPU when nothing changes', idle * 100, '%', MOST_IDLE),
+    figure('CPU when nothing changes', idle * 100, '%', MAX_IDLE),
     ...waits(load.rate, ours, floor, p99),
     ...waits(quiet.rate, quietOurs, quietFloor),
     figure('changes without an answer', ours.unanswered + quietOurs.unanswered, '', 0),
@@ -119,7 +119,7 @@ async function settled(cluster: ControlPlane, since: number): Promise<Answered> 
   for (let waited = 0; ; waited += SETTLE_MS) {
     await sleep(SETTLE_MS);
     const answered = await answers(cluster, since);
-    if (answered.unanswered === 0 || waited >= MOST_SETTLE_MS) return answered;
+    if (answered.unanswered === 0 || waited >= MAX_SETTLE_MS) return answered;
   }
 }
 

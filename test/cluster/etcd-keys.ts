@@ -24,7 +24,7 @@ const ITS_OWN =
 /** Keys that decide what the API server serves. */
 const SERVED = /^\/registry\/apiextensions\.k8s\.io\//;
 /** etcd takes 128 in one transaction. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 /** @param etcd http://HOST:PORT */
 export async function readKeys(etcd: string): Promise<Keys> {
@@ -53,8 +53,8 @@ export async function restoreKeys(etcd: string, before: Keys): Promise<boolean> 
     ...added.map(key => ({ request_delete_range: { key } })),
     ...changed.map(([key, { value }]) => ({ request_put: { key, value } })),
   ];
-  for (let at = 0; at < operations.length; at += MOST_AT_ONCE)
-    await askEtcd(etcd, 'txn', { success: operations.slice(at, at + MOST_AT_ONCE) });
+  for (let at = 0; at < operations.length; at += MAX_AT_ONCE)
+    await askEtcd(etcd, 'txn', { success: operations.slice(at, at + MAX_AT_ONCE) });
   return true;
 }
 

@@ -7,7 +7,7 @@ import { ROOT } from '../../scripts/root.ts';
 import { commands } from '../../src/commands/index.ts';
 
 const FOLDER = 'docs/pictures';
-const MOST_BYTES = 40_000;
+const MAX_BYTES = 40_000;
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const pictures = globSync(`${FOLDER}/*.svg`, { cwd: ROOT }).sort();
@@ -42,7 +42,7 @@ test('every picture names its command in file name and title, and has a descript
 test('every picture is small well-formed XML without scripts and external references', () => {
   for (const path of pictures) {
     const svg = read(path);
-    assert.ok(svg.length < MOST_BYTES, `${path} has ${svg.length} bytes`);
+    assert.ok(svg.length < MAX_BYTES, `${path} has ${svg.length} bytes`);
     assert.deepEqual(problemOf(svg), undefined, path);
     assert.doesNotMatch(svg, /<script|<foreignObject|<!|\son\w+=|href|url\(|@import/i, path);
     assert.doesNotMatch(svg, /NaN|undefined/, path);

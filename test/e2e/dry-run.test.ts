@@ -107,17 +107,33 @@ describe('leaves etcd as it was', () => {
     [['uninstall', '--cascade', '--yes', '--dry-run=server'], ['delete customresourcedefinitions']],
   ];
   for (const [args, requests] of rows) {
-    test(args.join(' '), async () => {
-      const start = (await readAudit(cluster())).length;
-      const keys = await writtenKeys(cluster().etcdUrl);
-      const { code, stderr } = await cli(cluster(), args);
-      assert.equal(code, 0, stderr);
-      assert.deepEqual(await writtenKeys(cluster().etcdUrl), keys);
-      const sent = (await readAudit(cluster()))
-        .slice(start)
-        .filter(({ userAgent, verb }) => userAgent.startsWith('kubectl-nodepool/') && !/^(get|list|watch)$/.test(verb))
-        .map(({ verb, resource }) => `${verb} ${resource}`);
-      assert.deepEqual([...new Set(sent)].toSorted(), requests);
-    });
+    test(args.join(' '), async () => assert.deepEqual(await requestsOfDryRun(args), requests));
   }
+
+  test('install and uninstall --controller', async () => {
+    const install = ['install', '--controller', '--image', 'r.example.com/c:1'];
+    // The namespace has to exist for the objects in it.
+    assert.equal((await cli(cluster(), install)).code, 0);
+    const kinds = (requests: string[], verb: string) =>
+      requests.filter(request => request.startsWith(`${verb} `)).length;
+    assert.equal(kinds(await requestsOfDryRun([...install, '--dry-run=server']), 'patch'), 13);
+    assert.equal(
+      kinds(await requestsOfDryRun(['uninstall', '--controller', '--yes', '--dry-run=server']), 'delete'),
+      12,
+    );
+  });
 });
+
+/** Runs a command that must write nothing; returns the kinds of writes that it sent. */
+async function requestsOfDryRun(args: string[]): Promise<string[]> {
+  const start = (await readAudit(cluster())).length;
+  const keys = await writtenKeys(cluster().etcdUrl);
+  const { code, stderr } = await cli(cluster(), args);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(await writtenKeys(cluster().etcdUrl), keys);
+  const sent = (await readAudit(cluster()))
+    .slice(start)
+    .filter(({ userAgent, verb }) => userAgent.startsWith('kubectl-nodepool/') && !/^(get|list|watch)$/.test(verb))
+    .map(({ verb, resource }) => `${verb} ${resource}`);
+  return [...new Set(sent)].toSorted();
+}

@@ -14,7 +14,7 @@ export const MEGABYTE = EVIL + 'x'.repeat(1_000_000);
 const FORBIDDEN =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\ufe00-\ufe0f]|\udb40/;
 /** 1,024 characters of a message, each as an escape. */
-const LONGEST_LINE = 8_192;
+const MAX_LINE_LENGTH = 8_192;
 const OUR_COLORS = /\u001b\[(1|2|22|3[1-3]|39)m/g;
 
 /** @param bounded whether lines are limited in length: data is never cut */
@@ -23,7 +23,7 @@ export function check(text: string, what: string, { bounded = true } = {}): void
     const at = line.search(FORBIDDEN);
     assert.equal(at, -1, `${what}: ${JSON.stringify(line.slice(Math.max(at - 20, 0), at + 20))}`);
     assert.ok(!/^\s*(next: )?forged/.test(line), `${what}: a line was forged`);
-    if (bounded) assert.ok(line.length <= LONGEST_LINE, `${what}: a line of ${line.length} characters`);
+    if (bounded) assert.ok(line.length <= MAX_LINE_LENGTH, `${what}: a line of ${line.length} characters`);
   }
 }
 

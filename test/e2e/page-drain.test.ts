@@ -14,7 +14,7 @@ import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const PAGE = 'docs/commands/drain.md';
-const MOST_MS = 300_000;
+const MAX_MS = 300_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const SETS = '/apis/apps/v1/namespaces/default/statefulsets';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
@@ -28,7 +28,7 @@ describe('drain.md', () => {
     controllers = await startControllers(started);
   });
 
-  test('has the output of its commands', { timeout: MOST_MS }, async () => {
+  test('has the output of its commands', { timeout: MAX_MS }, async () => {
     await workload(cluster());
     const sh = await pageShell(cluster(), await readPage(PAGE));
     await allowed(sh, 'kubectl nodepool create worker --reconcile');

@@ -8,7 +8,7 @@ import { allowed, followPage, pageShell, readPage } from './page.ts';
 import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/nodes.md';
-const MOST_MS = 180_000;
+const MAX_MS = 180_000;
 const NODES: NodeSpec[] = [
   { name: 'node-1', labels: role('worker') },
   { name: 'node-2', labels: role('worker'), unschedulable: true },
@@ -50,7 +50,7 @@ const cluster = useCluster({ crd: true }, async started => {
   }
 });
 
-test('every command prints what the page says', { timeout: MOST_MS }, async () => {
+test('every command prints what the page says', { timeout: MAX_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   for (const line of BEFORE) await allowed(sh, `kubectl nodepool ${line}`);
   await allowed(sh, 'kubectl label node node-2 tier=mine --overwrite');

@@ -8,7 +8,7 @@ import { allowed, followPage, pageShell, readPage } from './page.ts';
 import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/top.md';
-const MOST_MS = 180_000;
+const MAX_MS = 180_000;
 const GPUS = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
 const USAGE = {
   'gpu-1': { cpu: '7321m', memory: '31Gi' },
@@ -51,7 +51,7 @@ async function populate(): Promise<void> {
   await createPods(cluster(), 'worker-1', [shop]);
 }
 
-test('every command prints what the page says', { timeout: MOST_MS }, async () => {
+test('every command prints what the page says', { timeout: MAX_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   for (const command of ['create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${command}`);
   await populate();

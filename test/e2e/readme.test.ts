@@ -10,7 +10,7 @@ import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const README = 'README.md';
-const MOST_MS = 400_000;
+const MAX_MS = 400_000;
 
 const worker = { 'node-role.kubernetes.io/worker': '' };
 const gpu = { 'node-restriction.kubernetes.io/accelerator': 'nvidia' };
@@ -37,11 +37,11 @@ test('shows every command with its output', async () => {
   assert.deepEqual(missing, []);
 });
 
-test('every command prints what the README shows', { timeout: MOST_MS }, async () => {
+test('every command prints what the README shows', { timeout: MAX_MS }, async () => {
   await followPage(README, await pageShell(cluster(), await readPage(README)));
 });
 
-test('the role in the README is enough for every command but install and uninstall', { timeout: MOST_MS }, async () => {
+test('the role in the README is enough for every command but install and uninstall', { timeout: MAX_MS }, async () => {
   const sh = await pageShell(cluster(), await readPage(README));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');

@@ -31,7 +31,7 @@ async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
 }
 
 /** 20 writes at once, then one in 2 s, and some for a few specs and seconds more. */
-const MOST_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
+const MAX_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
 
 test('limits writes when another operator overwrites the status and strips the finalizer', {
   timeout: 120_000,
@@ -52,7 +52,7 @@ test('limits writes when another operator overwrites the status and strips the f
   const { watching, counts } = await fight(t, [overwriteStatus, stripFinalizer]);
 
   const statuses = counts['patch nodepools/status counted'] ?? 0;
-  assert.ok(statuses >= 20 && statuses <= MOST_STATUSES, `${statuses} writes of the status`);
+  assert.ok(statuses >= 20 && statuses <= MAX_STATUSES, `${statuses} writes of the status`);
   assert.equal(counts['patch nodepools bare'], 10, 'the limit of a minute');
   const pool = await testEnv.getPool('bare');
   assert.equal(pool?.status?.status, 500);
@@ -88,7 +88,7 @@ test('limits writes under an earlier CRD, with flapping nodes, and when the take
 
   for (const name of ['flapping', 'stripped']) {
     const statuses = counts[`patch nodepools/status ${name}`] ?? 0;
-    assert.ok(statuses <= MOST_STATUSES, `${statuses} writes of the status of ${name}`);
+    assert.ok(statuses <= MAX_STATUSES, `${statuses} writes of the status of ${name}`);
   }
   // Setting its finalizer is one more.
   assert.equal(counts['patch nodepools stripped'], 11, 'the limit of a minute');

@@ -20,13 +20,13 @@ export interface Command {
 const KILLED_SHARE = 0.35;
 /** A command run from sources has started up after about a third of it. */
 const LATEST_KILL_MS = 1_500;
-const LONGEST_PAUSE_MS = 600;
+const MAX_PAUSE_MS_LENGTH = 600;
 
 /** The next command; draws every random number even if unused, so that choices depend on the seed alone. */
 export function nextCommand(random: Random, nodes: readonly string[]): Command {
   const make = weighted(random, COMMANDS);
   const command = make(random, nodes);
-  const [isKilled, at, pause] = [random() < KILLED_SHARE, random() * LATEST_KILL_MS, random() * LONGEST_PAUSE_MS];
+  const [isKilled, at, pause] = [random() < KILLED_SHARE, random() * LATEST_KILL_MS, random() * MAX_PAUSE_MS_LENGTH];
   return { ...command, killAfterMs: isKilled ? at : undefined, pauseMs: pause };
 }
 

@@ -37,9 +37,9 @@ export interface ChaosCounts {
 /** Commands at the same time. */
 const LANES = 2;
 const WATCHERS = 3;
-const LONGEST_LIFE_MS = 8_000;
-const LONGEST_START_MS = 2_000;
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_LIFE_MS_LENGTH = 8_000;
+const MAX_START_MS_LENGTH = 2_000;
+const MAX_PAUSE_MS_LENGTH = 2_000;
 const POLL_MS = 20;
 const OTHERS_PAUSE_MS = 250;
 const ROUND_MS = 30_000;
@@ -156,13 +156,13 @@ class Chaos {
   /** Runs watches one after the other. Every other one is killed while it starts, the rest some time later. */
   async #watch(slot: number, random: Random, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      const [pause, startsWhole, life] = [random() * LONGEST_PAUSE_MS, random() < 0.5, random()];
+      const [pause, startsWhole, life] = [random() * MAX_PAUSE_MS_LENGTH, random() < 0.5, random()];
       await sleep(pause);
       const child = new Child(this.#cluster.kubeconfig, []);
       this.#note(`watch ${slot} begins`);
       const hasSynced = () => child.log().includes('caches have synced');
       while (startsWhole && child.isAlive && !hasSynced() && !isOver()) await sleep(POLL_MS);
-      const until = performance.now() + life * (startsWhole ? LONGEST_LIFE_MS : LONGEST_START_MS);
+      const until = performance.now() + life * (startsWhole ? MAX_LIFE_MS_LENGTH : MAX_START_MS_LENGTH);
       while (child.isAlive && performance.now() < until && !isOver()) await sleep(POLL_MS);
       const { isAlive } = child;
       await child.end('SIGKILL');

@@ -31,7 +31,7 @@ const REVOKED_MS = 20_000;
 const MANY = Array.from({ length: 20 }, (_, at) => `many-${at}`);
 const BAD_MS = 6_000;
 /** client-go, too, logs in once more for each refused request; the requests have their back-offs. */
-const MOST_LOGINS = 20;
+const MAX_LOGINS = 20;
 
 const testEnv = useFaultEnv();
 const admin = () => raw(testEnv.cluster());
@@ -196,7 +196,7 @@ row(
     await sleep(BAD_MS);
     facts.seconds = BAD_MS / 1000;
     facts.logins = (await runs()) - 1;
-    assert.ok(facts.logins > 1 && facts.logins <= MOST_LOGINS, `${facts.logins} logins`);
+    assert.ok(facts.logins > 1 && facts.logins <= MAX_LOGINS, `${facts.logins} logins`);
     assert.ok(child.isAlive);
     await give(second.text);
     await converged(model, proxy);

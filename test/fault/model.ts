@@ -22,7 +22,7 @@ export const taintId = ({ key, effect }: Taint) => `${key}:${effect}`;
 /** Prefix of drifted values: expected.ts accepts them where no pool sets the key. */
 export const DRIFT = 'drift';
 
-const MOST_ATTEMPTS = 100;
+const MAX_ATTEMPTS = 100;
 
 export class Model {
   readonly nodes = new Map<string, Foreign>();
@@ -113,7 +113,7 @@ export class Model {
   /** With a resourceVersion, as taints are an atomic list. */
   async #editTaints(name: string, edit: (taints: Taint[]) => Taint[]): Promise<void> {
     const path = `/api/v1/nodes/${name}`;
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { metadata, spec } = (await this.client.expect('GET', path)) as {
         metadata: { resourceVersion: string };
         spec: { taints?: Taint[] };
@@ -124,6 +124,6 @@ export class Model {
       if (status < 300) return;
       if (status !== 409) throw new Error(`PATCH ${path}: ${status} ${JSON.stringify(body)}`);
     }
-    throw new Error(`the taints of ${name} changed ${MOST_ATTEMPTS} times in a row between read and write`);
+    throw new Error(`the taints of ${name} changed ${MAX_ATTEMPTS} times in a row between read and write`);
   }
 }

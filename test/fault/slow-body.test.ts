@@ -19,7 +19,7 @@ const BIG = 200_000;
 /** The deadline of a list or write, and a margin for a busy machine and the back-off. */
 const [DEADLINE_S, MARGIN_S] = [30, 10];
 /** Megabytes that a process may grow meanwhile: after its start the heap still grows. */
-const MOST_GROWTH = 40;
+const MAX_GROWTH = 40;
 
 const testEnv = useFaultEnv();
 
@@ -49,7 +49,7 @@ function givenUp({ requests }: FaultProxy, { id, method, path }: Asked): Asked |
 /** The peak growth of the process in megabytes. */
 async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
   const { peak } = await child.memory();
-  assert.ok(peak - rss < MOST_GROWTH, `from ${rss} to ${peak} MB`);
+  assert.ok(peak - rss < MAX_GROWTH, `from ${rss} to ${peak} MB`);
   return Math.round(peak - rss);
 }
 

@@ -25,8 +25,8 @@ const CANDIDATES = 2;
 const LEADS = / leads$/;
 /** The warm-up after it became leader. */
 const WARM_UP_MS = 120_000;
-const LEAST_SAMPLES = 60;
-const MOST_GROWTH = { share: 0.1, megabytes: 5 };
+const MIN_SAMPLES = 60;
+const MAX_GROWTH = { share: 0.1, megabytes: 5 };
 
 export class Candidates {
   readonly #proxy: FaultProxy;
@@ -84,12 +84,12 @@ export class Candidates {
 
   /** Reports the memory of leaders; throws when it grew. Ignores runs with too few samples. */
   flatness(): string {
-    const judged = this.#lives.map(({ rss }) => rss).filter(({ length }) => length >= LEAST_SAMPLES);
+    const judged = this.#lives.map(({ rss }) => rss).filter(({ length }) => length >= MIN_SAMPLES);
     const texts = judged.map(samples => {
       const half = Math.floor(samples.length / 2);
       const [before, after] = [median(samples.slice(0, half)), median(samples.slice(half))];
       const text = `median ${before.toFixed(0)} MB in the first half of a leader's time, ${after.toFixed(0)} MB in the second`;
-      assert.ok(after <= before * (1 + MOST_GROWTH.share) + MOST_GROWTH.megabytes, text);
+      assert.ok(after <= before * (1 + MAX_GROWTH.share) + MAX_GROWTH.megabytes, text);
       return text;
     });
     return `memory: ${texts.join('; ') || 'nobody led long enough to judge'}`;

@@ -4,7 +4,7 @@ import { role } from '../e2e/test-env.ts';
 import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
 
-const MOST_POOLS = 8;
+const MAX_POOLS = 8;
 export const HANDLERS = ['runc', 'gvisor', 'kata'];
 const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
 
@@ -100,7 +100,7 @@ export class Churn {
   }
 
   async #createPool(): Promise<void> {
-    if (this.model.pools.size >= MOST_POOLS) return;
+    if (this.model.pools.size >= MAX_POOLS) return;
     const name = this.#name('pool');
     await this.model.createPool(name, this.#spec(name));
   }

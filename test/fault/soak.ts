@@ -23,8 +23,8 @@ export interface SoakOptions {
 
 const CHANGES_PER_SECOND = 20;
 /** A fault's time, and the calm after it is at most half of that: about 13 faults in the shortest soak. */
-const LONGEST_FAULT_MS = 8_000;
-const LEAST_FAULTS = 10;
+const MAX_FAULT_MS_LENGTH = 8_000;
+const MIN_FAULTS = 10;
 const MINUTE_MS = 60_000;
 const LOOK_MS = 2_000;
 /** Back-off may have reached 30 s, a silent watch takes 45 s to be noticed, and a lease lasts 15 s. */
@@ -59,7 +59,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       }
     };
     const faults = async () => {
-      const longest = Math.min(LONGEST_FAULT_MS, (seconds * 1000) / LEAST_FAULTS);
+      const longest = Math.min(MAX_FAULT_MS_LENGTH, (seconds * 1000) / MIN_FAULTS);
       for (const name of inRounds([...Object.keys(FAULTS), ...Object.keys(KILLS)], choosing)) {
         if (performance.now() >= end) break;
         const mayKill = performance.now() - start < seconds * 1000 * KILLS_UNTIL;

@@ -16,7 +16,7 @@ export interface PluginRun {
 export type PluginEnd = { stdout: string } | { failed: string };
 
 /** Limit of its stdout; an ExecCredential with a certificate chain has some 20,000 bytes. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -47,7 +47,7 @@ export async function runPlugin(
   signal.addEventListener('abort', end, { once: true });
   onUse?.(true);
   const output = outputOf(child.stdout, () => {
-    resolve({ failed: `printed more than ${MOST_BYTES} bytes` });
+    resolve({ failed: `printed more than ${MAX_BYTES} bytes` });
     end();
   });
   child.on('error', error => resolve({ failed: `cannot be started: ${error.message}` }));
@@ -73,7 +73,7 @@ async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer
     for await (const chunk of stdout as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > MOST_BYTES) {
+      if (length > MAX_BYTES) {
         onTooMuch();
         break;
       }

@@ -14,9 +14,9 @@ import { publicAuthorities, readText } from './tls-material.ts';
 export type OidcConfig = Record<string, string>;
 
 /** Characters of a response that an error quotes. */
-const MOST_QUOTED = 80;
+const MAX_QUOTED = 80;
 /** Limit of a response: tokens have a few thousand bytes. */
-const MOST_BYTES = 1024 ** 2;
+const MAX_BYTES = 1024 ** 2;
 /** Of each request: none waits for a person. */
 const DEADLINE_MS = 30_000;
 
@@ -120,7 +120,7 @@ async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<stri
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new Error(`${origin}${pathname} answered with more than 1 MiB`);
+    if (bytes > MAX_BYTES) throw new Error(`${origin}${pathname} answered with more than 1 MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -148,5 +148,5 @@ function sectionIn(json: string): Section | undefined {
 }
 
 function quoted(body: string): string {
-  return JSON.stringify(body.length > MOST_QUOTED ? `${body.slice(0, MOST_QUOTED)}…` : body);
+  return JSON.stringify(body.length > MAX_QUOTED ? `${body.slice(0, MAX_QUOTED)}…` : body);
 }

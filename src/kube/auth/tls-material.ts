@@ -10,7 +10,7 @@ import { readProblem } from './kubeconfig-file.ts';
 import { openRegularFile } from './regular-file.ts';
 
 /** Limit of a file: a bundle of all public authorities has 0.2 MiB. */
-const MOST_BYTES = 4 * 1024 ** 2;
+const MAX_BYTES = 4 * 1024 ** 2;
 
 export interface Tls {
   material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
@@ -81,7 +81,7 @@ function fromBase64(data: string, what: string): Buffer {
 /** Throws NodepoolError (input) that names the file as `what`. */
 export function readText(file: string, what: string): string {
   try {
-    return readUpTo(file, MOST_BYTES);
+    return readUpTo(file, MAX_BYTES);
   } catch (error) {
     throw new NodepoolError(
       'input',

@@ -1,5 +1,5 @@
 /** A parser's input that arrives in chunks. Copies only messages that span chunks. */
-import { MOST_PIECES } from '../wire.ts';
+import { MAX_PIECES } from '../wire.ts';
 
 export interface Used {
   /** Bytes consumed from the start. */
@@ -54,7 +54,7 @@ export class Chunks {
 
   #keep(piece: Buffer): void {
     if (piece.length === 0) return;
-    if (this.#pieces.push(piece) > MOST_PIECES) throw new Error(`a message came in more than ${MOST_PIECES} pieces`);
+    if (this.#pieces.push(piece) > MAX_PIECES) throw new Error(`a message came in more than ${MAX_PIECES} pieces`);
     this.#length += piece.length;
   }
 }

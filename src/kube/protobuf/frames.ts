@@ -1,7 +1,7 @@
 /** The frames of a watch in protobuf: a length in four bytes, then the message. */
 import type { IncomingMessage } from 'node:http';
 import { countRead } from '../../controller/collect.ts';
-import { LONGEST_OBJECT } from '../wire.ts';
+import { MAX_OBJECT_LENGTH } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 
 const HEAD_BYTES = 4;
@@ -15,7 +15,7 @@ export async function readFrames(response: IncomingMessage, onFrame: (frame: Buf
     let at = 0;
     while (bytes.length >= at + HEAD_BYTES) {
       const length = bytes.readUInt32BE(at);
-      if (length > LONGEST_OBJECT) throw new Error(`a frame has more than ${LONGEST_OBJECT} bytes`);
+      if (length > MAX_OBJECT_LENGTH) throw new Error(`a frame has more than ${MAX_OBJECT_LENGTH} bytes`);
       const end = at + HEAD_BYTES + length;
       if (bytes.length < end) return { used: at, needed: end - at };
       onFrame(bytes.subarray(at + HEAD_BYTES, end));

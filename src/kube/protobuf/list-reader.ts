@@ -1,5 +1,5 @@
 /** Reads a list in protobuf item by item as it arrives: of 44 MB of nodes, one is in memory. */
-import { LONGEST_ANSWER, LONGEST_OBJECT } from '../wire.ts';
+import { MAX_ANSWER_LENGTH, MAX_OBJECT_LENGTH } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
@@ -49,8 +49,8 @@ export class ListReader {
       if (this.#state === 'envelope') at = MAGIC_BYTES;
     }
     if (this.#state === 'other') {
-      if (bytes.length > LONGEST_ANSWER) throw new Error(`the answer has more than ${LONGEST_ANSWER} bytes`);
-      return { used: 0, needed: LONGEST_ANSWER + 1 };
+      if (bytes.length > MAX_ANSWER_LENGTH) throw new Error(`the answer has more than ${MAX_ANSWER_LENGTH} bytes`);
+      return { used: 0, needed: MAX_ANSWER_LENGTH + 1 };
     }
     while (bytes.length >= at + ahead) {
       const { field, start, length } = headAt(bytes, at);
@@ -59,7 +59,7 @@ export class ListReader {
         at = start;
         continue;
       }
-      if (length > LONGEST_OBJECT) throw new Error(`an item of the list has more than ${LONGEST_OBJECT} bytes`);
+      if (length > MAX_OBJECT_LENGTH) throw new Error(`an item of the list has more than ${MAX_OBJECT_LENGTH} bytes`);
       const end = start + length;
       if (bytes.length < end) return { used: at, needed: end - at };
       if (this.#state === 'list') this.#take(field, bytes.subarray(start, end), end - at);

@@ -4,7 +4,7 @@
  */
 
 /** Longer strings rarely repeat. */
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 /** A power of two. Each slot has the last string with its hash. */
 const SLOTS = 1024;
 const remembered = new Array<string | undefined>(SLOTS).fill(undefined);
@@ -12,7 +12,7 @@ const remembered = new Array<string | undefined>(SLOTS).fill(undefined);
 /** The UTF-8 text from start to end. */
 export function sharedText(bytes: Buffer, start: number, end: number): string {
   const length = end - start;
-  if (length > LONGEST) return bytes.toString('utf8', start, end);
+  if (length > MAX_LENGTH) return bytes.toString('utf8', start, end);
   const slot = slotOf(bytes, start, end);
   const known = remembered[slot];
   if (known !== undefined && known.length === length && isAt(known, bytes, start)) return known;

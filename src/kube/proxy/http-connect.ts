@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Login, Target } from './proxy.ts';
 
 /** Limit of the proxy's response head, in bytes. */
-const LONGEST_HEAD = 65_536;
+const MAX_HEAD_LENGTH = 65_536;
 
 /**
  * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
@@ -26,7 +26,7 @@ export async function httpConnect(
       ...(username === '' && password === '' ? {} : { 'Proxy-Authorization': `Basic ${login}` }),
     },
     createConnection: () => socket,
-    maxHeaderSize: LONGEST_HEAD,
+    maxHeaderSize: MAX_HEAD_LENGTH,
     // A client ignores Content-Length and Transfer-Encoding of a successful CONNECT.
     insecureHTTPParser: true,
   });
@@ -44,7 +44,7 @@ export async function httpConnect(
 /** Rewords parse errors and `socket hang up` of node:http to follow the proxy's name. */
 function problemOf(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW')
-    return new Error(`the head of its answer has more than ${LONGEST_HEAD} bytes`, { cause: error });
+    return new Error(`the head of its answer has more than ${MAX_HEAD_LENGTH} bytes`, { cause: error });
   if (error.code?.startsWith('HPE_')) return new Error('it answered with something else than HTTP', { cause: error });
   return error.message === 'socket hang up' ? new Error('it closed the connection', { cause: error }) : error;
 }

@@ -5,7 +5,7 @@ import type { PlacedPod } from '../../operations/pods-port.ts';
 import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
-import { MOST_LISTS } from './pods.ts';
+import { MAX_LISTS } from './pods.ts';
 import { PODS, type Resource } from './resource.ts';
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
@@ -14,7 +14,7 @@ export async function podsOn(api: Api, nodes: readonly string[]): Promise<Placed
   const meant = new Set(nodes);
   const list = (fieldSelector: string): Promise<PlacedPod[]> =>
     api.list(TOLERATING_PODS, (pod: Wire<V1Pod>) => placed(pod, meant), { fieldSelector });
-  if (meant.size > MOST_LISTS) return list('spec.nodeName!=');
+  if (meant.size > MAX_LISTS) return list('spec.nodeName!=');
   return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
 }
 

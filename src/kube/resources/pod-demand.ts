@@ -9,7 +9,7 @@ import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
-import { MOST_LISTS, NOT_ENDED, PLACED } from './pods.ts';
+import { MAX_LISTS, NOT_ENDED, PLACED } from './pods.ts';
 import { PODS, type Resource } from './resource.ts';
 
 export type WirePod = Wire<V1Pod>;
@@ -21,7 +21,7 @@ const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
  * @param nodes reads only the pods on these, if they are few
  */
 export async function podDemand(api: Api, nodes?: readonly string[]): Promise<Demand> {
-  const isEach = nodes !== undefined && nodes.length <= MOST_LISTS;
+  const isEach = nodes !== undefined && nodes.length <= MAX_LISTS;
   const selectors = isEach ? nodes.map(node => `spec.nodeName=${node},${NOT_ENDED}`) : [PLACED.fieldSelector];
   const all = await Promise.all(selectors.map(fieldSelector => readSums(api, { fieldSelector })));
   return {

@@ -1,7 +1,7 @@
 /** Errors for requests that got no response, each with a next step. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import { LONGEST_ANSWER, MOST_PIECES } from '../wire.ts';
+import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 
 /** Without ENOTFOUND: there, a name server has answered that the name does not exist. */
@@ -47,7 +47,7 @@ function explain(
   }
   if (error instanceof TooLongError) {
     return {
-      message: `the server ${server} sent an answer of more than ${LONGEST_ANSWER / 1024 ** 2} MiB or ${MOST_PIECES} pieces`,
+      message: `the server ${server} sent an answer of more than ${MAX_ANSWER_LENGTH / 1024 ** 2} MiB or ${MAX_PIECES} pieces`,
       next: `check that ${source} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Clock } from '../../controller/clock.ts';
 import { countRead } from '../../controller/collect.ts';
-import { LONGEST_ANSWER, LONGEST_REFUSAL, MOST_PIECES } from '../wire.ts';
+import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
 export interface Exchange {
@@ -28,7 +28,7 @@ export interface Exchange {
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Truncated at LONGEST_REFUSAL unless the status is 2xx. */
+  /** Truncated at MAX_REFUSAL_LENGTH unless the status is 2xx. */
   body: Buffer;
   /** Bytes of the body as received, before decompression. */
   bytes: number;
@@ -51,7 +51,7 @@ export class StaleSocketError extends Error {
   override readonly name = 'StaleSocketError';
 }
 
-/** The body of a 2xx response exceeds LONGEST_ANSWER, uncompressed, or MOST_PIECES. */
+/** The body of a 2xx response exceeds MAX_ANSWER_LENGTH, uncompressed, or MAX_PIECES. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
@@ -106,7 +106,7 @@ export function exchange({
       const end = () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes }));
       const keep = (chunk: Buffer) => {
         kept += chunk.length;
-        if (kept <= (isGood ? LONGEST_ANSWER : LONGEST_REFUSAL) && chunks.length < MOST_PIECES) {
+        if (kept <= (isGood ? MAX_ANSWER_LENGTH : MAX_REFUSAL_LENGTH) && chunks.length < MAX_PIECES) {
           chunks.push(chunk);
           return;
         }

@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 export type RequestLog = (level: number, text: () => string) => void;
 
 /** Characters of a body that are printed. */
-const MOST_SHOWN = 10_240;
+const MAX_SHOWN = 10_240;
 
 export function logRequest(log: RequestLog, headers: OutgoingHttpHeaders, body: string | undefined): void {
   log(8, () => `request headers: ${shown(headers)}`);
@@ -44,5 +44,5 @@ function shownAnswer(headers: IncomingHttpHeaders): string {
 }
 
 function cut(text: string): string {
-  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}… (${text.length} characters)`;
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }

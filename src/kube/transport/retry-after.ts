@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './answer.ts';
 
 /** Share of the delay that is added at most: the server sends all clients the same one. */
-const MOST_JITTER = 0.2;
+const MAX_JITTER = 0.2;
 
 /** In milliseconds; undefined without a Retry-After in seconds. */
 export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
@@ -21,5 +21,5 @@ export function retryDelay(
 ): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const ms = retryAfterMs(headers);
-  return ms === undefined ? undefined : ms * (1 + MOST_JITTER * random);
+  return ms === undefined ? undefined : ms * (1 + MAX_JITTER * random);
 }

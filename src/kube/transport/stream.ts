@@ -2,11 +2,11 @@
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { countRead } from '../../controller/collect.ts';
-import { LONGEST_OBJECT, LONGEST_REFUSAL, MOST_PIECES } from '../wire.ts';
+import { MAX_OBJECT_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
 /** In characters. */
-const LONGEST_LINE = LONGEST_OBJECT;
+const MAX_LINE_LENGTH = MAX_OBJECT_LENGTH;
 
 export interface StreamRequest {
   url: URL;
@@ -48,8 +48,8 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
     }
     pieces.push(rest);
     length += rest.length;
-    if (length > LONGEST_LINE) throw new Error(`a line has more than ${LONGEST_LINE} characters`);
-    if (pieces.length > MOST_PIECES) throw new Error(`a line came in more than ${MOST_PIECES} pieces`);
+    if (length > MAX_LINE_LENGTH) throw new Error(`a line has more than ${MAX_LINE_LENGTH} characters`);
+    if (pieces.length > MAX_PIECES) throw new Error(`a line came in more than ${MAX_PIECES} pieces`);
   }
   if (length > 0) throw new Error('the answer broke off inside a line');
 }
@@ -62,7 +62,7 @@ export async function readBody(response: IncomingMessage): Promise<Buffer> {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > LONGEST_REFUSAL || chunks.length >= MOST_PIECES) break;
+      if (length > MAX_REFUSAL_LENGTH || chunks.length >= MAX_PIECES) break;
     }
   } catch {
     // The connection broke.

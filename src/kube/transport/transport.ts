@@ -39,7 +39,7 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 /** The default limit of requests in flight. */
 const DEFAULT_CONCURRENCY = 32;
 /** As `maxRetries` of client-go's rest.Request. */
-const MOST_RETRIES = 10;
+const MAX_RETRIES = 10;
 
 export interface TransportOptions {
   access: Access;
@@ -157,7 +157,7 @@ export class Transport {
       const delay = isAnswer ? undefined : retryDelay(answer, Math.random());
       if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
         refused = session;
-      } else if (delay !== undefined && retries++ < MOST_RETRIES && clock.now() + delay < ends) {
+      } else if (delay !== undefined && retries++ < MAX_RETRIES && clock.now() + delay < ends) {
         const signals = [this.#closed.signal, request.signal].filter(signal => signal !== undefined);
         await sleep(clock, delay, AbortSignal.any(signals));
       } else {

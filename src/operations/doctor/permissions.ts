@@ -9,7 +9,7 @@ import { type CommandNeeds, nameOf } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
 /** The command without which there is nothing to work with. */
-const LEAST = 'get';
+const LEAST_NEEDED = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
 export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<Finding> {
@@ -25,7 +25,7 @@ export async function checkPermissions(needs: readonly CommandNeeds[], port: Doc
   });
   const remedy = 'ask for a role with them, for the verbs that you need';
   const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
-  return lacking.some(({ command }) => command === LEAST)
+  return lacking.some(({ command }) => command === LEAST_NEEDED)
     ? error(message, remedy, details)
     : warning(message, remedy, details);
 }

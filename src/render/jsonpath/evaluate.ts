@@ -9,15 +9,15 @@ import { goText, goType } from './go-value.ts';
 import { JsonPathError, type Part, type Step, type Template } from './template.ts';
 
 /** Limits the values of one evaluation: those of `{..a..a..a}` grow with the third power of a list's length. */
-const MOST_VALUES = 10_000_000;
+const MAX_VALUES = 10_000_000;
 /** Nested ranges: evaluation is recursive. */
-const MOST_RANGES = 100;
+const MAX_RANGES = 100;
 
 /**
  * The values of each part, in the order of printing; a range repeats its parts for each value.
  * @throws JsonPathError
  */
-export function evaluate(template: Template, data: unknown, mostValues = MOST_VALUES): unknown[][] {
+export function evaluate(template: Template, data: unknown, mostValues = MAX_VALUES): unknown[][] {
   return new Evaluation(template, mostValues).run(0, data);
 }
 
@@ -57,7 +57,7 @@ class Evaluation {
         continue;
       }
       this.#opened--;
-      if (++this.#depth > MOST_RANGES) throw new JsonPathError(`more than ${MOST_RANGES} ranges are in each other`);
+      if (++this.#depth > MAX_RANGES) throw new JsonPathError(`more than ${MAX_RANGES} ranges are in each other`);
       for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
       // No values: run once to find the `end`.
       if (values.length === 0) this.run(at + 1, undefined);
@@ -71,7 +71,7 @@ class Evaluation {
     return steps.reduce((current, step) => this.#step(current, step), values);
   }
 
-  /** @throws JsonPathError beyond MOST_VALUES */
+  /** @throws JsonPathError beyond MAX_VALUES */
   #spend(values: number): void {
     this.#left -= values;
     if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);

@@ -37,12 +37,12 @@ export class JsonPathError extends Error {
 }
 
 /** Characters; templates written by people have some hundreds. */
-const LONGEST_TEMPLATE = 65_536;
+const MAX_TEMPLATE_LENGTH = 65_536;
 
 /** @throws JsonPathError */
 export function checkTemplateLength(text: string): void {
-  if (text.length <= LONGEST_TEMPLATE) return;
-  throw new JsonPathError(`the template has ${text.length} characters, and at most ${LONGEST_TEMPLATE} are read`);
+  if (text.length <= MAX_TEMPLATE_LENGTH) return;
+  throw new JsonPathError(`the template has ${text.length} characters, and at most ${MAX_TEMPLATE_LENGTH} are read`);
 }
 
 /**

@@ -12,7 +12,7 @@ const TYPED = [NodepoolError, QuantityError, JsonPathError, TooLargeError];
 /** The length of the short text, and how much longer the long one is. */
 const [SHORT, TIMES] = [4_000, 8];
 /** Three times the growth of a linear parser, a third of that of a quadratic one. */
-const MOST_GROWTH = 24;
+const MAX_GROWTH = 24;
 const TRIES = 4;
 /** Shorter times cannot be measured precisely. */
 const SOON_MS = 40;
@@ -57,7 +57,7 @@ for (const { name, run, texts } of CANDIDATES) {
       const many = time(tried(long), SOON_MS);
       if (many <= SOON_MS) break;
       const few = time(tried(short));
-      if (many <= few * MOST_GROWTH) break;
+      if (many <= few * MAX_GROWTH) break;
       if (left > 1) continue;
       console.log(`${name}, ${what}: ${few.toFixed(1)} ms, and ${many.toFixed(1)} ms for ${TIMES} times as much`);
       break;

@@ -18,7 +18,7 @@ import { property, throwsOnly, unit, wordsOf } from './property.ts';
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const NANOS = 10n ** 9n;
-const LARGEST = (2n ** 63n - 1n) * NANOS;
+const MAX_VALUE = (2n ** 63n - 1n) * NANOS;
 
 interface Written {
   sign: string;
@@ -48,7 +48,7 @@ function nanosOf({ sign, integer, fraction, suffix }: Written): bigint {
   const digits = BigInt(integer + fraction) * (isBinary ? 1024n ** BigInt(BINARY.indexOf(suffix) + 1) : 1n);
   const divisor = tens < 0 ? 10n ** BigInt(-tens) : 1n;
   const nanos = tens < 0 ? (digits + divisor - 1n) / divisor : digits * 10n ** BigInt(tens);
-  const capped = isBinary && nanos > LARGEST ? LARGEST : nanos;
+  const capped = isBinary && nanos > MAX_VALUE ? MAX_VALUE : nanos;
   return sign === '-' ? -capped : capped;
 }
 
@@ -76,7 +76,7 @@ property(
     const expected = terms.map(nanosOf).reduce((a, b) => a + b);
     assert.equal(worthOf(terms.map(textOf).map(parseQuantity).reduce(addQuantities)), expected);
     // Go formats a larger sum with a binary suffix, and parses that as the largest int64.
-    if (expected <= LARGEST && expected >= -LARGEST) {
+    if (expected <= MAX_VALUE && expected >= -MAX_VALUE) {
       assert.equal(worthOf(parseQuantity(sumQuantities(terms.map(textOf)))), expected);
     }
     const [first, last] = [terms[0], terms.at(-1)].map(

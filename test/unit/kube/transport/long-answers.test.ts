@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { systemClock } from '../../../../src/controller/clock.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
-import { LONGEST_ANSWER } from '../../../../src/kube/wire.ts';
+import { MAX_ANSWER_LENGTH } from '../../../../src/kube/wire.ts';
 
 const MIB = 1024 ** 2;
 
@@ -31,7 +31,7 @@ const ANSWERS: Record<string, (response: ServerResponse) => void> = {
   '/bytes': ({ socket }) => {
     socket?.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`);
   },
-  '/longest': response => response.end(Buffer.alloc(LONGEST_ANSWER)),
+  '/longest': response => response.end(Buffer.alloc(MAX_ANSWER_LENGTH)),
 };
 const server = createServer(({ url = '' }, response) => ANSWERS[url]?.(response));
 let address: string;
@@ -79,7 +79,7 @@ describe('a buffered response', () => {
   });
 
   test('is read up to 64 MiB', async () => {
-    assert.equal((await ask({ path: '/longest' })).text.length, LONGEST_ANSWER);
+    assert.equal((await ask({ path: '/longest' })).text.length, MAX_ANSWER_LENGTH);
   });
 
   for (const path of ['/refused', '/refused-bomb']) {
