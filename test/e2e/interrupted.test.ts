@@ -134,10 +134,7 @@ test('reconcile creates no further RuntimeClass after Ctrl-C', { timeout: TEST_M
     };
     return items;
   };
-  const { code, stderr } = await interrupted(
-    ['reconcile', '--concurrency', '2'],
-    async () => (await classes()).length >= 2,
-  );
+  const { code, stderr } = await interrupted(['reconcile'], async () => (await classes()).length >= 2);
   assert.equal(code, 130, stderr);
   const created = (await classes()).length;
   assert.ok(created < pools.length * 0.75, `${created} RuntimeClasses`);
