@@ -1,7 +1,7 @@
 /** Time limits of promises. */
 import type { Clock } from '../controller/clock.ts';
 
-/** Settles as `work`, or rejects with `late()` after `ms`. The work is not cancelled. */
+/** Resolves or rejects as `work` does, or rejects with `late()` after `ms`. The work is not cancelled. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   let cancel = () => {};
   const limit = new Promise<never>((_resolve, reject) => {

@@ -139,7 +139,7 @@ test('help of the program and of a command needs no cluster', async () => {
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool'], nowhere);
   assert.deepEqual([code, stderr], [0, '']);
-  for (const verb of Object.keys(commands)) assert.match(stdout, new RegExp(`^ {2}${verb} +[A-Z].*\\.$`, 'm'));
+  for (const command of Object.keys(commands)) assert.match(stdout, new RegExp(`^ {2}${command} +[A-Z].*\\.$`, 'm'));
   const edit = (await kubectl(cluster(), ['nodepool', 'edit', '--help'], nowhere)).stdout;
   assert.match(edit, /^EXAMPLES\n {2}# In the editor\n {2}(\$ )?kubectl nodepool edit worker$/m);
   assert.equal(await ok(['help', 'edit'], nowhere), edit);

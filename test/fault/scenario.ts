@@ -7,7 +7,7 @@ import type { Model } from './model.ts';
 
 const roleOff = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: null });
 
-/** The start. Call settled() before the changes: drift needs values that a pool applied. */
+/** The start. Call converged() before the changes: drift needs values that a pool applied. */
 export async function prepare(model: Model): Promise<void> {
   await model.addNodes(
     { name: 'bystander', labels: { team: 'theirs' }, taints: [{ key: 'theirs', effect: 'NoExecute' }] },

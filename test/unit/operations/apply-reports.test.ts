@@ -2,20 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { movesOf, notUpToDate } from '../../../src/operations/apply.ts';
-import type { PoolOutcome } from '../../../src/reconciler/pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome } from '../../../src/reconciler/pool-outcome.ts';
 
-const OUTCOME: PoolOutcome = {
-  pool: 'a',
-  kind: 'reconciled',
-  status: undefined,
-  lacking: [],
-  statusWritten: false,
-  moves: [],
-  runtimeClass: { kind: 'unchanged' },
-  failures: [],
-  unwritten: 0,
-  warnings: [],
-};
+const OUTCOME = emptyOutcome('a');
 
 test('reports what is wrong with another pool', () => {
   const reported = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
