@@ -25,8 +25,8 @@ import { sharesProcess } from './unit.ts';
 const CONCURRENCY = 4;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
-/** The forms that users install. */
-const PACKED = ['executable', 'bundle'] as const;
+/** The forms that users install, in turns. The bundle starts slower, so it runs every third file. */
+const PACKED = ['executable', 'executable', 'bundle'] as const;
 
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
 const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
@@ -46,7 +46,7 @@ const { values, positionals: patterns } = parseArgs({
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
 const speed = values.slow ? 'slow' : 'quick';
 const isWhole = patterns.length === 0 && values.product === undefined;
-const files = projectFiles('test/{unit,contract,e2e,fault,bench,package}/**/*.test.ts')
+const files = projectFiles('test/{unit,linear,contract,e2e,fault,bench,package}/**/*.test.ts')
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .filter(file => !isWhole || speedsOf(file).includes(speed));
 if (product === undefined || files.length === 0) {
@@ -64,9 +64,9 @@ const flags = [`--test-concurrency=${CONCURRENCY}`];
 const turns: Turn[] = [
   { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
   { product, files: apart.filter(file => !packed.includes(file)), flags },
-  ...PACKED.map((product, turn) => ({
+  ...(['executable', 'bundle'] as const).map(product => ({
     product,
-    files: packed.filter((_, index) => index % PACKED.length === turn),
+    files: packed.filter((_, index) => PACKED[index % PACKED.length] === product),
     flags,
   })),
 ];
@@ -85,7 +85,7 @@ rmSync(folder, { recursive: true });
 
 /** Built here and not in a test, which would exceed its time limit. */
 async function makePrograms(chosen: string[]): Promise<void> {
-  if (chosen.every(file => /^test\/(unit|contract)\//.test(file))) return;
+  if (chosen.every(file => /^test\/(unit|linear|contract)\//.test(file))) return;
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
   await ensureBinaries([
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),

@@ -1,25 +1,25 @@
 /** All parsers and writers of untrusted text, with the most expensive texts of a length for each. */
 
-import { parseDuration } from '../../../src/cli/duration.ts';
-import { parseLabelEdits, parseTaintEdits } from '../../../src/cli/flag-syntax.ts';
-import { parseDocuments } from '../../../src/cli/yaml.ts';
-import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
-import { parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
-import { proxyFromEnvironment, withoutLogin } from '../../../src/kube/proxy/proxy.ts';
-import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
-import { parseLabelSelector } from '../../../src/nodepool/label-selector.ts';
-import { parseQuantity, sumQuantities } from '../../../src/nodepool/quantity.ts';
-import { parseRecord } from '../../../src/nodepool/record.ts';
-import { suggest } from '../../../src/nodepool/suggest.ts';
-import { keyProblem, valueProblem } from '../../../src/nodepool/syntax.ts';
-import { renderCsv } from '../../../src/render/csv.ts';
-import { parseColumnsFile } from '../../../src/render/jsonpath/columns.ts';
-import { parseTemplate } from '../../../src/render/jsonpath/parse.ts';
-import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
-import { tabWriter } from '../../../src/render/tab-writer.ts';
-import { renderTable } from '../../../src/render/table.ts';
-import { widthOf, wrap } from '../../../src/render/width.ts';
-import { toYaml } from '../../../src/render/yaml.ts';
+import { parseDuration } from '../../src/cli/duration.ts';
+import { parseLabelEdits, parseTaintEdits } from '../../src/cli/flag-syntax.ts';
+import { parseDocuments } from '../../src/cli/yaml.ts';
+import { documentsIn } from '../../src/kube/auth/kubeconfig-fields.ts';
+import { parseKubeconfig } from '../../src/kube/auth/kubeconfig-file.ts';
+import { proxyFromEnvironment, withoutLogin } from '../../src/kube/proxy/proxy.ts';
+import { cutBytes, ellipsize } from '../../src/nodepool/cut-bytes.ts';
+import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
+import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity.ts';
+import { parseRecord } from '../../src/nodepool/record.ts';
+import { suggest } from '../../src/nodepool/suggest.ts';
+import { keyProblem, valueProblem } from '../../src/nodepool/syntax.ts';
+import { renderCsv } from '../../src/render/csv.ts';
+import { parseColumnsFile } from '../../src/render/jsonpath/columns.ts';
+import { parseTemplate } from '../../src/render/jsonpath/parse.ts';
+import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../src/render/sanitize.ts';
+import { tabWriter } from '../../src/render/tab-writer.ts';
+import { renderTable } from '../../src/render/table.ts';
+import { widthOf, wrap } from '../../src/render/width.ts';
+import { toYaml } from '../../src/render/yaml.ts';
 
 type Texts = Record<string, (length: number) => string>;
 

@@ -1,10 +1,10 @@
 /** `node child.ts`: prints a line for each parser and regular expression whose time grows faster than its text. */
 
-import { ROOT } from '../../../scripts/root.ts';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { QuantityError } from '../../../src/nodepool/quantity.ts';
-import { TooLargeError } from '../../../src/nodepool/text-limits.ts';
-import { JsonPathError } from '../../../src/render/jsonpath/template.ts';
+import { ROOT } from '../../scripts/root.ts';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
+import { QuantityError } from '../../src/nodepool/quantity.ts';
+import { TooLargeError } from '../../src/nodepool/text-limits.ts';
+import { JsonPathError } from '../../src/render/jsonpath/template.ts';
 import { attacksOn, regexesIn } from './regexes.ts';
 import { CANDIDATES } from './texts.ts';
 
