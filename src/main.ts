@@ -9,6 +9,8 @@ import { commands } from './commands/index.ts';
 
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
+const [anyCommand] = Object.values(program.manifest.commands);
+
 /** The argument with which a shell requests completions, as in cobra. */
 const COMPLETE = '__complete';
 
@@ -20,7 +22,7 @@ const COMPLETE = '__complete';
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
   const { readCommandLine } = await import('./cli/command-line.ts');
-  return run(readCommandLine(argv), io, root);
+  return run(readCommandLine(argv, anyCommand?.flags ?? {}), io, root);
 }
 
 async function run(line: CommandLine, io: Io, root: string): Promise<number> {
@@ -41,7 +43,7 @@ export async function start(root: string): Promise<void> {
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  const line = readCommandLine(argv);
+  const line = readCommandLine(argv, anyCommand?.flags ?? {});
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
