@@ -3,7 +3,8 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { someNamesArg } from '../cli/flags.ts';
+import { namesArg } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { parseWaitCondition } from './wait/condition.ts';
@@ -25,8 +26,9 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     },
     { description: 'Until two pools are gone', command: '<%= config.bin %> wait worker gpu --for=delete' },
   ];
-  static override args = { name: someNamesArg('Names of the pools.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     for: Flags.string({
       required: true,
       summary: "What to wait for: the pool's status, its number of nodes or of Ready nodes, or its end.",
@@ -44,6 +46,7 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     args: ArgsOf<typeof Wait>,
     { io, connect }: Deps,
   ): Promise<number> {
+    const pools = parsePoolChoice(args.name, flags);
     const condition = parseWaitCondition(flags.for);
     const { timeout } = flags;
     const isEndless = timeout.startsWith('-');
@@ -53,7 +56,7 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     const { waitForPools } = await import('../operations/wait.ts');
     const { cluster } = await connect();
     const errors = await waitForPools(
-      { names: args.name, condition, timeoutMs },
+      { pools, condition, timeoutMs },
       {
         pools: cluster.pools,
         clock: systemClock,

@@ -3,37 +3,38 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
 import { poolNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
-  names: readonly string[];
+  pools: PoolChoice;
   condition: WaitCondition;
   /** In milliseconds; 0 looks once. */
   timeoutMs: number;
 }
 
 export interface WaitDeps extends FollowDeps {
-  pools: Pick<NodePoolsClient, 'get' | 'watchRaw'>;
+  pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw'>;
   /** Called for each pool that meets the condition. */
   onMet: (pool: string) => void;
 }
 
 /**
  * Returns an error for each pool that does not meet the condition. A pool that does not exist, or is deleted, is an error,
- * unless the condition is its deletion; a pool that is recreated under the name counts as another one.
+ * unless the condition is its deletion; a pool that is recreated under the name counts as another one. Pools are selected
+ * once, at the start; that none is selected is an error as well.
  */
 export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs } = options;
-  const names = [...new Set(options.names)];
-  const found = await Promise.all(names.map(name => deps.pools.get(name)));
+  const { found, missing } = await chosenPools(options.pools, deps.pools);
   const isDelete = condition.kind === 'delete';
-  const missing = names.filter((_, index) => found[index] === undefined);
+  // As kubectl wait.
+  if (found.length + missing.length === 0 && !isDelete) return [new NodepoolError('input', 'no matching pools found')];
   const errors = isDelete ? [] : missing.map(name => poolNotFound([name]));
   const open = new Map<string, RawPool>();
   for (const pool of found) {
-    if (pool === undefined) continue;
     if (isMet(condition, pool)) deps.onMet(pool.metadata.name);
     else open.set(pool.metadata.name, pool);
   }

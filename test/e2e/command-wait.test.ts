@@ -83,6 +83,17 @@ test('reports a pool that does not exist, except for --for=delete', async () => 
   await refused(['wait', 'nope', '--for=delete'], 0, '');
 });
 
+test('-l and --all select the pools at the start', async () => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('cpu');
+  await testEnv.reconcile();
+  assert.equal(await ok(['wait', '--all', '--for=status=200']), met('cpu') + met('gpu'));
+  assert.equal(await ok(['wait', '-l', 'team=a', '--for=status=200']), met('gpu'));
+  // As kubectl wait.
+  await refused(['wait', '-l', 'team=x', '--for=status=200'], 1, 'error: no matching pools found');
+  await refused(['wait', '-l', 'team=x', '--for=delete'], 0, '');
+});
+
 test('--for=delete waits until the pool is deleted', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
@@ -107,7 +118,11 @@ test('refuses wrong command lines', async () => {
   const see = "See 'kubectl nodepool wait --help'.";
   const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
-  await refused(['wait', '--for=delete'], 2, `error: missing argument NAME\n${see}`);
+  await refused(
+    ['wait', '--for=delete'],
+    2,
+    `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
+  );
   await refused(['wait', 'gpu'], 2, `error: missing flag --for\n${see}`);
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);

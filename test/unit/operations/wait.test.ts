@@ -28,6 +28,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const deps: WaitDeps = {
     pools: {
       get,
+      list: async () => pools,
       watchRaw({ names }) {
         asked.push([...names]);
         return { source, transform: raw => raw as RawPool };
@@ -38,7 +39,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     log: () => {},
     onMet: name => void met.push(name),
   };
-  const ended = waitForPools({ names, condition: parseWaitCondition(condition), timeoutMs }, deps);
+  const ended = waitForPools({ pools: { names }, condition: parseWaitCondition(condition), timeoutMs }, deps);
   const send = async (type: string, ...objects: RawPool[]) => {
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
     await flushPromises();
