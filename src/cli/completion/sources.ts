@@ -52,7 +52,7 @@ const FLAGS: Record<string, Source> = {
     usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
     alone: ['all'],
   },
-  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'delete'] },
+  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=Ready', 'jsonpath=', 'create', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {
