@@ -172,11 +172,6 @@ export function namesArg(description: string) {
   return Args.string({ ...NAME, description, multiple: true });
 }
 
-/** At least one: no name would mean all. */
-export function someNamesArg(description: string) {
-  return Args.string({ ...NAME, description, multiple: true, required: true });
-}
-
 /** Limits the requests in flight. Beyond 32 the API server is the limit. */
 export const concurrencyFlag = Flags.integer({
   default: 32,

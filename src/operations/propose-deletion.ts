@@ -6,18 +6,18 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 import { mayEvict } from './taint-evictions.ts';
 
-export interface FindOptions {
-  names: string[];
+export type FindOptions = PoolChoice & {
   /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
-}
+};
 
 /**
  * @param choice countsNodes: the nodes are read in any case, for a question that counts them; else only where their
@@ -25,7 +25,7 @@ export interface FindOptions {
  */
 export async function proposeDeletion(
   { countsNodes, ...choice }: FindOptions & { countsNodes: boolean },
-  { cluster }: { cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get'> } },
+  { cluster }: { cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'list'> } },
 ): Promise<Proposal & { pools: RawPool[] }> {
   const pools = await findPools(choice, cluster.pools);
   if (pools.length === 0) return { pools, plan: NO_CHANGE };
@@ -49,14 +49,11 @@ export async function proposeDeletion(
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
-  { names, ignoreNotFound, detachNodes }: FindOptions,
-  pools: Pick<NodePoolsClient, 'get'>,
+  { ignoreNotFound, detachNodes, ...choice }: FindOptions,
+  pools: Pick<NodePoolsClient, 'get' | 'list'>,
 ): Promise<RawPool[]> {
-  const unique = [...new Set(names)];
-  const answers = await Promise.all(unique.map(name => pools.get(name)));
-  const missing = unique.filter((_, index) => answers[index] === undefined);
+  const { found, missing } = await chosenPools(choice, pools);
   if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
-  const found = answers.filter(pool => pool !== undefined);
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return found;

@@ -187,7 +187,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [['events', 'a', 'b'], 'unexpected argument b', 'events'],
     [['edit'], 'missing argument NAME', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
-    [['delete'], 'missing argument NAME', 'delete'],
+    [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],
     [
       ['create', 'x', '-f', 'y'],
       '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',

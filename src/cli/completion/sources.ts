@@ -52,7 +52,7 @@ const FLAGS: Record<string, Source> = {
     usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
     alone: ['all'],
   },
-  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'delete'] },
+  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=Ready', 'jsonpath=', 'create', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {
@@ -76,8 +76,8 @@ const SORT_PATHS = [
   '.status.allocatable.pods',
 ];
 
-/** Commands that list pools: labels in their flags are those of pools, not of nodes. */
-const LIST_POOLS = ['get', 'top'];
+/** Commands that select pools: labels in their flags are those of pools, not of nodes. */
+const SELECT_POOLS = ['get', 'top', 'cordon', 'uncordon', 'drain', 'delete', 'wait', 'reconcile'];
 /** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
 /** Formats of `get -o`, a free text for the parser. */
@@ -95,7 +95,7 @@ const FORMATS = [
 
 export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): Source {
   if (options !== undefined) return { kind: 'words', words: options };
-  const what = LIST_POOLS.includes(command) ? 'poolLabels' : 'nodeLabels';
+  const what = SELECT_POOLS.includes(command) ? 'poolLabels' : 'nodeLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
   if (name === 'label') return { kind: 'live', what, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };

@@ -31,7 +31,10 @@ async function propose(
   const get = async (name: string) => known.find(({ metadata }) => metadata.name === name) as RawPool | undefined;
   const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, countsNodes: true, ...options };
   const proposal = await proposeDeletion(choice, {
-    cluster: { pools: { get, listCoerced: listPools }, nodes: { list: listNodes } },
+    cluster: {
+      pools: { get, list: async () => known as RawPool[], listCoerced: listPools },
+      nodes: { list: listNodes },
+    },
   });
   return { ...proposal, read };
 }
