@@ -69,7 +69,11 @@ ${EXIT_STATUS}`;
     const { showReconcile } = await import('./shared/show-reconcile.ts');
     // With -o only the object goes to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
-    return showReconcile({ names, concurrency, dryRun: false, podCounts: false, approve }, shown, connection);
+    return showReconcile(
+      { pools: { names }, concurrency, dryRun: false, podCounts: false, approve },
+      shown,
+      connection,
+    );
   }
 }
 

@@ -87,7 +87,8 @@ const RUNS: Run[] = [
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
-  { command: 'delete', lines: ['delete z --yes'] },
+  { command: 'delete', lines: ['delete y --yes'] },
+  { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
   { command: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both; and granting a role needs its permissions.

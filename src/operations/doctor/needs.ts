@@ -66,6 +66,14 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
+  // To find the workloads that name the RuntimeClass.
+  'delete with RuntimeClass': [
+    ...PODS,
+    'list deployments.apps',
+    'list statefulsets.apps',
+    'list daemonsets.apps',
+    'list cronjobs.batch',
+  ],
   // Other pools match its nodes, and get them.
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
