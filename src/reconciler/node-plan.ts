@@ -37,6 +37,11 @@ export function differs(plan: NodePlan | undefined): boolean {
   return changes.length > 0 || circle !== undefined || isOversized;
 }
 
+/** Names of the members whose labels or taints are not as the pool says. */
+export function differing(state: ClusterState, pool: string): string[] {
+  return state.members(pool).flatMap(({ name }) => (differs(planOf(state, name)) ? name : []));
+}
+
 /** The plan of the owner alone. */
 export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
