@@ -47,6 +47,7 @@ interface Run {
 
 const RUNS: Run[] = [
   { command: 'get', lines: ['get', 'get one'] },
+  { command: 'get -o wide', lines: ['get -o wide', 'get one -o wide'] },
   { command: 'describe', lines: ['describe one'] },
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
   { command: 'nodes -o wide', lines: ['nodes -o wide'] },

@@ -32,6 +32,7 @@ const PODS = ['list pods'];
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
+  'get -o wide': [`list ${POOLS}`, 'list nodes'],
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,
