@@ -35,6 +35,7 @@ test('prints the wide table', () => {
     .map(line => line.split(/ +/));
   assert.equal(
     header?.join(' '),
+<<<<<<< HEAD
     'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON NVIDIA.COM/GPU',
   );
   assert.equal(
@@ -44,6 +45,32 @@ test('prints the wide table', () => {
   assert.equal(
     gpu?.join(' '),
     'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none>',
+=======
+    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE SELECTOR REASON DRIFT NVIDIA.COM/GPU',
+  );
+  assert.equal(
+    worker?.join(' '),
+    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi node-role.kubernetes.io/worker= <none> <none> 4',
+  );
+  assert.equal(
+    gpu?.join(' '),
+    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> example.com/gpu=a100 NodeConflict <none> <none>',
+  );
+});
+
+test('wide: shows how many nodes differ, by the nodes where they were read, else by the status', () => {
+  const updated = (updatedNodeCount: number, more: object = {}) => {
+    const pool = workerPool();
+    if (pool.status !== undefined) Object.assign(pool.status, { updatedNodeCount }, more);
+    return pool;
+  };
+  const shown = (pool: NodePool, drift?: ReadonlyMap<string, number>) =>
+    renderPools([pool], { wide: true, headers: false, drift }, colored).split(/ +/).at(-2);
+  assert.deepEqual([shown(updated(2)), shown(updated(1)), shown(workerPool())], ['0', '\x1b[33m1\x1b[39m', '<none>']);
+  assert.deepEqual(
+    [shown(updated(1), new Map([['worker', 0]])), shown(updated(1), new Map())],
+    ['0', '\x1b[33m1\x1b[39m'],
+>>>>>>> drft
   );
 });
 
@@ -51,7 +78,11 @@ test('prints as many words in every line as there are columns, with and without 
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
     const text = renderPools(pools, { wide, headers: false }, plain);
+<<<<<<< HEAD
     for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 15 : 10, line);
+=======
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 16 : 9, line);
+>>>>>>> drft
   }
 });
 
@@ -142,8 +173,15 @@ fresh    Pending        <none>   <none>   <none>     <none>           <none>   <
       .slice(5)
       .join(' ');
   assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
-  assert.equal(headers({ resources: ['pods'], wide: true }), 'PODS TAINTS AGE HANDLER SELECTOR REASON');
-  assert.equal(headers({ resources: [] }), 'TAINTS AGE');
+<<<<<<< HEAD
+  assert.equal(headers(resources: ['pods'], wide: true ), 'PODS TAINTS AGE HANDLER SELECTOR REASON');
+=======
+  assert.equal(
+    headers(resources: ['pods'], wide: true ),
+    'PODS TAINTS AGE HANDLER UNSCHEDULABLE SELECTOR REASON DRIFT',
+  );
+>>>>>>> drft
+  assert.equal(headers(resources: [] ), 'TAINTS AGE');
 });
 
 test('prints labels as columns named without prefix, and all labels', () => {
@@ -211,6 +249,11 @@ test('prints status text of others as one short word', () => {
   const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
+<<<<<<< HEAD
   assert.deepEqual(row.slice(-2), ['two_words', '1']);
   assert.equal(row[5]?.length, 128);
+=======
+  assert.deepEqual(row.slice(-3), ['two_words', '<none>', '1']);
+  assert.equal(row[4]?.length, 128);
+>>>>>>> drft
 });
