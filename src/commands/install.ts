@@ -1,11 +1,13 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
 import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { checkNames } from '../operations/doctor/names.ts';
 import { type InstallOutcome, install } from '../operations/install.ts';
 import type { DryRun } from '../operations/ports.ts';
 
@@ -56,6 +58,8 @@ export default class Install extends BaseCommand<typeof Install> {
       );
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
+    if (status === 'warning') io.err(warningLine(`${message}; ${remedy}`));
     return 0;
   }
 }

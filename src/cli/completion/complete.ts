@@ -171,7 +171,11 @@ const ACCESS_FLAGS = [
 /** The flags that choose cluster and user. */
 function accessFlags({ flags }: CompletionLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
   // Shells pass the word as it was typed, with ~.
-  const value = (name: string) => flags.get(name)?.at(-1)?.replace(/^~(?=\/)/, () => home);
+  const value = (name: string) =>
+    flags
+      .get(name)
+      ?.at(-1)
+      ?.replace(/^~(?=\/)/, () => home);
   return Object.fromEntries(ACCESS_FLAGS.filter(name => flags.has(name)).map(name => [name, value(name)]));
 }
 

@@ -6,6 +6,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { CrdPort } from '../../operations/ports.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
+import { groupsServing } from './discovery.ts';
 import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
 
 type WireCrd = Wire<V1CustomResourceDefinition>;
@@ -17,6 +18,9 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
   const read = () => api.get<WireCrd>(CRDS, NAME);
   return {
     get: () => api.get<Record<string, unknown>>(CRDS, NAME),
+    async otherGroups() {
+      return (await groupsServing(api, NODE_POOLS.plural)).filter(group => group !== NODE_POOLS.group);
+    },
     async apply(crd, { dryRun }) {
       const before = await read();
       const write = await api.apply<WireCrd>(CRDS, NAME, crd, dryRun);
