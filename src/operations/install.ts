@@ -88,6 +88,6 @@ export function isWithin(wanted: unknown, live: unknown): boolean {
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {
-  const text = `cannot create ${kind} ${name}: its namespace ${namespace} was deleted meanwhile`;
+  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted in the meantime`;
   return new NodepoolError('cluster', text, 'run the command again');
 }
