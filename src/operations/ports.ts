@@ -37,6 +37,8 @@ export interface EventsPort {
 export interface CrdPort {
   /** The installed CRD, raw, or undefined. */
   get(): Promise<Record<string, unknown> | undefined>;
+  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
+  otherGroups(): Promise<string[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
   apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */

@@ -22,6 +22,7 @@ export const CHECKS = [
   'server',
   'version',
   'definition',
+  'names',
   'permissions',
   'controller-permissions',
   'policies',
