@@ -1,17 +1,18 @@
 /**
- * Drains the nodes of a pool: cordons all first, so that no pod moves to a node that is drained next; then drains a few
- * nodes at a time. Pods that may not be evicted are found before anything is written.
+ * Drains the nodes of a pool: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
+ * comes; drains a few nodes at a time. Pods that may not be evicted are found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
+import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
+import { outlookOf } from './drain-outlook.ts';
 import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
-import { poolMembers } from './pool-members.ts';
+import { readMembers } from './pool-members.ts';
 
 export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | CordonEvent | NodeFailure;
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
@@ -20,8 +21,12 @@ type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 export interface DrainPlan {
   pool: string;
   nodes: PlannedNode[];
-  /** About pods that a flag allows to evict, or to leave: a line for each kind. */
+  /** Members that are not drained. */
+  otherMembers: Node[];
+  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
   warnings: string[];
+  /** What the drain will wait for. */
+  notes: string[];
 }
 
 export interface PlannedNode {
@@ -31,7 +36,11 @@ export interface PlannedNode {
 }
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
+  /** Only these members; empty: all. */
+  nodes: readonly string[];
   pace: DrainPace;
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
 }
 
 export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {
@@ -45,21 +54,33 @@ type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & {
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
 
-/** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
+/** Writes nothing. Throws when the pool does not exist, a node is no member, or one of the pods may not be evicted. */
 export async function planDrain(
   pool: string,
-  options: Pick<DrainOptions, 'rules' | 'podSelector'>,
+  options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
-  const nodes = (await poolMembers([pool], deps.cluster)).get(pool) ?? [];
+  const { members, nodes: all } = await readMembers([pool], deps.cluster);
+  const ofPool = members.get(pool) ?? [];
+  const nodes = chooseMembers(ofPool, options.nodes, [pool]);
   const reader = podReader(options, deps.port, deps.now);
   const judged = await Promise.all(nodes.map(async node => ({ node, ...(await reader.read(node.name)) })));
   const refusals = judged.flatMap(({ refusals }) => refusals);
   if (refusals.length > 0) throw refused(pool, refusals);
+  const names = new Set(nodes.map(({ name }) => name));
+  const isOther = ({ name }: Node) => !names.has(name);
+  const scope = {
+    pods: judged.flatMap(({ evict }) => evict),
+    others: all.filter(isOther),
+    disableEviction: options.disableEviction,
+  };
+  const { warnings, notes } = await outlookOf(scope, deps.port);
   return {
     pool,
     nodes: judged.map(({ node, evict }) => ({ node, pods: evict })),
-    warnings: groupByOutcome(judged.flatMap(({ warnings }) => warnings)),
+    otherMembers: ofPool.filter(isOther),
+    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...warnings],
+    notes,
   };
 }
 
@@ -73,31 +94,42 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
   const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
     return { node: name, phase: 'not begun', pods: planned.get(name)?.pods.length ?? 0, gone: 0, held: new Map() };
   });
-  await cordonAll(plan, drains, deps);
+  const { isRolling } = options;
+  if (!isRolling) await cordonAll(plan.nodes, drains, deps);
   if (deps.dryRun === 'client') {
-    for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
+    for (const each of drains) {
+      if (isRolling) await cordonAll(plan.nodes, [each], deps);
+      preview(each, planned.get(each.node)?.pods ?? [], deps);
+    }
     return drains;
   }
   const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
   const isDry = deps.dryRun === 'server';
   // A node that was cordoned and empty before the plan has got no pod since; a dry run cordons nothing.
-  for (const each of drains) if (each.pods === 0 && (wasCordoned(each.node) || isDry)) finish(each, deps);
+  const isDone = ({ node, pods, phase }: NodeDrain) =>
+    !isRolling && phase === 'not begun' && pods === 0 && (wasCordoned(node) || isDry);
+  for (const each of drains.filter(isDone)) finish(each, deps);
   // Evictions start from the plan's list: pods that came before the cordon are in the next list. That list has no selector;
-  // with one, and for empty nodes, pods are listed again after the cordon.
+  // with one, for empty nodes, and for nodes that are cordoned later, pods are listed again after the cordon.
   const listed = ({ node, pods }: NodeDrain) =>
-    isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
+    isDry || (pods > 0 && options.podSelector === undefined && !isRolling) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
-  const slots = new DrainSlots(
-    pace,
-    nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
-  );
+  const slots = new DrainSlots(pace, [
+    ...nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
+    ...plan.otherMembers,
+  ]);
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
     while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node)) {
       const next = waiting[0];
       waiting.shift();
-      const run = drainOne(next, options, { ...deps, pods }, listed(next)).finally(() => {
+      const begin = async () => {
+        if (isRolling) await cordonAll(plan.nodes, [next], deps);
+        if (next.phase === 'not begun' && !deps.signal.aborted)
+          await drainOne(next, options, { ...deps, pods }, listed(next));
+      };
+      const run = begin().finally(() => {
         underWay.delete(run);
         slots.release(next.node, next.phase === 'drained');
       });
@@ -109,16 +141,16 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
 }
 
 /** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
+async function cordonAll(planned: readonly PlannedNode[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
-  const writes = nodes.map(({ node }) => ({
-    drain: drainOf.get(node.name),
-    result: deps.limitObjects(() => cordon(node)),
-  }));
+  const writes = planned.flatMap(({ node }) => {
+    const drain = drainOf.get(node.name);
+    return drain === undefined ? [] : [{ drain, result: deps.limitObjects(() => cordon(node)) }];
+  });
   for (const { drain, result } of writes) {
     const outcome = await result;
-    if (drain === undefined || outcome === undefined) continue;
+    if (outcome === undefined) continue;
     deps.onEvent({ kind: 'cordon', result: outcome });
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';

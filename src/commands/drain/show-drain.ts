@@ -6,6 +6,7 @@ import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
+import type { Io } from '../../cli/io.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
@@ -15,7 +16,9 @@ import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
 import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../../operations/drain.ts';
 import type { NodeDrain } from '../../operations/drain-node.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import type { NodeLine } from '../../render/cordon.ts';
+import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 
 export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
@@ -36,26 +39,37 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   choice.pace(1);
   const connection = await deps.connect();
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
-  let warned = false;
+  const said = new Set<string>();
   const propose = async () => {
     const drainPlan = await planDrain(pool, choice, drainDeps);
-    for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
-    warned = true;
-    return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
+    const pace = choice.pace(drainPlan.nodes.length + drainPlan.otherMembers.length);
+    if (drainPlan.nodes.length > 0) tell(drainPlan, { ...choice, pace }, said, io);
+    return { drainPlan, pace, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
   const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
   if (agreed === undefined) {
     io.err('nothing was drained');
     return EXIT.error;
   }
-  const plan = agreed.proposal.drainPlan;
+  const { drainPlan: plan, pace } = agreed.proposal;
   if (plan.nodes.length === 0) {
     io.err(`No nodes found in nodepool ${pool}.`);
     return EXIT.done;
   }
-  const options = { ...choice, pace: choice.pace(plan.nodes.length) };
-  const { drains, interrupted } = await interruptibleDrain(plan, options, drainDeps, deps);
-  return report(pool, drains, { interrupted, dryRun }, deps);
+  return report(plan, await interruptibleDrain(plan, { ...choice, pace }, drainDeps, deps), dryRun, deps);
+}
+
+/** What will be done and what stands in the way; each line once. */
+function tell(
+  plan: DrainPlan,
+  choice: DrainOptions & Pick<DrainChoice, 'dryRun'>,
+  said: Set<string>,
+  { err }: Io,
+): void {
+  const notChecked = choice.dryRun === 'none' ? [] : ['Not checked: whether other nodes have enough free resources.'];
+  const lines = [...plan.warnings.map(warningLine), drainHeading(plan, choice), ...plan.notes, ...notChecked];
+  for (const line of lines.filter(each => !said.has(each))) err(line);
+  for (const line of lines) said.add(line);
 }
 
 async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
@@ -72,36 +86,52 @@ function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice):
   };
 }
 
+interface Drained {
+  drains: NodeDrain[];
+  interrupted: boolean;
+  /** Nodes that were cordoned by this run. */
+  cordoned: string[];
+}
+
 async function interruptibleDrain(
   plan: DrainPlan,
   options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
   drainDeps: BaseDeps,
   { io, progress }: Deps,
-): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
+): Promise<Drained> {
   // In a dry run there is no spinner: a line for each pod is what people want to see.
   const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
+  const cordoned: string[] = [];
   const run = async (signal: AbortSignal) => {
     const onEvent: DrainDeps['onEvent'] = (event, drains) => {
       if (!signal.aborted) live.update(drainProgress(plan.pool, drains));
+      if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.push(event.result.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
-      if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
+      if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };
     const drains = await drain(plan, options, { ...drainDeps, onEvent, signal });
-    return { drains, interrupted: signal.aborted };
+    return { drains, interrupted: signal.aborted, cordoned };
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
 }
 
+function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): void {
+  if (color === undefined || line.to === 'error') printLine(line, io);
+  else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
+  // io.err() would escape the colour.
+  else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
+}
+
 /** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
 function report(
-  pool: string,
-  drains: NodeDrain[],
-  { interrupted, dryRun }: { interrupted: boolean; dryRun: DryRun },
+  { pool, nodes, otherMembers }: DrainPlan,
+  { drains, interrupted, cordoned }: Drained,
+  dryRun: DryRun,
   { io }: Deps,
 ): number {
-  const left = drains.filter(({ phase }) => phase !== 'drained').length;
-  if (left === 0) {
+  const left = drains.filter(({ phase }) => phase !== 'drained');
+  if (left.length === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
     const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
     io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
@@ -109,7 +139,21 @@ function report(
   }
   io.out(renderDrains(drains, makeStyle(io.color)));
   const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${plural(left, 'node')} of ${drains.length} left to do`;
-  io.err(errorLine({ message, next: 'run the command again: it goes on where this one ended' }));
+  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
+  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
+  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
+  const isAll = otherMembers.length === 0 && cordoned.length === nodes.length;
+  io.err(errorLine({ message, next: `run the command again to continue${uncordonHint(pool, isAll, cordoned)}` }));
   return interrupted ? EXIT.interrupted : EXIT.error;
+}
+
+/** More would not fit on a command line that somebody reads. */
+const MAX_NODES = 20;
+
+/** Of the nodes that this run cordoned; empty where there are none. */
+function uncordonHint(pool: string, isAll: boolean, cordoned: readonly string[]): string {
+  if (cordoned.length === 0) return '';
+  const few = cordoned.length <= MAX_NODES ? cordoned.toSorted().map(node => ` --node ${node}`) : [];
+  const note = isAll || few.length > 0 ? '' : ` (it cordoned ${plural(cordoned.length, 'node')}: see above)`;
+  return `, or make the nodes that it cordoned schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

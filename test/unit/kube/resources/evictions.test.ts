@@ -5,6 +5,7 @@ import type { Api } from '../../../../src/kube/resources/api.ts';
 import { drainPort, evictionOf } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
+import { makePod } from '../../operations/fake-drain-cluster.ts';
 
 const failure = (code: number, more: object = {}) => ({
   kind: 'Status',
@@ -89,7 +90,7 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
     return { status: 201, headers: {}, text: '' };
   };
   const port = drainPort({} as Api, { request } as unknown as Transport);
-  const pod = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false };
+  const pod = makePod({ namespace: 'ns', name: 'p', uid: 'u' });
   const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
     asked.length = 0;
     await port.evict(pod, { dryRun, gracePeriodSeconds });
