@@ -4,8 +4,9 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, someNamesArg } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
+import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { agree } from '../operations/consent.ts';
@@ -25,8 +26,9 @@ export default class Delete extends BaseCommand<typeof Delete> {
     },
     { description: 'Show what would change', command: '<%= config.bin %> delete worker --dry-run=server' },
   ];
-  static override args = { name: someNamesArg('Names of the pools.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     'detach-nodes': Flags.boolean({
       summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
     }),
@@ -41,11 +43,12 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
+    const chosen = parsePoolChoice(args.name, flags);
     const dryRun = flags['dry-run'];
     const connection = await connect({ concurrency: flags.concurrency });
     const detachNodes = flags['detach-nodes'];
     const { concurrency, yes } = flags;
-    const choice = { names: args.name, ignoreNotFound: flags['ignore-not-found'], detachNodes };
+    const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
     const said = new Set<string>();
     const propose = async () => {
@@ -62,6 +65,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     }
     const { proposal, consent } = agreed;
     const { pools } = proposal;
+    if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(deletionLine(metadata.name, 'deleted', dryRunSuffix(dryRun)));
       return 0;

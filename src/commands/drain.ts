@@ -2,7 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, nameArg, nodeName, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, namesArg, nodeName, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
@@ -12,7 +13,7 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes of the pool, so that evicted pods do not move to a node that is drained next. Then evicts the pods of one node after the other, as kubectl drain: PodDisruptionBudgets are respected, and a refused eviction is tried again every 5 s. A node that is not drained within --timeout (${TIMEOUT}) fails, and the next one begins.
+    `Cordons all nodes of the pools, so that evicted pods do not move to a node that is drained next. Then drains pool after pool: evicts the pods of one node after the other, as kubectl drain. PodDisruptionBudgets are respected: a refused eviction is tried again every 5 s. A node that is not drained within --timeout (${TIMEOUT}) fails, and the next one begins.
 
 Before anything is changed, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts by nodeSelector, node affinity and taints. Free resources on other nodes are not checked.
 
@@ -34,8 +35,9 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
   ];
-  static override args = { name: nameArg('Name of the pool.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     node: repeatedFlag({ summary: 'Only these members: a,b; repeatable.', helpValue: 'NAME' }),
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
@@ -83,15 +85,15 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {
     const { showDrain } = await import('./drain/show-drain.ts');
+    const pools = parsePoolChoice(args.name, flags);
     const grace = flags['grace-period'];
     const { parallel, 'max-unavailable': maxUnavailable } = flags;
-    const nodes = (flags.node ?? []).flatMap(list => list.split(','));
     return showDrain(
       {
-        pool: args.name,
+        pools,
         dryRun: flags['dry-run'],
         yes: flags.yes,
-        nodes: await Promise.all(nodes.map(nodeName)),
+        nodes: await Promise.all((flags.node ?? []).map(nodeName)),
         isRolling: flags.rolling,
         pace: members => parsePace(parallel, maxUnavailable, members),
         rules: {

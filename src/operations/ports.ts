@@ -82,6 +82,8 @@ export interface Connection {
   crd: CrdPort;
   manifests: ManifestsPort;
   pods: PodsPort;
+  /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
+  countNodes(labelSelector: string): Promise<number>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
   drain(): Promise<DrainPort>;

@@ -6,6 +6,7 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodePoolsClient, RuntimeClassesClient } from '../reconciler/ports.ts';
+import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { poolNotFound } from './not-found.ts';
@@ -14,16 +15,15 @@ import { findRuntimeClassUsers, type RuntimeClassUsers, workloadName } from './r
 import { mayEvict } from './taint-evictions.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
-export interface FindOptions {
-  names: string[];
+export type FindOptions = PoolChoice & {
   /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
-}
+};
 
 export interface ProposeDeps {
   cluster: ClusterReader & {
-    pools: Pick<NodePoolsClient, 'get'>;
+    pools: Pick<NodePoolsClient, 'get' | 'list'>;
     runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
   };
   workloads: () => Promise<WorkloadsPort>;
@@ -79,14 +79,11 @@ function needsYes({ workloads }: RuntimeClassUsers): string | undefined {
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
-  { names, ignoreNotFound, detachNodes }: FindOptions,
-  pools: Pick<NodePoolsClient, 'get'>,
+  { ignoreNotFound, detachNodes, ...choice }: FindOptions,
+  pools: Pick<NodePoolsClient, 'get' | 'list'>,
 ): Promise<RawPool[]> {
-  const unique = [...new Set(names)];
-  const answers = await Promise.all(unique.map(name => pools.get(name)));
-  const missing = unique.filter((_, index) => answers[index] === undefined);
+  const { found, missing } = await chosenPools(choice, pools);
   if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
-  const found = answers.filter(pool => pool !== undefined);
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return found;

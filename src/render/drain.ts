@@ -1,6 +1,7 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
+import type { DrainPace } from '../nodepool/drain-slots.ts';
 import { andMore, plural } from '../nodepool/plural.ts';
-import type { DrainEvent, DrainOptions, DrainPlan } from '../operations/drain.ts';
+import type { DrainEvent, DrainOptions, PlannedPool } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
@@ -49,8 +50,8 @@ export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined
 
 /** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.` */
 export function drainHeading(
-  { pool, nodes }: DrainPlan,
-  { pace, isRolling, timeoutMs }: Pick<DrainOptions, 'pace' | 'isRolling' | 'timeoutMs'>,
+  { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
+  { pace, isRolling, timeoutMs }: Pick<DrainOptions, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
 ): string {
   const rate =
     pace.kind === 'parallel'

@@ -62,6 +62,18 @@ test('deletes nothing when a name does not exist, unless --ignore-not-found is s
   assert.equal(out, `${id('one')} deleted (0 nodes released)\n`);
 });
 
+test('-l and --all select the pools to delete', async () => {
+  for (const name of ['one', 'two', 'three']) {
+    await testEnv.pool(name, {}, { metadata: { labels: { team: name === 'two' ? 'b' : 'a' } } });
+  }
+  await refused(['delete', '-l', 'team=x'], 0, 'No pools found.');
+  await refused(['delete', '-l', ''], 2, /^error: -l: the selector is empty; /);
+  await refused(['delete', 'one', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
+  const [one, two, three] = ['one', 'two', 'three'].map(name => `${id(name)} deleted (0 nodes released)\n`);
+  assert.equal(await ok(['delete', '-l', 'team=b']), two);
+  assert.equal(await ok(['delete', '--all', '--yes']), `${one}${three}`);
+});
+
 const PLAN = `node a (leaves pool gpu)
   - label node-role.kubernetes.io/gpu=  (membership)
   ~ label tier: gold -> mine  (left the pool, restored)
@@ -229,6 +241,15 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   assert.deepEqual([code, stdout], [0, `${id('p')} deleted (1 node released)\n`]);
   assert.match(stderr, reported);
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=theirs:NoExecute']);
+});
+
+test('--all asks on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
+  await gpu();
+  await testEnv.pool('spare');
+  const { code, shown } = await inTerminal(cluster(), ['delete', '--all'], 'n\n');
+  assert.equal(code, 1);
+  assert.match(shown, /Delete pools gpu \(2 nodes\), spare \(0 nodes\)\? \[y\/N\]/);
+  assert.ok(await testEnv.getPool('spare'));
 });
 
 test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, async () => {

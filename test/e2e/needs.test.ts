@@ -46,7 +46,8 @@ interface Run {
 }
 
 const RUNS: Run[] = [
-  { command: 'get', lines: ['get', 'get one'] },
+  { command: 'get', lines: ['get -o name', 'get one -o name'] },
+  { command: 'get with pending pools', lines: ['get'] },
   { command: 'describe', lines: ['describe one'] },
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
   { command: 'nodes --why', lines: ['nodes --why a'] },

@@ -7,26 +7,34 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
 import type { Io } from '../../cli/io.ts';
+import { reportNoPools } from '../../cli/pool-choice.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { noun, plural } from '../../nodepool/plural.ts';
+import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../../operations/drain.ts';
-import type { NodeDrain } from '../../operations/drain-node.ts';
+import {
+  type DrainDeps,
+  type DrainOptions,
+  type DrainPlan,
+  drain,
+  type PlannedPool,
+  type PoolDrain,
+  paceOf,
+  planDrain,
+} from '../../operations/drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 
-export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
-  pool: string;
+export interface DrainChoice extends DrainOptions {
+  pools: PoolChoice;
   dryRun: DryRun;
   yes: boolean;
-  /** @param members of the pool; throws a usage error */
-  pace: (members: number) => DrainOptions['pace'];
 }
 
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
@@ -34,40 +42,37 @@ type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
   const { io } = deps;
-  const { pool, dryRun } = choice;
+  const { dryRun } = choice;
   // Refuses wrong flags before the first request.
   choice.pace(1);
   const connection = await deps.connect();
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
   const said = new Set<string>();
   const propose = async () => {
-    const drainPlan = await planDrain(pool, choice, drainDeps);
-    const pace = choice.pace(drainPlan.nodes.length + drainPlan.otherMembers.length);
-    if (drainPlan.nodes.length > 0) tell(drainPlan, { ...choice, pace }, said, io);
-    return { drainPlan, pace, plan: NO_CHANGE, question: question(drainPlan, choice) };
+    const names = await chosenNames(choice.pools, connection.cluster.pools);
+    const drainPlan = await planDrain(names, choice, drainDeps);
+    tell(drainPlan, choice, said, io);
+    return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
   const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
   if (agreed === undefined) {
     io.err('nothing was drained');
     return EXIT.error;
   }
-  const { drainPlan: plan, pace } = agreed.proposal;
-  if (plan.nodes.length === 0) {
-    io.err(`No nodes found in nodepool ${pool}.`);
-    return EXIT.done;
-  }
-  return report(plan, await interruptibleDrain(plan, { ...choice, pace }, drainDeps, deps), dryRun, deps);
+  const plan = agreed.proposal.drainPlan;
+  if (plan.pools.length === 0) reportNoPools(io);
+  for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
+  const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
+  return interruptibleDrain({ ...plan, pools }, choice, drainDeps, deps);
 }
 
 /** What will be done and what stands in the way; each line once. */
-function tell(
-  plan: DrainPlan,
-  choice: DrainOptions & Pick<DrainChoice, 'dryRun'>,
-  said: Set<string>,
-  { err }: Io,
-): void {
-  const notChecked = choice.dryRun === 'none' ? [] : ['Not checked: whether other nodes have enough free resources.'];
-  const lines = [...plan.warnings.map(warningLine), drainHeading(plan, choice), ...plan.notes, ...notChecked];
+function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, { err }: Io): void {
+  const begun = pools.filter(({ nodes }) => nodes.length > 0);
+  const headings = begun.map(each => drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
+  const isDry = choice.dryRun !== 'none' && begun.length > 0;
+  const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
+  const lines = [...warnings.map(warningLine), ...headings, ...notes, ...notChecked];
   for (const line of lines.filter(each => !said.has(each))) err(line);
   for (const line of lines) said.add(line);
 }
@@ -77,41 +82,45 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
 }
 
 /** A yes covers the nodes, and that number of pods: which pods they are changes by the minute. */
-function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): Question {
+function question({ pools }: DrainPlan, { disableEviction }: DrainChoice): Question {
+  const nodes = pools.flatMap(pool => pool.nodes);
   const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
+  const names = pools.map(({ pool }) => pool).join(', ');
   return {
-    text: `Drain pool ${pool}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
+    text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
   };
 }
 
-interface Drained {
-  drains: NodeDrain[];
-  interrupted: boolean;
-  /** Nodes that were cordoned by this run. */
-  cordoned: string[];
-}
-
+/** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
   plan: DrainPlan,
-  options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
+  options: DrainChoice,
   drainDeps: BaseDeps,
-  { io, progress }: Deps,
-): Promise<Drained> {
+  deps: Deps,
+): Promise<number> {
+  const { io, progress } = deps;
+  const [first] = plan.pools;
+  if (first === undefined) return EXIT.done;
   // In a dry run there is no spinner: a line for each pod is what people want to see.
-  const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
+  const live = options.dryRun === 'none' ? await progress(drainProgress(first.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
-  const cordoned: string[] = [];
+  const planned = new Map(plan.pools.map(each => [each.pool, each]));
+  const cordoned = new Set<string>();
   const run = async (signal: AbortSignal) => {
-    const onEvent: DrainDeps['onEvent'] = (event, drains) => {
-      if (!signal.aborted) live.update(drainProgress(plan.pool, drains));
-      if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.push(event.result.node);
+    const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
+      if (!signal.aborted) live.update(drainProgress(pool, drains));
+      if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };
-    const drains = await drain(plan, options, { ...drainDeps, onEvent, signal });
-    return { drains, interrupted: signal.aborted, cordoned };
+    const codes: number[] = [];
+    for await (const drained of drain(plan, options, { ...drainDeps, onEvent, signal })) {
+      const ends = { interrupted: signal.aborted, dryRun: options.dryRun, cordoned };
+      codes.push(report(drained, planned.get(drained.pool), ends, deps));
+    }
+    return Math.max(...codes);
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
 }
@@ -123,11 +132,18 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
   else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
 }
 
+interface End {
+  interrupted: boolean;
+  dryRun: DryRun;
+  /** Nodes that this run cordoned, of all pools. */
+  cordoned: ReadonlySet<string>;
+}
+
 /** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
 function report(
-  { pool, nodes, otherMembers }: DrainPlan,
-  { drains, interrupted, cordoned }: Drained,
-  dryRun: DryRun,
+  { pool, drains }: PoolDrain,
+  planned: PlannedPool | undefined,
+  { interrupted, dryRun, cordoned }: End,
   { io }: Deps,
 ): number {
   const left = drains.filter(({ phase }) => phase !== 'drained');
@@ -142,8 +158,10 @@ function report(
   const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
   const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const isAll = otherMembers.length === 0 && cordoned.length === nodes.length;
-  io.err(errorLine({ message, next: `run the command again to continue${uncordonHint(pool, isAll, cordoned)}` }));
+  const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
+  const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;
+  const hint = dryRun === 'none' ? uncordonHint(pool, isAll, changed) : '';
+  io.err(errorLine({ message, next: `run the command again to continue${hint}` }));
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 

@@ -32,6 +32,8 @@ const PODS = ['list pods'];
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
+  // Its table says how many nodes match pools without a status, where that is allowed.
+  'get with pending pools': ['list nodes'],
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { DrainPlan } from '../../../src/operations/drain.ts';
 import type { NodeDrain } from '../../../src/operations/drain-node.ts';
 import { cordonLine } from '../../../src/render/cordon.ts';
 import { drainHeading, drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
+import { aNode } from '../nodepool/fixtures.ts';
 import { colored, plain } from './fixtures.ts';
 
 const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
@@ -91,7 +91,8 @@ node-4   not begun   0/8
 });
 
 test('says what is about to be done', () => {
-  const plan = { pool: 'worker', nodes: [{}, {}, {}] } as DrainPlan;
+  const nodes = ['a', 'b', 'c'].map(name => ({ node: aNode({ name }), pods: [] }));
+  const plan = { pool: 'worker', nodes };
   const parallel = { kind: 'parallel' as const, nodes: 2 };
   for (const [options, text] of [
     [
