@@ -158,7 +158,7 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
         pending.askAt = undefined;
         return;
       }
-      hold(`the end of its namespace: ${removal.message}`, pending, work);
+      hold(`the deletion of its namespace: ${removal.message}`, pending, work);
       pending.askAt = now + RETRY_MS;
   }
 }

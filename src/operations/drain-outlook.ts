@@ -65,7 +65,7 @@ function severalLines(forecasts: readonly Forecast[]): string[] {
     forecasts.flatMap(forecast => {
       if (forecast.kind !== 'several') return [];
       const budgets = forecast.budgets.join(', ');
-      const what = `the server evicts no pod with more than one PodDisruptionBudget (${budgets}); leave it one of them, or use --disable-eviction`;
+      const what = `the server evicts no pod with more than one PodDisruptionBudget (${budgets}); keep one of them, or use --disable-eviction`;
       return [{ what, pod: forecast.pod }];
     }),
   );

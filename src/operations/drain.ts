@@ -229,7 +229,7 @@ function refused(refusing: readonly { pool: string; refusals: PodOutcome[] }[]):
   return new NodepoolError(
     'input',
     `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
-    'use the flags that are named, or take care of these pods first',
+    'use the flags named above, or remove these pods first',
     { items: groupByOutcome(refusing.flatMap(({ refusals }) => refusals)) },
   );
 }

@@ -57,7 +57,7 @@ test('refuses pods that need a flag before it writes anything', async () => {
   cannot delete pods that declare no controller (use --force to override): default/bare
   cannot delete pods whose DaemonSet does not exist (use --force to override): default/lost-1
   cannot delete pods with local storage (use --delete-emptydir-data to override): default/data
-next: use the flags that are named, or take care of these pods first`,
+next: use the flags named above, or remove these pods first`,
   );
   assert.deepEqual(await names(), all);
 

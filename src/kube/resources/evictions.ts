@@ -157,6 +157,6 @@ function manyBudgets(pod: DrainPod, budgets: string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
     `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
-    'leave it one of them, or use --disable-eviction, which asks none',
+    'keep one of them, or use --disable-eviction',
   );
 }

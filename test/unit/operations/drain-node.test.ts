@@ -207,8 +207,8 @@ describe('draining one node', () => {
       [
         'PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
         'the server: it is being moved',
-        'the end of its namespace: it ends',
-        'the end of its namespace: it ends',
+        'the deletion of its namespace: it ends',
+        'the deletion of its namespace: it ends',
       ],
     );
   });
