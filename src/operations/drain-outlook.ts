@@ -56,7 +56,7 @@ function neverText(forecast: Forecast): string[] {
   if (forecast.kind !== 'never') return [];
   const { budget, pods, why } = forecast;
   return [
-    `PodDisruptionBudget ${budget} never allows an eviction: ${why}; ${plural(pods, 'pod')} would wait until the timeout: add replicas, change the budget, or use --disable-eviction`,
+    `PodDisruptionBudget ${budget} never allows an eviction: ${why}; ${plural(pods, 'pod')} would not be evicted: add replicas, change the budget, or use --disable-eviction`,
   ];
 }
 

@@ -53,7 +53,7 @@ test('warns of what does not pass by waiting', async () => {
   });
   const { warnings, notes } = await plan();
   assert.deepEqual(warnings, [
-    'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would wait until the timeout: add replicas, change the budget, or use --disable-eviction',
+    'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction',
     'the server evicts no pod with more than one PodDisruptionBudget (one, two); keep one of them, or use --disable-eviction: ns/r',
     'pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity: ns/r',
   ]);
