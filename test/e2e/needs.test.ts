@@ -82,7 +82,7 @@ const RUNS: Run[] = [
   {
     command: 'drain',
     lines: ['drain one --grace-period=0 --ignore-daemonsets'],
-    unseen: /^(get pods|list poddisruptionbudgets)/,
+    unseen: /^get pods/,
   },
   { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
   { command: 'get --watch', lines: ['get --watch'] },
@@ -90,7 +90,7 @@ const RUNS: Run[] = [
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
-  { command: 'delete', lines: ['delete y --yes'] },
+  { command: 'delete', lines: ['delete one --yes'] },
   { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
   { command: 'delete with next owners', lines: ['delete left --yes'] },
