@@ -23,6 +23,8 @@ const metadata: Schema = {
   required: ['name'],
   fields: {
     name: string,
+    // Set by kustomize; the server removes it, and withoutServerFields().
+    namespace: string,
     labels,
     annotations: { type: 'map', of: string, what: 'annotation values are strings' },
     finalizers: { type: 'list', of: string },

@@ -30,6 +30,8 @@ export interface Taint {
 
 export interface ObjectMeta {
   name: string;
+  /** In input alone: pools are cluster-scoped. */
+  namespace?: string;
   uid?: string;
   resourceVersion?: string;
   generation?: number;

@@ -99,6 +99,16 @@ worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
+test('reconcile takes -l and --all', async () => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('cpu');
+  assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +200 [^\n]*\n$/);
+  await refused(['reconcile', '-l', 'team=x'], 0, 'No pools found.');
+  assert.match(await ok(['reconcile', '--all']), /^cpu [^\n]*\ngpu [^\n]*\n$/);
+  await refused(['reconcile', 'gpu', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
+  await refused(['reconcile', '--watch', '-l', 'team=a'], 2, /^error: --watch reconciles all pools; /);
+});
+
 test('reconcile refuses flags of the controller without --watch', async () => {
   for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
     const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;

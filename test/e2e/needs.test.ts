@@ -46,7 +46,8 @@ interface Run {
 }
 
 const RUNS: Run[] = [
-  { command: 'get', lines: ['get', 'get one'] },
+  { command: 'get', lines: ['get -o name', 'get one -o name'] },
+  { command: 'get with pending pools', lines: ['get'] },
   { command: 'get -o wide', lines: ['get -o wide', 'get one -o wide'] },
   { command: 'describe', lines: ['describe one'] },
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
@@ -89,7 +90,8 @@ const RUNS: Run[] = [
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
-  { command: 'delete', lines: ['delete z --yes'] },
+  { command: 'delete', lines: ['delete y --yes'] },
+  { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
   { command: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both; and granting a role needs its permissions.

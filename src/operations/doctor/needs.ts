@@ -32,6 +32,8 @@ const PODS = ['list pods'];
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
+  // Its table says how many nodes match pools without a status, where that is allowed.
+  'get with pending pools': ['list nodes'],
   'get -o wide': [`list ${POOLS}`, 'list nodes'],
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
@@ -67,6 +69,14 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
+  // To find the workloads that name the RuntimeClass.
+  'delete with RuntimeClass': [
+    ...PODS,
+    'list deployments.apps',
+    'list statefulsets.apps',
+    'list daemonsets.apps',
+    'list cronjobs.batch',
+  ],
   // Other pools match its nodes, and get them.
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
