@@ -2,7 +2,7 @@
 import { andMore, plural } from '../nodepool/plural.ts';
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
-import { printJson } from './printers.ts';
+import { printDocument } from './documents.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
@@ -23,9 +23,9 @@ export function renderChecks(checks: Check[], style: Style): string {
   return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
 }
 
-/** As JSON; `status` is the worst of all. */
-export function printChecks(checks: Check[]): string {
-  return printJson({ status: worst(checks), checks });
+/** As JSON or YAML; `status` is the worst of all. */
+export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
+  return printDocument('DoctorReport', { status: worst(checks), checks }, format);
 }
 
 /** The worst status; a skipped check does not count, the one that it depends on does. */

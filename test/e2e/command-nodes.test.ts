@@ -67,7 +67,10 @@ test('shows nodes of no pool, nodes by labels, and JSON', async () => {
       },
     ],
   );
-  assert.match(await ok(['nodes', '--unassigned', '-o', 'yaml']), /^items:\n- .*\n(.*\n)* {2}pool: null\n/);
+  assert.match(
+    await ok(['nodes', '--unassigned', '-o', 'yaml']),
+    /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\nitems:\n- .*\n(.*\n)* {2}pool: null\n/,
+  );
 });
 
 test('refuses wrong command lines', async () => {
