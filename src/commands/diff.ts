@@ -34,7 +34,7 @@ ${DIFF_EXIT_STATUS}`;
       const { printDiff } = await import('../render/diff-data.ts');
       io.out(printDiff(plan, output));
     }
-    const text = output === undefined ? renderDiff(plan, makeStyle(io.color)) : '';
+    const text = output === undefined ? renderDiff(plan, makeStyle(io.color), io.now()) : '';
     if (text !== '') io.out(text);
     await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
     const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);

@@ -13,10 +13,12 @@ test('prints the table', () => {
   assert.equal(
     renderPools(pools, { wide: false, headers: true }, plain),
     `
-NAME     STATUS         NODES    READY    CPU      MEMORY   PODS     TAINTS                           AGE
-worker   200            2        2        8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
-gpu      409,Conflict   1        1        15.82    64Gi     110      <none>                           60m
-fresh    <none>         <none>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(1),
+NAME     STATUS         NODES    READY    CORDONED   CPU      MEMORY   PODS     TAINTS                           AGE
+worker   200            2        2        0          8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        1          15.82    64Gi     110      <none>                           60m
+fresh    Pending        <none>   <none>   <none>     <none>   <none>   <none>   <none>                           3s`.slice(
+      1,
+    ),
   );
 });
 
@@ -33,15 +35,42 @@ test('prints the wide table', () => {
     .map(line => line.split(/ +/));
   assert.equal(
     header?.join(' '),
-    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE SELECTOR REASON NVIDIA.COM/GPU',
+<<<<<<< HEAD
+    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON NVIDIA.COM/GPU',
   );
   assert.equal(
     worker?.join(' '),
-    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi node-role.kubernetes.io/worker= <none> 4',
+    'worker 200 2 2 0 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 175.5Gi node-role.kubernetes.io/worker= <none> 4',
   );
   assert.equal(
     gpu?.join(' '),
-    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> example.com/gpu=a100 NodeConflict <none>',
+    'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none>',
+=======
+    'NAME STATUS NODES READY CPU MEMORY PODS TAINTS AGE HANDLER UNSCHEDULABLE STORAGE SELECTOR REASON DRIFT NVIDIA.COM/GPU',
+  );
+  assert.equal(
+    worker?.join(' '),
+    'worker 200 2 2 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 0 175.5Gi node-role.kubernetes.io/worker= <none> <none> 4',
+  );
+  assert.equal(
+    gpu?.join(' '),
+    'gpu 409,Conflict 1 1 15.82 64Gi 110 <none> 60m <none> 1 <none> example.com/gpu=a100 NodeConflict <none> <none>',
+  );
+});
+
+test('wide: shows how many nodes differ, by the nodes where they were read, else by the status', () => {
+  const updated = (updatedNodeCount: number, more: object = {}) => {
+    const pool = workerPool();
+    if (pool.status !== undefined) Object.assign(pool.status, { updatedNodeCount }, more);
+    return pool;
+  };
+  const shown = (pool: NodePool, drift?: ReadonlyMap<string, number>) =>
+    renderPools([pool], { wide: true, headers: false, drift }, colored).split(/ +/).at(-2);
+  assert.deepEqual([shown(updated(2)), shown(updated(1)), shown(workerPool())], ['0', '\x1b[33m1\x1b[39m', '<none>']);
+  assert.deepEqual(
+    [shown(updated(1), new Map([['worker', 0]])), shown(updated(1), new Map())],
+    ['0', '\x1b[33m1\x1b[39m'],
+>>>>>>> drft
   );
 });
 
@@ -49,25 +78,54 @@ test('prints as many words in every line as there are columns, with and without 
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
     const text = renderPools(pools, { wide, headers: false }, plain);
-    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 15 : 9, line);
+<<<<<<< HEAD
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 15 : 10, line);
+=======
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 16 : 9, line);
+>>>>>>> drft
   }
 });
 
-test('fits one plain pool in 80 columns', () => {
-  const pool = workerPool();
-  pool.spec.taints = [{ key: 'gpu', effect: 'NoSchedule' }];
-  const text = renderPools([pool], { wide: false, headers: true }, plain);
-  assert.ok(
-    text.split('\n').every(line => line.length <= 80),
-    text,
+const widest = (text: string) => Math.max(...text.split('\n').map(line => line.length));
+
+test('fits the table into a terminal of 80 columns: cuts taints, then leaves columns out', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  const shape = { wide: false, headers: true };
+  assert.equal(
+    renderPools([workerPool()], { ...shape, terminalWidth: 80 }, plain),
+    `
+NAME     STATUS   NODES   READY   CPU   MEMORY   PODS   TAINTS              AGE
+worker   200      2       2       8     5.8Gi    220    node-pool=worker…   2d3h`.slice(1),
   );
+  assert.equal(
+    renderPools(pools.slice(0, 2), { ...shape, terminalWidth: 80 }, plain),
+    `
+NAME     STATUS         NODES   READY   CORDONED   CPU     MEMORY   PODS   AGE
+worker   200            2       2       0          8       5.8Gi    220    2d3h
+gpu      409,Conflict   1       1       1          15.82   64Gi     110    60m`.slice(1),
+  );
+  const whole = renderPools(pools, shape, plain);
+  for (let width = 40; width < 120; width++) {
+    const text = renderPools(pools, { ...shape, terminalWidth: width }, plain);
+    assert.ok(widest(text) <= Math.max(width, 57), `${width}:\n${text}`);
+  }
+  assert.equal(renderPools(pools, { ...shape, terminalWidth: widest(whole) }, plain), whole);
+  const chosen = { ...shape, terminalWidth: 40, resources: ['cpu', 'pods'] };
+  assert.match(renderPools(pools, chosen, plain), /^NAME +STATUS +NODES +READY +CORDONED +CPU +PODS +AGE$/m);
+});
+
+test('prints how many nodes match a pool that was never reconciled', () => {
+  const options = { wide: false, headers: false, matching: new Map([['fresh', 3]]) };
+  const text = renderPools([workerPool(), freshPool()], options, plain);
+  assert.match(text, /^worker +200 +2 +2 /m);
+  assert.match(text, /^fresh +Pending +3 +<none> /m);
 });
 
 test('prints 0 resources for a reconciled pool without nodes', () => {
   const pool = freshPool();
   pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
   const text = renderPools([pool], { wide: false, headers: false }, plain);
-  assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 <none> 3s');
+  assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 0 <none> 3s');
 });
 
 test('shows that a pool is being deleted', () => {
@@ -101,10 +159,10 @@ test('prints requested resources in place of the default ones', () => {
   assert.equal(
     renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
     `
-NAME     STATUS         NODES    READY    NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
-worker   200            2        2        4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
-gpu      409,Conflict   1        1        <none>           64Gi     <none>     <none>                           60m
-fresh    <none>         <none>   <none>   <none>           <none>   <none>     <none>                           3s`.slice(
+NAME     STATUS         NODES    READY    CORDONED   NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
+worker   200            2        2        0          4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        1          <none>           64Gi     <none>     <none>                           60m
+fresh    Pending        <none>   <none>   <none>     <none>           <none>   <none>     <none>                           3s`.slice(
       1,
     ),
   );
@@ -112,11 +170,18 @@ fresh    <none>         <none>   <none>   <none>           <none>   <none>     <
     renderPools(pools, { ...shape, ...options }, plain)
       .split('\n', 1)[0]
       ?.split(/ +/)
-      .slice(4)
+      .slice(5)
       .join(' ');
   assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
-  assert.equal(headers({ resources: ['pods'], wide: true }), 'PODS TAINTS AGE HANDLER UNSCHEDULABLE SELECTOR REASON');
-  assert.equal(headers({ resources: [] }), 'TAINTS AGE');
+<<<<<<< HEAD
+  assert.equal(headers(resources: ['pods'], wide: true ), 'PODS TAINTS AGE HANDLER SELECTOR REASON');
+=======
+  assert.equal(
+    headers(resources: ['pods'], wide: true ),
+    'PODS TAINTS AGE HANDLER UNSCHEDULABLE SELECTOR REASON DRIFT',
+  );
+>>>>>>> drft
+  assert.equal(headers(resources: [] ), 'TAINTS AGE');
 });
 
 test('prints labels as columns named without prefix, and all labels', () => {
@@ -127,7 +192,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
   const labelColumns = ['example.com/tier', 'team', 'empty'];
   const text = renderPools(pools, { wide: false, headers: true, labelColumns, showLabels: true }, plain);
   assert.deepEqual(
-    text.split('\n').map(line => line.split(/ +/).slice(9).join(' ')),
+    text.split('\n').map(line => line.split(/ +/).slice(10).join(' ')),
     ['TIER TEAM EMPTY LABELS', 'gold a <none> empty=,example.com/tier=gold,team=a', '<none> <none> <none> <none>'],
   );
 });
@@ -135,7 +200,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
 test('takes names of Object.prototype for neither labels nor resources', () => {
   const options = { wide: false, headers: false, resources: ['constructor'], labelColumns: ['toString'] };
   const words = renderPools([workerPool()], options, plain).split(/ +/);
-  assert.deepEqual([words[4], words.at(-1)], ['<none>', '<none>']);
+  assert.deepEqual([words[5], words.at(-1)], ['<none>', '<none>']);
 });
 
 test('prints the watch event first without moving columns', () => {
@@ -184,6 +249,11 @@ test('prints status text of others as one short word', () => {
   const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
+<<<<<<< HEAD
   assert.deepEqual(row.slice(-2), ['two_words', '1']);
+  assert.equal(row[5]?.length, 128);
+=======
+  assert.deepEqual(row.slice(-3), ['two_words', '<none>', '1']);
   assert.equal(row[4]?.length, 128);
+>>>>>>> drft
 });
