@@ -9,6 +9,8 @@ import { commands } from './commands/index.ts';
 
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
+const [anyCommand] = Object.values(program.manifest.commands);
+
 /** The first argument of a request for completions: kubectl's scripts need cobra's answers, ours need whole words. */
 const COMPLETE = '__complete';
 const COMPLETE_WORDS = '__completeWords';
@@ -22,7 +24,7 @@ const isCompletion = ([first]: string[]) => first === COMPLETE || first === COMP
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (isCompletion(argv)) return complete(argv, io);
   const { readCommandLine } = await import('./cli/command-line.ts');
-  return run(readCommandLine(argv), io, root);
+  return run(readCommandLine(argv, anyCommand?.flags ?? {}), io, root);
 }
 
 async function run(line: CommandLine, io: Io, root: string): Promise<number> {
@@ -43,7 +45,7 @@ export async function start(root: string): Promise<void> {
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  const line = readCommandLine(argv);
+  const line = readCommandLine(argv, anyCommand?.flags ?? {});
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {

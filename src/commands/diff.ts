@@ -28,7 +28,7 @@ ${DIFF_EXIT_STATUS}`;
     const connection = await connect();
     const { plan, warnings } = await diff(args.name ?? [], connection);
     for (const warning of warnings) io.err(warningLine(warning));
-    const text = renderDiff(plan, makeStyle(io.color));
+    const text = renderDiff(plan, makeStyle(io.color), io.now());
     if (text !== '') io.out(text);
     await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
     const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);

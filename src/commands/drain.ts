@@ -2,7 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, nameArg, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
@@ -10,7 +11,7 @@ const PODS = { helpGroup: 'PODS' };
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Empty a pool's nodes for maintenance.";
   static override description =
-    `All nodes of the pool are cordoned first, so that no pod moves to a node that is next. Then the nodes are drained as kubectl drain does it: pods are evicted, PodDisruptionBudgets are respected, and what they hold back is tried again every 5 s. What needs a flag is told before anything is changed. After Ctrl-C, run it again: it goes on where it ended. 'uncordon' opens the nodes again.
+    `All nodes of the pools are cordoned first, so that no pod moves to a node that is next. Then pool after pool is drained, its nodes as kubectl drain does it: pods are evicted, PodDisruptionBudgets are respected, and what they hold back is tried again every 5 s. What needs a flag is told before anything is changed. After Ctrl-C, run it again: it goes on where it ended. 'uncordon' opens the nodes again.
 
 Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
@@ -24,8 +25,9 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
   ];
-  static override args = { name: nameArg('Name of the pool.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; one unless told.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
@@ -64,11 +66,12 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {
     const { showDrain } = await import('./drain/show-drain.ts');
+    const pools = parsePoolChoice(args.name, flags);
     const grace = flags['grace-period'];
     const { parallel, 'max-unavailable': maxUnavailable } = flags;
     return showDrain(
       {
-        pool: args.name,
+        pools,
         dryRun: flags['dry-run'],
         yes: flags.yes,
         pace: members => parsePace(parallel, maxUnavailable, members),

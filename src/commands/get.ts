@@ -1,64 +1,71 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import type { Deps } from '../cli/factory.ts';
+import { warningLine } from '../cli/error-line.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
-import { outputOf, printPools } from './get/output.ts';
+import type { PoolsTableOptions } from '../render/pools.ts';
+import { outputOf, type PoolOutput, printPools } from './get/output.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
-  static override summary = 'List pools: status, nodes, allocatable resources, taints.';
+  static override summary = 'List pools with their nodes, resources and taints.';
   static override description =
-    'Formats of -o: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, ' +
-    'custom-columns=HEADER:PATH,… and custom-columns-file=FILE, all as kubectl get has them.';
+    'Values of -o, as for kubectl get: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, ' +
+    'jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE. ' +
+    'On a terminal, the table is cut to its width; -o wide and a pipe show every column.';
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> get' },
-    { description: 'With handler, selector, devices and more', command: '<%= config.bin %> get -o wide' },
+    { description: 'With handler, selector, extended resources and more', command: '<%= config.bin %> get -o wide' },
     { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
-    { description: 'Names of the pools of a team', command: '<%= config.bin %> get -l team=a -o name' },
+    { description: 'Names of the pools with a label', command: '<%= config.bin %> get -l team=a -o name' },
     {
-      description: 'Names of the pools that are not normal',
+      description: 'Names of the pools whose status is not 200',
       command: `<%= config.bin %> get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'`,
     },
     {
-      description: 'The largest pools last, in columns of your own',
+      description: 'In custom columns, the largest pool last',
       command:
         '<%= config.bin %> get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount',
     },
-    { description: 'Every resource that pools have', command: '<%= config.bin %> get --resources all' },
-    { description: 'All pools, and each again as it changes', command: '<%= config.bin %> get --watch' },
+    { description: 'All resources of the pools', command: '<%= config.bin %> get --resources all' },
+    { description: 'List pools, then watch for changes', command: '<%= config.bin %> get --watch' },
   ];
-  static override args = { name: namesArg('Names of the pools; none means all.') };
+  static override args = { name: namesArg('Names of the pools. Default: all pools.') };
   static override flags = {
     output: Flags.string({
       char: 'o',
-      summary: 'Output: wide, json, yaml, name, jsonpath=…, custom-columns=… and more, see above.',
+      summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=…; see above.',
       helpValue: 'FORMAT',
     }),
-    'sort-by': Flags.string({ summary: 'Sort by the value at this path: .status.nodeCount.', helpValue: 'PATH' }),
-    selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    'sort-by': Flags.string({
+      summary: 'Sort by the field at this JSONPath, as .status.nodeCount.',
+      helpValue: 'PATH',
+    }),
+    selector: Flags.string({ char: 'l', summary: 'Label selector of pools: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     'field-selector': Flags.string({
-      summary: 'Only pools with these fields: metadata.name=a, metadata.name!=b.',
+      summary: 'Field selector of pools: metadata.name=a, metadata.name!=b.',
       helpValue: 'SELECTOR',
     }),
     resources: Flags.string({
-      summary: 'Resources to show in the table, in place of CPU, memory and pods.',
+      summary: 'Resources to show in the table instead of CPU, memory and pods.',
       helpValue: 'NAME,…|all',
     }),
     'label-columns': Flags.string({
       char: 'L',
-      summary: 'Labels to show in the table, a column each; with commas between, or repeated.',
+      summary: 'Labels to show as columns of the table; comma-separated or repeated.',
       helpValue: 'KEY',
       multiple: true,
       multipleNonGreedy: true,
     }),
-    'show-labels': Flags.boolean({ summary: 'All labels as the last column of the table.' }),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
-    'ignore-not-found': Flags.boolean({ summary: 'What does not exist is no error.' }),
-    watch: Flags.boolean({ char: 'w', summary: 'Then show every pool that changes, until Ctrl-C.' }),
-    'watch-only': Flags.boolean({ summary: 'Show every pool that changes, and not what there is at first.' }),
-    'output-watch-events': Flags.boolean({ summary: 'With a watch: say whether each was added, modified or deleted.' }),
+    'show-labels': Flags.boolean({ summary: 'Show all labels in the last column of the table.' }),
+    'no-headers': Flags.boolean({ summary: 'Do not print the header line.' }),
+    'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
+    watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
+    'watch-only': Flags.boolean({ summary: 'Watch for changes without listing first.' }),
+    'output-watch-events': Flags.boolean({ summary: 'With --watch or --watch-only: show the type of each event.' }),
   };
 
   protected async execute(
@@ -75,7 +82,11 @@ export default class Get extends BaseCommand<typeof Get> {
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
-    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
+    const reading = getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
+    const isWatch = flags.watch || flags['watch-only'];
+    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
+    const drift = isWide(output) && !isWatch ? driftOf(isAll ? reading : undefined, connection, io) : undefined;
+    const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) io.err(`warning: ${warning}`);
@@ -83,14 +94,15 @@ export default class Get extends BaseCommand<typeof Get> {
     if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
-    if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {
+    if (isWatch && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('./get/watch.ts');
       if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);
     }
-    if (!isNothing) await printPools(sort(pools), asList, output, io);
+    const shown = isWide(output) ? { ...output, drift: await drift } : output;
+    if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
@@ -100,4 +112,29 @@ export default class Get extends BaseCommand<typeof Get> {
     }
     return missing.length > 0 ? 1 : 0;
   }
+}
+
+function isWide(output: PoolOutput): output is PoolsTableOptions {
+  return typeof output === 'object' && output.wide;
+}
+
+/**
+ * The status is as old as the last reconcile, and knows of no change since: whoever asks for more gets the nodes as they are.
+ * @param all the pools, where all of them are read anyway
+ */
+async function driftOf(
+  all: Promise<{ pools: RawPool[] }> | undefined,
+  { cluster }: Connection,
+  io: Io,
+): Promise<PoolsTableOptions['drift']> {
+  const { countDrift } = await import('../operations/count-drift.ts');
+  const { coercePool } = await import('../nodepool/coerce.ts');
+  const result = await countDrift(
+    cluster,
+    all?.then(({ pools }) => pools.map(pool => coercePool(pool))),
+  );
+  if ('counts' in result) return result.counts;
+  const { oneLine, next } = result.refusal;
+  io.err(warningLine(`DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`));
+  return undefined;
 }

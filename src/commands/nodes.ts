@@ -1,8 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import type { Deps } from '../cli/factory.ts';
+import { warningLine } from '../cli/error-line.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
 import { namesArg, nodeName } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { PoolNode } from '../operations/nodes.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
   static override summary = 'List the nodes of pools: state, taints, drift, what the pool set.';
@@ -38,7 +41,9 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     }
     const { io, connect } = deps;
     const { listNodes } = await import('../operations/nodes.ts');
-    const nodes = await listNodes({ pools, unassigned, selector }, await connect());
+    const connection = await connect();
+    const listed = await listNodes({ pools, unassigned, selector }, connection);
+    const nodes = output === undefined || output === 'name' ? listed : await withSettersOf(listed, connection, io);
     if (output === 'json' || output === 'yaml' || output === 'name') {
       const { printNodeNames, printNodes } = await import('../render/node-data.ts');
       if (output !== 'name') io.out(printNodes(nodes, output));
@@ -55,6 +60,14 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     io.out(renderNodes(nodes, options, makeStyle(io.color)));
     return 0;
   }
+}
+
+/** Says who set the values that differ, and of how many nodes that was not read. */
+async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
+  const { unreadText, withSetters } = await import('../operations/drift-setters.ts');
+  const { planned, unread } = await withSetters(nodes, cluster.nodes);
+  if (unread > 0) io.err(warningLine(unreadText(unread)));
+  return planned;
 }
 
 async function explain(

@@ -3,6 +3,7 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
@@ -24,6 +25,7 @@ ${EXIT_STATUS}`;
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
+    ...poolChoiceFlags,
     'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
@@ -38,11 +40,12 @@ ${EXIT_STATUS}`;
     deps: Deps,
   ): Promise<number> {
     const { concurrency, 'dry-run': dryRun } = flags;
-    if (flags.watch) return watch(flags, args.name ?? [], deps);
+    const pools = parsePoolChoice(args.name, flags, { all: true });
+    if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
     const podCounts = flags['pod-counts'];
     const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.pods);
-    return showReconcile({ names: args.name ?? [], concurrency, dryRun, podCounts, approve }, deps, connection);
+    return showReconcile({ pools, concurrency, dryRun, podCounts, approve }, deps, connection);
   }
 }

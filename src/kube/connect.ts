@@ -14,7 +14,7 @@ import { eventsPort, eventWriter } from './resources/events.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { nodesClient } from './resources/nodes.ts';
+import { countNodes, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { RequestLog } from './transport/request-log.ts';
@@ -77,8 +77,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
       demand: async nodes => (await import('./resources/pod-demand.ts')).podDemand(api, nodes),
     },
+    countNodes: labelSelector => countNodes(api, labelSelector),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
+    workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),

@@ -1,11 +1,12 @@
 /**
- * Drains the nodes of a pool: cordons all first, so that no pod moves to a node that is drained next; then drains a few
- * nodes at a time. Pods that may not be evicted are found before anything is written.
+ * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next; then drains pool after
+ * pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
@@ -18,10 +19,14 @@ type CordonEvent = { kind: 'cordon'; result: CordonResult };
 type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 
 export interface DrainPlan {
-  pool: string;
-  nodes: PlannedNode[];
+  pools: PlannedPool[];
   /** About pods that a flag allows to evict, or to leave: a line for each kind. */
   warnings: string[];
+}
+
+export interface PlannedPool {
+  pool: string;
+  nodes: PlannedNode[];
 }
 
 export interface PlannedNode {
@@ -31,52 +36,79 @@ export interface PlannedNode {
 }
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
-  pace: DrainPace;
+  /** @param members of the pool */
+  pace: (members: number) => DrainPace;
+}
+
+export interface PoolDrain {
+  pool: string;
+  /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
+  drains: NodeDrain[];
 }
 
 export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {
-  /** @param drains all nodes as they are now */
-  onEvent: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
+  /** @param state the pool and all its nodes as they are now */
+  onEvent: (event: DrainEvent, state: PoolDrain) => void;
 }
 
-/** The deps while nodes are drained: events are reported with all nodes. */
+/** The deps while the nodes of a pool are drained: events are reported with all of them. */
 type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void };
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
 
-/** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
+/** Writes nothing. Throws when a pool does not exist or one of the pods may not be evicted. */
 export async function planDrain(
-  pool: string,
+  names: readonly string[],
   options: Pick<DrainOptions, 'rules' | 'podSelector'>,
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
-  const nodes = (await poolMembers([pool], deps.cluster)).get(pool) ?? [];
+  const members = [...(await poolMembers(names, deps.cluster))];
   const reader = podReader(options, deps.port, deps.now);
-  const judged = await Promise.all(nodes.map(async node => ({ node, ...(await reader.read(node.name)) })));
-  const refusals = judged.flatMap(({ refusals }) => refusals);
-  if (refusals.length > 0) throw refused(pool, refusals);
+  const judged = await Promise.all(
+    members.flatMap(([pool, nodes]) => nodes.map(async node => ({ pool, node, ...(await reader.read(node.name)) }))),
+  );
+  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
+  if (refusing.length > 0) throw refused(refusing);
+  const nodes = Map.groupBy(judged, ({ pool }) => pool);
   return {
-    pool,
-    nodes: judged.map(({ node, evict }) => ({ node, pods: evict })),
+    pools: members.map(([pool]) => {
+      return { pool, nodes: (nodes.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })) };
+    }),
     warnings: groupByOutcome(judged.flatMap(({ warnings }) => warnings)),
   };
 }
 
-/** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
-export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
-  const { pace } = options;
+/** Cordons the nodes of all pools, then drains pool after pool; yields the result of each pool at its end. */
+export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
   const limitObjects = createLimiter(MAX_OBJECTS);
-  const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, drains) };
-  const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
-  const nodes = plan.nodes.map(({ node }) => node);
-  const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
-    return { node: name, phase: 'not begun', pods: planned.get(name)?.pods.length ?? 0, gone: 0, held: new Map() };
+  const work = plan.pools.map(planned => {
+    const state = { pool: planned.pool, drains: notBegun(planned, options) };
+    const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, state) };
+    return { planned, state, deps };
   });
-  await cordonAll(plan, drains, deps);
+  for (const { planned, state, deps } of work) await cordonAll(planned, state.drains, deps);
+  for (const { planned, state, deps } of work) {
+    await drainPool(planned, state.drains, options, deps);
+    yield state;
+  }
+}
+
+function notBegun({ nodes: planned }: PlannedPool, { pace }: DrainOptions): NodeDrain[] {
+  const pods = new Map(planned.map(({ node, pods }) => [node.name, pods.length]));
+  const nodes = planned.map(({ node }) => node);
+  return drainOrder(nodes, pace(nodes.length)).map(({ name }): NodeDrain => {
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map() };
+  });
+}
+
+async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainOptions, deps: Work): Promise<void> {
+  const planned = new Map(pool.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
+  const nodes = pool.nodes.map(({ node }) => node);
+  const pace = options.pace(nodes.length);
   if (deps.dryRun === 'client') {
     for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
-    return drains;
+    return;
   }
   const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
   const isDry = deps.dryRun === 'server';
@@ -103,13 +135,13 @@ export async function drain(plan: DrainPlan, options: DrainOptions, given: Drain
       });
       underWay.add(run);
     }
-    if (underWay.size === 0) return drains;
+    if (underWay.size === 0) return;
     await Promise.race(underWay);
   }
 }
 
 /** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
+async function cordonAll({ nodes }: PlannedPool, drains: NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
   const writes = nodes.map(({ node }) => ({
@@ -154,11 +186,12 @@ function finish(each: NodeDrain, { onEvent }: Work): void {
   onEvent({ kind: 'drained', node: each.node });
 }
 
-function refused(pool: string, refusals: PodOutcome[]): NodepoolError {
+function refused(refusing: readonly { pool: string; refusals: PodOutcome[] }[]): NodepoolError {
+  const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
   return new NodepoolError(
     'input',
-    `cannot drain nodepool "${pool}", and nothing was changed:`,
+    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
     'use the flags that are named, or take care of these pods first',
-    { items: groupByOutcome(refusals) },
+    { items: groupByOutcome(refusing.flatMap(({ refusals }) => refusals)) },
   );
 }

@@ -6,6 +6,7 @@ import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reco
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { PodsPort, Usage } from './pods-port.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';
@@ -83,9 +84,12 @@ export interface Connection {
   crd: CrdPort;
   manifests: ManifestsPort;
   pods: PodsPort;
+  /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
+  countNodes(labelSelector: string): Promise<number>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
   drain(): Promise<DrainPort>;
+  workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   doctor(): Promise<DoctorPort>;

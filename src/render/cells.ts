@@ -10,6 +10,8 @@ import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 
 export const NONE = '<none>';
+/** The status of a pool that was never reconciled. */
+export const PENDING = 'Pending';
 
 /** A label and the values to the right of it, each on a line of its own. */
 export type Field = [label: string, values: Cell | Cell[]];
@@ -34,7 +36,7 @@ export function statusPaint(status: number | undefined, style: Style): (text: st
 export function statusCell(pool: NodePool, style: Style): Cell {
   const status = pool.status?.status;
   if (pool.metadata.deletionTimestamp === undefined) {
-    return { text: statusText(status), paint: statusPaint(status, style) };
+    return { text: status === undefined ? PENDING : statusText(status), paint: statusPaint(status, style) };
   }
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }

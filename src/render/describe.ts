@@ -5,7 +5,17 @@ import { STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
-import { type Field, MESSAGE_WIDTH, NONE, orNone, pairs, REASON_WIDTH, shorten, statusPaint } from './cells.ts';
+import {
+  type Field,
+  MESSAGE_WIDTH,
+  NONE,
+  orNone,
+  PENDING,
+  pairs,
+  REASON_WIDTH,
+  shorten,
+  statusPaint,
+} from './cells.ts';
 import { nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
 import { renderGrid } from './grid.ts';
@@ -64,7 +74,8 @@ function headFields({ metadata, status }: NodePool, now: Date, style: Style): Fi
 }
 
 function statusLine(status: number | undefined, style: Style): Cell {
-  const text = status === undefined ? `${NONE} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
+  const text =
+    status === undefined ? `${PENDING} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
   return { text, paint: statusPaint(status, style) };
 }
 

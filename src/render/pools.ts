@@ -6,10 +6,20 @@ import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import { labelsText, NONE, oneWord, poolResource, statusCell, taintsText, troubleOf, withoutSpaces } from './cells.ts';
+import {
+  labelsText,
+  NONE,
+  oneWord,
+  poolResource,
+  shorten,
+  statusCell,
+  taintsText,
+  troubleOf,
+  withoutSpaces,
+} from './cells.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, tablePrinter } from './table.ts';
+import { type Cell, GET, tablePrinter, takenWidth } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface PoolsTableOptions {
@@ -21,6 +31,12 @@ export interface PoolsTableOptions {
   labelColumns?: readonly string[] | undefined;
   /** All labels in the last column. */
   showLabels?: boolean | undefined;
+  /** Fits the table into a terminal of this width: taints are cut, then columns left out. Undefined keeps every cell whole. */
+  terminalWidth?: number | undefined;
+  /** How many nodes match a pool that has no status, by its name. */
+  matching?: ReadonlyMap<string, number> | undefined;
+  /** Members of each pool that differ from it, where the nodes were read; without it the status decides. Wide only. */
+  drift?: ReadonlyMap<string, number> | undefined;
 }
 
 interface Column {
@@ -30,6 +46,10 @@ interface Column {
 
 /** Taints beyond this many characters are counted; -o wide lists all. */
 const TAINTS_WIDTH = 32;
+/** Taints cut to less say too little: then their column is left out. */
+const LEAST_TAINTS = 12;
+/** What a narrow terminal leaves out, in this order; of --resources none. */
+const LEFT_OUT = ['TAINTS', 'PODS', 'MEMORY', 'CPU'];
 
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
@@ -47,7 +67,8 @@ export function poolsPrinter(
   return (raw, now, event) => {
     const pools = raw.map(coercePool);
     if (table === undefined) {
-      const columns = columnsOf(pools, options, style);
+      const all = columnsOf(pools, options, style);
+      const columns = options.terminalWidth === undefined ? all : fitted(all, pools, now, options);
       const header = [...(event === undefined ? [] : ['EVENT']), ...columns.map(column => column.header)];
       table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
@@ -59,33 +80,88 @@ export function poolsPrinter(
 }
 
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column[] {
-  const { wide, resources, labelColumns = [], showLabels = false } = options;
+  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, drift } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
     { header: 'NAME', cell: ({ metadata }) => metadata.name },
     { header: 'STATUS', cell: pool => statusCell(pool, style) },
-    { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
+    { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
+    // In a pipe it is always there: columns that come and go would break scripts.
+    ...(terminalWidth === undefined || pools.some(hasCordoned) ? [cordonedColumn(style)] : []),
     ...(chosen ?? RESOURCES).map(resourceColumn),
-    { header: 'TAINTS', cell: ({ spec }) => withoutSpaces(taintsText(spec.taints, taintsWidth)) },
+    taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
-    ...(wide ? wideColumns(pools, chosen === undefined) : []),
+    ...(wide ? wideColumns(pools, chosen === undefined, drift, style) : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
 }
 
-function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
+/** The columns that fit. Where leaving out all of LEFT_OUT is not enough, the rest is as it is. */
+function fitted(
+  columns: Column[],
+  pools: NodePool[],
+  now: Date,
+  { terminalWidth: width = Infinity, resources }: PoolsTableOptions,
+): Column[] {
+  const room = (of: Column[]) => {
+    const rows = [of.map(({ header }) => header), ...pools.map(pool => of.map(({ cell }) => cell(pool, now)))];
+    return width - takenWidth(rows, GET) + GET.gap;
+  };
+  let left = columns;
+  for (const header of resources === undefined ? LEFT_OUT : LEFT_OUT.slice(0, 1)) {
+    if (room(left) >= 0) break;
+    const others = left.filter(column => column.header !== header);
+    const rest = header === 'TAINTS' ? room(others) - GET.gap : 0;
+    if (rest >= LEAST_TAINTS) return left.map(column => (column.header === header ? taintsColumn(rest) : column));
+    left = others;
+  }
+  return left;
+}
+
+function taintsColumn(width: number): Column {
+  const cell = ({ spec }: NodePool) => withoutSpaces(taintsText(spec.taints, width));
+  return { header: 'TAINTS', cell: width < TAINTS_WIDTH ? pool => shorten(cell(pool), width) : cell };
+}
+
+function hasCordoned({ status }: NodePool): boolean {
+  return (status?.unschedulableNodeCount ?? 0) > 0;
+}
+
+function cordonedColumn(style: Style): Column {
+  return {
+    header: 'CORDONED',
+    cell: pool => {
+      const text = count(pool.status?.unschedulableNodeCount);
+      return hasCordoned(pool) ? { text, paint: style.yellow } : text;
+    },
+  };
+}
+
+function wideColumns(
+  pools: NodePool[],
+  withResources: boolean,
+  drift: PoolsTableOptions['drift'],
+  style: Style,
+): Column[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
-    { header: 'UNSCHEDULABLE', cell: ({ status }) => count(status?.unschedulableNodeCount) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => withoutSpaces(labelsText(membershipSelector(pool))) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
+    { header: 'DRIFT', cell: pool => driftCell(pool, drift, style) },
     ...extended.map(resourceColumn),
   ];
+}
+
+function driftCell({ metadata, status }: NodePool, drift: PoolsTableOptions['drift'], style: Style): Cell {
+  const { nodeCount = 0, updatedNodeCount } = status ?? {};
+  const known = updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
+  const text = count(drift?.get(metadata.name) ?? known);
+  return text === '0' || text === NONE ? text : { text, paint: style.yellow };
 }
 
 function resourceColumn(name: string): Column {

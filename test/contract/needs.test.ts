@@ -41,6 +41,7 @@ test("lists the commands that need more than the README's role", () => {
     'reconcile --watch --pod-counts: list pods, watch pods',
     'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
     'delete with NoExecute: list pods',
+    'delete with RuntimeClass: list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch',
     'wait: watch nodepools.nodes.lailin.xyz',
   ]);
 });

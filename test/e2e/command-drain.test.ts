@@ -1,14 +1,15 @@
 /** `drain` without kubelets: which pods it evicts, leaves and refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
-import { useTestEnv } from './test-env.ts';
+import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { refused, unchanged } = commandsOf(cluster);
+const { ok, refused, unchanged } = commandsOf(cluster);
 const { worker, drain, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
@@ -127,12 +128,38 @@ test('does not evict a pod that was recreated under the same name', async () => 
   assert.deepEqual(await (await port()).evict(after, removal), { kind: 'gone' });
 });
 
+test('several pools: cordons all their nodes, then drains pool after pool', async () => {
+  await worker();
+  await testEnv.nodes({ name: 'a-1', labels: role('alpha') });
+  await testEnv.pool('alpha', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('empty');
+  await pod({ name: 'p', node: 'w-1' });
+  await pod({ name: 'q', node: 'a-1', emptyDir: true });
+  const obstacle = 'error: cannot drain nodepool "alpha", and nothing was changed:\n';
+  await refused(['drain', 'worker', 'alpha'], 1, new RegExp(`^${obstacle}.*default/q\n`));
+  const { code, stdout, stderr } = await cli(cluster(), ['drain', '--all', NOW, '--delete-emptydir-data']);
+  const lines = [
+    ...['a-1', 'w-1', 'w-2'].map(name => `node/${name} cordoned`),
+    ...['node/a-1 drained', 'nodepool.nodes.lailin.xyz/alpha drained (1 node, 1 pod)'],
+    ...['node/w-1 drained', 'node/w-2 drained', 'nodepool.nodes.lailin.xyz/worker drained (2 nodes, 1 pod)'],
+  ];
+  assert.deepEqual([code, stdout], [0, `${lines.join('\n')}\n`]);
+  assert.match(stderr, /^No nodes found in nodepool empty\.$/m);
+  assert.deepEqual(await names(), ['elsewhere']);
+  assert.match(await ok(['drain', '-l', 'team=a']), /^node\/a-1 already cordoned\nnode\/a-1 drained\n[^\n]+\n$/);
+  await refused(['drain', '-l', 'team=x'], 0, 'No pools found.');
+});
+
 test('refuses wrong command lines', async () => {
   await worker();
   const see = "See 'kubectl nodepool drain --help'.";
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['drain', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
-  await refused(['drain'], 2, `error: missing argument NAME\n${see}`);
+  await refused(
+    ['drain'],
+    2,
+    `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
+  );
   const how = 'next: write it like 2 or 25%';
   const bad = `error: --max-unavailable: "0" is neither a number of nodes nor a percentage; ${how}\n${see}`;
   await refused(['drain', 'worker', '--max-unavailable', '0'], 2, bad);

@@ -195,12 +195,12 @@ test('shows extended resources, chosen resources and labels in tables', async ()
     '-L',
     'x',
   );
-  assert.equal(chosen.join(' '), 'NAME STATUS NODES READY NVIDIA.COM/GPU CPU TAINTS AGE TEAM TIER X');
-  assert.deepEqual([row[4], row[5], ...row.slice(-3)], ['4', '8', 'a', 'gold', '<none>']);
+  assert.equal(chosen.join(' '), 'NAME STATUS NODES READY CORDONED NVIDIA.COM/GPU CPU TAINTS AGE TEAM TIER X');
+  assert.deepEqual([row[5], row[6], ...row.slice(-3)], ['4', '8', 'a', 'gold', '<none>']);
   const [all = []] = await table('--resources', 'all', '--show-labels');
   assert.equal(
     all.join(' '),
-    'NAME STATUS NODES READY CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
+    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS STORAGE EXAMPLE.COM/FPGA HUGEPAGES-1GI HUGEPAGES-2MI NVIDIA.COM/GPU TAINTS AGE LABELS',
   );
   await refused(
     ['get', '--resources', 'cpu,'],

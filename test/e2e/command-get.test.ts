@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, refused } = commandsOf(cluster);
 
-/** Two pools: `gpu` reconciled with the two nodes of the sample, `new` never. */
+/** Two pools: `gpu` reconciled with the two nodes of the sample, `new`, which one node matches, never. */
 async function pools(): Promise<void> {
-  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu'), unschedulable: true });
+  await testEnv.nodes(
+    { name: 'a', labels: role('gpu') },
+    { name: 'b', labels: role('gpu'), unschedulable: true },
+    { name: 'c', labels: role('new') },
+  );
   await testEnv.pool(
     'gpu',
     {
@@ -24,18 +31,24 @@ async function pools(): Promise<void> {
   await testEnv.reconcile('gpu');
 }
 
+/** Without headers columns are no wider than their cells. */
+const ROWS_ALONE = `gpu   200       2     2        1        8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
+new   Pending   1     <none>   <none>   <none>   <none>   <none>   <none>                     9s
+`;
+
 const ages = (text: string) => text.replace(/\b\d+s\b/g, '9s');
 
 test('lays out columns as kubectl does', async () => {
   await pools();
-  const header = 'NAME   STATUS   NODES    READY    CPU      MEMORY   PODS     TAINTS                     AGE\n';
-  const rows = `gpu    200      2        2        8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
-new    <none>   <none>   <none>   <none>   <none>   <none>   <none>                     9s
+  const header =
+    'NAME   STATUS    NODES   READY    CORDONED   CPU      MEMORY   PODS     TAINTS                     AGE\n';
+  const rows = `gpu    200       2       2        1          8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
+new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>                     9s
 `;
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'get']);
   assert.deepEqual({ code, stderr, stdout: ages(stdout) }, { code: 0, stderr: '', stdout: header + rows });
   // kubectl too makes columns no wider than their content.
-  assert.equal(ages(await ok(['get', '--no-headers'])), rows.replaceAll(/^(\S+) {4}/gm, '$1   '));
+  assert.equal(ages(await ok(['get', '--no-headers'])), ROWS_ALONE);
   const wide = (await ok(['get', 'gpu', '-o', 'wide']))
     .trimEnd()
     .split('\n')
@@ -46,34 +59,106 @@ new    <none>   <none>   <none>   <none>   <none>   <none>   <none>             
       'STATUS',
       'NODES',
       'READY',
+      'CORDONED',
       'CPU',
       'MEMORY',
       'PODS',
       'TAINTS',
       'AGE',
       'HANDLER',
-      'UNSCHEDULABLE',
       'STORAGE',
       'SELECTOR',
       'REASON',
+      'DRIFT',
     ],
     [
       'gpu',
       '200',
       '2',
       '2',
+      '1',
       '8',
       '5.8Gi',
       '220',
       'dedicated=gpu:NoSchedule',
       '9s',
       'nvidia',
-      '1',
       '175.5Gi',
       'node-role.kubernetes.io/gpu=',
       '<none>',
+      '0',
     ],
   ]);
+});
+
+test('reads nodes only for pools without a status, and shows Pending where that is forbidden', async () => {
+  await pools();
+  const nodes = /\/api\/v1\/nodes\?/;
+  for (const args of [
+    ['get', 'gpu'],
+    ['get', '-o', 'name'],
+    ['get', 'new', '-o', 'json'],
+  ]) {
+    assert.doesNotMatch((await cli(cluster(), [...args, '-v', '6'])).stderr, nodes, args.join(' '));
+  }
+  assert.match((await cli(cluster(), ['get', 'new', '-v', '6'])).stderr, nodes);
+  const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'reader') };
+  await allowPools('reader');
+  const { code, stdout, stderr } = await cli(cluster(), ['get', 'new', '--no-headers'], { env });
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^new +Pending +<none> +<none> /);
+});
+
+test('fits a terminal of 80 columns; -o wide does not', { skip: NO_TERMINAL ?? false }, async () => {
+  await pools();
+  const { shown } = await inTerminal(cluster(), ['get'], '', 80);
+  const lines = shown.trimEnd().split('\n');
+  assert.ok(
+    lines.every(line => line.trimEnd().length <= 80),
+    shown,
+  );
+  assert.match(shown, /^NAME +STATUS +NODES +READY +CORDONED +CPU +MEMORY /);
+  assert.match((await inTerminal(cluster(), ['get', '-o', 'wide'], '', 80)).shown, /dedicated=gpu:NoSchedule/);
+});
+
+/** Gives a user the permission to read pools, and nothing else. */
+async function allowPools(user: string): Promise<void> {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] }];
+  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata: { name: user }, rules });
+  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: user },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+    subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+}
+
+test('-o wide counts the nodes that differ now; who may not list nodes gets the count of the status', async () => {
+  await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('gpu') })), { name: 'c' });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.pool('new', { labels: { tier: 'x' } });
+  const drift = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '-o', 'wide', ...args]);
+    assert.equal(code, 0, stderr);
+    const cells = stdout.trimEnd().split('\n');
+    return [cells.map(line => line.split(/ +/).at(-1)).join(' '), stderr] as const;
+  };
+  assert.deepEqual(await drift(), ['0 0', '']);
+  assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
+  assert.deepEqual(await drift(), ['1 0', '']);
+  assert.deepEqual(await drift('gpu'), ['1', '']);
+  const reader = await userWith(cluster(), 'pool-reader', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
+  ]);
+  const [counts, warning] = await drift('--kubeconfig', reader);
+  assert.equal(counts, '0 <none>');
+  assert.match(
+    warning,
+    /^warning: DRIFT is as of the last reconcile: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
+  );
+  assert.equal((await cli(cluster(), ['add', 'gpu', 'c'])).code, 0);
+  assert.equal((await drift('--kubeconfig', reader))[0], '1 <none>');
 });
 
 test('prints each row on one line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
@@ -85,7 +170,7 @@ test('prints each row on one line, however narrow the terminal', { skip: NO_TERM
   for (const args of [['get'], ['get', '-o', 'wide']]) {
     const { code, shown } = await inTerminal(cluster(), args, '', 80);
     assert.equal(code, 0);
-    assert.deepEqual(ages(shown), ages(await ok(args)));
+    if (args.length > 1) assert.deepEqual(ages(shown), ages(await ok(args)));
     const firsts = shown.split('\n').map(line => line.split(' ', 1)[0]);
     assert.deepEqual(firsts, ['NAME', 'gpu', 'other', '']);
   }

@@ -55,7 +55,7 @@ const FLAGS: Record<string, Source> = {
     usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
     alone: ['all'],
   },
-  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'delete'] },
+  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {
@@ -73,6 +73,7 @@ const SORT_PATHS = [
   '.status.status',
   '.status.nodeCount',
   '.status.readyNodeCount',
+  '.status.updatedNodeCount',
   '.status.unschedulableNodeCount',
   '.status.allocatable.cpu',
   '.status.allocatable.memory',

@@ -6,24 +6,30 @@ import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
+import { reportNoPools } from '../../cli/pool-choice.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { noun, plural } from '../../nodepool/plural.ts';
+import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, type DrainPlan, drain, planDrain } from '../../operations/drain.ts';
-import type { NodeDrain } from '../../operations/drain-node.ts';
+import {
+  type DrainDeps,
+  type DrainOptions,
+  type DrainPlan,
+  drain,
+  type PoolDrain,
+  planDrain,
+} from '../../operations/drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
 import { makeStyle } from '../../render/style.ts';
 
-export interface DrainChoice extends Omit<DrainOptions, 'pace'> {
-  pool: string;
+export interface DrainChoice extends DrainOptions {
+  pools: PoolChoice;
   dryRun: DryRun;
   yes: boolean;
-  /** @param members of the pool; throws a usage error */
-  pace: (members: number) => DrainOptions['pace'];
 }
 
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
@@ -31,14 +37,15 @@ type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
   const { io } = deps;
-  const { pool, dryRun } = choice;
+  const { dryRun } = choice;
   // Refuses wrong flags before the first request.
   choice.pace(1);
   const connection = await deps.connect();
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
   let warned = false;
   const propose = async () => {
-    const drainPlan = await planDrain(pool, choice, drainDeps);
+    const names = await chosenNames(choice.pools, connection.cluster.pools);
+    const drainPlan = await planDrain(names, choice, drainDeps);
     for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
     warned = true;
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
@@ -49,13 +56,10 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     return EXIT.error;
   }
   const plan = agreed.proposal.drainPlan;
-  if (plan.nodes.length === 0) {
-    io.err(`No nodes found in nodepool ${pool}.`);
-    return EXIT.done;
-  }
-  const options = { ...choice, pace: choice.pace(plan.nodes.length) };
-  const { drains, interrupted } = await interruptibleDrain(plan, options, drainDeps, deps);
-  return report(pool, drains, { interrupted, dryRun }, deps);
+  if (plan.pools.length === 0) reportNoPools(io);
+  for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
+  const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
+  return interruptibleDrain({ ...plan, pools }, choice, drainDeps, deps);
 }
 
 async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
@@ -63,40 +67,48 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
 }
 
 /** A yes covers the nodes, and that number of pods: which pods they are changes by the minute. */
-function question({ pool, nodes }: DrainPlan, { disableEviction }: DrainChoice): Question {
+function question({ pools }: DrainPlan, { disableEviction }: DrainChoice): Question {
+  const nodes = pools.flatMap(pool => pool.nodes);
   const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
+  const names = pools.map(({ pool }) => pool).join(', ');
   return {
-    text: `Drain pool ${pool}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
+    text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
   };
 }
 
+/** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
   plan: DrainPlan,
-  options: DrainOptions & Pick<DrainChoice, 'dryRun'>,
+  options: DrainChoice,
   drainDeps: BaseDeps,
-  { io, progress }: Deps,
-): Promise<{ drains: NodeDrain[]; interrupted: boolean }> {
+  deps: Deps,
+): Promise<number> {
+  const { io, progress } = deps;
+  const [first] = plan.pools;
+  if (first === undefined) return EXIT.done;
   // In a dry run there is no spinner: a line for each pod is what people want to see.
-  const live = options.dryRun === 'none' ? await progress(drainProgress(plan.pool, [])) : SILENT;
+  const live = options.dryRun === 'none' ? await progress(drainProgress(first.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
   const run = async (signal: AbortSignal) => {
-    const onEvent: DrainDeps['onEvent'] = (event, drains) => {
-      if (!signal.aborted) live.update(drainProgress(plan.pool, drains));
+    const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
+      if (!signal.aborted) live.update(drainProgress(pool, drains));
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
     };
-    const drains = await drain(plan, options, { ...drainDeps, onEvent, signal });
-    return { drains, interrupted: signal.aborted };
+    const codes: number[] = [];
+    for await (const drained of drain(plan, options, { ...drainDeps, onEvent, signal })) {
+      codes.push(report(drained, { interrupted: signal.aborted, dryRun: options.dryRun }, deps));
+    }
+    return Math.max(...codes);
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
 }
 
 /** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
 function report(
-  pool: string,
-  drains: NodeDrain[],
+  { pool, drains }: PoolDrain,
   { interrupted, dryRun }: { interrupted: boolean; dryRun: DryRun },
   { io }: Deps,
 ): number {

@@ -3,7 +3,7 @@
 import { parseResources } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { RawPool } from '../../operations/ports.ts';
+import type { Connection, RawPool } from '../../operations/ports.ts';
 import type { ObjectTemplate } from '../../render/object-template.ts';
 import type { PoolsTableOptions } from '../../render/pools.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
@@ -44,7 +44,13 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
 }
 
 /** @param asList a List, even of one pool */
-export async function printPools(pools: RawPool[], asList: boolean, output: PoolOutput, io: Io): Promise<void> {
+export async function printPools(
+  pools: RawPool[],
+  asList: boolean,
+  output: PoolOutput,
+  io: Io,
+  connection: Pick<Connection, 'countNodes'>,
+): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../render/printers.ts');
     io.write(output()([listOrObject(pools, asList)]));
@@ -55,6 +61,16 @@ export async function printPools(pools: RawPool[], asList: boolean, output: Pool
   } else if (pools.length > 0) {
     const { poolsPrinter } = await import('../../render/pools.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    io.out(poolsPrinter(output, makeStyle(io.color))(pools, io.now()));
+    const fits = io.stdoutIsTTY && !output.wide && !output.showLabels;
+    const terminalWidth = fits ? io.columns : undefined;
+    const matching = await matchingOf(pools, connection);
+    io.out(poolsPrinter({ ...output, terminalWidth, matching }, makeStyle(io.color))(pools, io.now()));
   }
+}
+
+async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'countNodes'>) {
+  if (pools.every(({ status }) => status !== undefined)) return undefined;
+  const { coercePool } = await import('../../nodepool/coerce.ts');
+  const { matchingNodes } = await import('../../operations/matching-nodes.ts');
+  return matchingNodes(pools.map(coercePool), connection);
 }

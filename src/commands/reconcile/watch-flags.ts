@@ -5,6 +5,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dnsLabelProblem } from '../../nodepool/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import type { PoolChoice } from '../../operations/choose-pools.ts';
 
 /** Defaults are not given to oclif: without --watch each of these flags is refused. */
 const WATCH = { helpGroup: 'WATCH' };
@@ -66,8 +67,10 @@ export function refuseWatchFlags(flags: WatchFlags): void {
 }
 
 /** Runs until a signal; returns the exit code. Throws a usage error for flags that exclude --watch. */
-export async function watch(flags: WatchFlags, names: string[], deps: Deps): Promise<number> {
-  if (names.length > 0) throw new NodepoolError('usage', '--watch looks after all pools', 'leave out the names');
+export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): Promise<number> {
+  if (!('all' in pools)) {
+    throw new NodepoolError('usage', '--watch reconciles all pools', 'leave out the names and -l');
+  }
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');

@@ -4,15 +4,16 @@ import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { failureLines } from '../../cli/failure-lines.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
+import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
 import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
 
 export interface ReconcileChoice {
-  /** Empty: every pool. */
-  names: string[];
+  pools: PoolChoice;
   concurrency: number;
   /** The connection's writes are server dry runs. */
   dryRun: boolean;
@@ -23,9 +24,14 @@ export interface ReconcileChoice {
 /** Prints a line for each pool to stdout, failures to stderr; returns the exit code. */
 export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
-  const { names, concurrency, dryRun } = choice;
-  const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
+  const { concurrency, dryRun } = choice;
   const { cluster } = connection;
+  const names = 'all' in choice.pools ? [] : await chosenNames(choice.pools, cluster.pools);
+  if (names.length === 0 && !('all' in choice.pools)) {
+    reportNoPools(io);
+    return EXIT.done;
+  }
+  const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
   const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}) };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
   const agreed = await agree(() => proposeReconcile(names, reading), approve).catch(error => {

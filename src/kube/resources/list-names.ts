@@ -8,15 +8,11 @@ import type { Names } from '../../operations/names-port.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import { decodeMetadata, type NamedLabels, PROTOBUF } from '../protobuf/objects.ts';
+import type { NamedLabels } from '../protobuf/objects.ts';
 import { Transport } from '../transport/transport.ts';
 import { userAgent } from '../transport/user-agent.ts';
 import { requestPage } from './page.ts';
-import { NODE_POOLS, NODES, type Resource } from './resource.ts';
-
-/** Without spec and status: "Metadata-only fetches" in the API concepts. */
-const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-const ACCEPT = `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`;
+import { NODE_POOLS, NODES, ONLY_METADATA, type Resource } from './resource.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */
@@ -47,7 +43,7 @@ export async function listNames(
   });
   try {
     // Pools are few, and their status is needed. Nodes with status would be large.
-    const asked: Resource = kind === 'pools' ? resource : { ...resource, decode: decodeMetadata, accept: ACCEPT };
+    const asked: Resource = kind === 'pools' ? resource : { ...resource, ...ONLY_METADATA };
     // From the server's watch cache: slightly old names are good enough.
     const { answer, page } = await requestPage(transport, asked, { resourceVersion: '0' });
     // A user without permission, or a cluster without the resource, has no names; nor does the cache.

@@ -1,7 +1,7 @@
 /** The resources that this program uses. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { GROUP, VERSION } from '../../nodepool/types.ts';
-import { type DecodeObject, decodeNode, decodePod, PROTOBUF } from '../protobuf/objects.ts';
+import { type DecodeObject, decodeMetadata, decodeNode, decodePod, PROTOBUF } from '../protobuf/objects.ts';
 
 export interface Resource {
   /** Empty for the core group. */
@@ -15,6 +15,13 @@ export interface Resource {
   /** The Accept header, for another representation of the objects. */
   accept?: string;
 }
+
+const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+/** For lists without spec and status: "Metadata-only fetches" in the API concepts. */
+export const ONLY_METADATA: Pick<Resource, 'decode' | 'accept'> = {
+  decode: decodeMetadata,
+  accept: `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`,
+};
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };

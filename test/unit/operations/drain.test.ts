@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
-import { type DrainDeps, type DrainOptions, planDrain } from '../../../src/operations/drain.ts';
+import { type DrainDeps, planDrain } from '../../../src/operations/drain.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, RULES, states } from './fake-drain-cluster.ts';
 
@@ -36,10 +36,10 @@ describe('planning', () => {
       pods: { a: [{ name: 'agent-1', ...agent }], b: [{ name: 'agent-2', ...agent }] },
       options: { rules: { ...RULES, ignoreDaemonSets: true } },
     });
-    const { warnings, nodes } = await plan();
+    const { warnings, pools } = await plan();
     assert.deepEqual(warnings, ['ignoring DaemonSet-managed pods: ns/agent-1, ns/agent-2']);
     assert.deepEqual(
-      nodes.map(({ pods }) => pods),
+      pools[0]?.nodes.map(({ pods }) => pods),
       [[], []],
     );
     assert.deepEqual(log, ['daemonset ns/agent']);
@@ -50,7 +50,7 @@ describe('planning', () => {
       cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
     } as unknown as DrainDeps;
     const message = 'nodepool "worker" not found';
-    await assert.rejects(() => planDrain('worker', { rules: RULES, podSelector: undefined }, deps), { message });
+    await assert.rejects(() => planDrain(['worker'], { rules: RULES, podSelector: undefined }, deps), { message });
   });
 });
 
@@ -101,7 +101,7 @@ describe('draining a pool', () => {
   });
 
   test('--max-unavailable counts a failed node, and does not begin nodes beyond the limit', async () => {
-    const options: Partial<DrainOptions> = { timeoutMs: 3000, pace: { kind: 'max unavailable', nodes: 1 } };
+    const options = { timeoutMs: 3000, pace: { kind: 'max unavailable', nodes: 1 } } as const;
     const cluster = fakeDrainCluster({ nodes: three, pods, answers: { pa: [BUDGET] }, options });
     const { ended } = cluster.begin();
     await cluster.clock.advance(10_000);

@@ -5,10 +5,11 @@ import type { DrainPace } from '../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../src/operations/drain.ts';
+import type { NodeDrain } from '../../../src/operations/drain-node.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../../src/operations/drain-port.ts';
 import type { DryRun } from '../../../src/operations/ports.ts';
 import { drainLine } from '../../../src/render/drain.ts';
-import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 
 export const RULES: DrainRules = {
   force: false,
@@ -25,7 +26,7 @@ interface Setup {
   nodes?: Partial<Node>[];
   /** By node. */
   pods?: Record<string, Partial<DrainPod>[]>;
-  options?: Partial<DrainOptions>;
+  options?: Partial<Omit<DrainOptions, 'pace'>> & { pace?: DrainPace };
   dryRun?: DryRun;
   /** The answers, one after the other; the last one is repeated. */
   hasDaemonSet?: (boolean | NodepoolError)[];
@@ -129,22 +130,22 @@ export function fakeDrainCluster(setup: Setup) {
     },
   };
   const options: DrainOptions = {
-    pace: ONE,
     rules: RULES,
     podSelector: undefined,
     gracePeriodSeconds: undefined,
     disableEviction: false,
     timeoutMs: 0,
     ...setup.options,
+    pace: () => setup.options?.pace ?? ONE,
   };
-  const plan = () => planDrain('worker', options, deps);
+  const plan = () => planDrain(['worker'], options, deps);
   /** Plans and drains; `between` runs after the plan. */
   const start = async (between: () => void) => {
     const made = await plan();
     between();
     lists.length = 0;
-    const ended = drain(made, options, deps);
-    await flushPromises();
+    const ended: NodeDrain[] = [];
+    for await (const { drains } of drain(made, options, deps)) ended.push(...drains);
     return ended;
   };
   return {
@@ -163,5 +164,5 @@ export function fakeDrainCluster(setup: Setup) {
   };
 }
 
-export const states = (drains: Awaited<ReturnType<typeof drain>>) =>
+export const states = (drains: readonly NodeDrain[]) =>
   drains.map(({ node, phase, gone, pods, held }) => `${node} ${phase} ${gone}/${pods}${held.size > 0 ? ' held' : ''}`);

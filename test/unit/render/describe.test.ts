@@ -128,7 +128,7 @@ Labels:       <none>
 Annotations:  <none>
 Created:      2026-11-21T08:59:57Z (3s ago)
 Deleting:     since 2026-11-21T08:59:59Z (1s ago)
-Status:       <none> (not reconciled yet)
+Status:       Pending (not reconciled yet)
 Spec:
   Labels:         <none>
   Taints:         <none>

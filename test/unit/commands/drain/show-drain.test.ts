@@ -48,7 +48,7 @@ async function run(
   const deps = { io, connect: async () => connection, progress: async () => live } as unknown as Deps;
   const code = await showDrain(
     {
-      pool: 'worker',
+      pools: { names: ['worker'] },
       dryRun: 'none',
       yes: false,
       pace: members => parsePace(undefined, undefined, members),
