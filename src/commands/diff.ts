@@ -2,7 +2,7 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { namesArg, outputFlag } from '../cli/flags.ts';
 import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
 
 export default class Diff extends BaseCommand<typeof Diff> {
@@ -14,11 +14,13 @@ ${DIFF_EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
     { description: 'One pool; in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
+    { description: 'For a program', command: '<%= config.bin %> diff -o json' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
+  static override flags = { output: outputFlag('Print the differences as an object.') };
 
   protected async execute(
-    _flags: FlagsOf<typeof Diff>,
+    { output }: FlagsOf<typeof Diff>,
     args: ArgsOf<typeof Diff>,
     { io, connect }: Deps,
   ): Promise<number> {
@@ -28,7 +30,11 @@ ${DIFF_EXIT_STATUS}`;
     const connection = await connect();
     const { plan, warnings } = await diff(args.name ?? [], connection);
     for (const warning of warnings) io.err(warningLine(warning));
-    const text = renderDiff(plan, makeStyle(io.color));
+    if (output !== undefined) {
+      const { printDiff } = await import('../render/diff-data.ts');
+      io.out(printDiff(plan, output));
+    }
+    const text = output === undefined ? renderDiff(plan, makeStyle(io.color), io.now()) : '';
     if (text !== '') io.out(text);
     await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
     const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, evictYesFlag, namesArg } from '../cli/flags.ts';
+import { concurrencyFlag, evictYesFlag, namesArg, outputFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
@@ -30,6 +30,12 @@ ${EXIT_STATUS}`;
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
     'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
+    output: outputFlag('Print the results as a list.'),
+    quiet: Flags.boolean({
+      char: 'q',
+      exclusive: ['output'],
+      summary: 'Print errors and warnings only; the exit code has the result.',
+    }),
     watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
     ...watchFlags,
   };
@@ -46,6 +52,7 @@ ${EXIT_STATUS}`;
     const connection = await deps.connect({ concurrency });
     const podCounts = flags['pod-counts'];
     const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.pods);
-    return showReconcile({ pools, concurrency, dryRun, podCounts, approve }, deps, connection);
+    const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
+    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print }, deps, connection);
   }
 }

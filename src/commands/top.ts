@@ -13,7 +13,7 @@ const MAX_WARNINGS = 10;
 interface Shown {
   options: TopOptions;
   /** Undefined: a table. */
-  output: 'json' | 'csv' | undefined;
+  output: 'json' | 'yaml' | 'csv' | undefined;
   headers: boolean;
 }
 
@@ -45,10 +45,10 @@ export default class Top extends BaseCommand<typeof Top> {
     }),
     'no-pods': Flags.boolean({ summary: 'Read neither pods nor usage: only what is allocatable is known then.' }),
     output: Flags.option({
-      options: ['json', 'csv'] as const,
+      options: ['json', 'yaml', 'csv'] as const,
       char: 'o',
       summary: 'Output format: exact quantities.',
-      helpValue: 'json|csv',
+      helpValue: 'json|yaml|csv',
     })(),
     'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
     selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
@@ -80,8 +80,8 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
 async function show(found: Figures, { options, output, headers }: Shown, { io }: Deps): Promise<number> {
   const withNodes = options.nodes;
   if (output !== undefined) {
-    const { topCsv, topJson } = await import('../render/top-data.ts');
-    io.out(output === 'json' ? topJson(found, withNodes) : topCsv(found, { withNodes, headers }));
+    const { printTop, topCsv } = await import('../render/top-data.ts');
+    io.out(output === 'csv' ? topCsv(found, { withNodes, headers }) : printTop(found, withNodes, output));
     return EXIT.done;
   }
   if (found.pools.length === 0 || (withNodes && found.nodes.length === 0)) {

@@ -79,6 +79,7 @@ export const STATUS_SCHEMA: Schema = {
     status: integer,
     nodeCount: integer,
     readyNodeCount: integer,
+    updatedNodeCount: integer,
     unschedulableNodeCount: integer,
     podCount: integer,
     allocatable: { type: 'map', of: { type: 'scalar' }, what: 'quantities are strings or numbers' },

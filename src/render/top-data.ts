@@ -1,21 +1,22 @@
-/** `top -o json|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
+/** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
 
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
 import type { Top, TopNode, TopPool } from '../operations/top.ts';
 import { renderCsv } from './csv.ts';
-import { printJson } from './printers.ts';
+import { printDocument } from './documents.ts';
 
 /** Without the last newline. */
-export function topJson({ pools, nodes, total }: Top, withNodes: boolean): string {
+export function printTop({ pools, nodes, total }: Top, withNodes: boolean, format: 'json' | 'yaml'): string {
   const own = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
-  return printJson({
+  const fields = {
     pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
     ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
     total: tallyJson(total),
     ...(withNodes ? { nodes: nodes.map(nodeJson) } : {}),
-  });
+  };
+  return printDocument('PoolUsage', fields, format);
 }
 
 function nodeJson({ node, pool, tally }: TopNode) {

@@ -67,9 +67,23 @@ export function poolColumns(rows: readonly PoolRow[], width: number, style: Styl
       align: 'right',
       rank: 8,
     },
+    ...(rows.some(({ drift }) => drift > 0) ? [driftColumn(style)] : []),
     ...resources<PoolRow>(rows, row => row.allocatable),
     age(({ pool }) => pool.metadata.creationTimestamp),
   ];
+}
+
+/** Only while there is drift: most of the time it would be a column of zeros. */
+function driftColumn(style: Style): Column<PoolRow> {
+  return {
+    title: 'DRIFT',
+    letter: 'F',
+    cell: ({ drift }) => (drift > 0 ? { text: String(drift), paint: style.yellow } : '0'),
+    value: ({ drift }) => drift,
+    descending: true,
+    align: 'right',
+    rank: 3,
+  };
 }
 
 export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<NodeRow>[] {

@@ -79,7 +79,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['c  u', 'cordon, uncordon the node; asks first'],
   ['N S A', 'sort by name, status, age'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
-  ['Z R D', 'pools: by nodes, ready share, cordoned'],
+  ['Z R D F', 'pools: by nodes, ready share, cordoned, drift'],
   ['T', 'nodes: by state; events: by type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
   ['', 'the same key again turns the order round'],

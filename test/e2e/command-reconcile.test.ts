@@ -69,10 +69,8 @@ test('diff warns about unmanaged: Remove and names what it removes', async () =>
   await testEnv.pool('gpu', { unmanaged: 'Remove' });
   const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
   assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*; see below; .*\n$/);
-  assert.deepEqual(
-    [code, /cloud\.example\.com\/zone=z.*/.exec(stdout)?.[0]],
-    [1, 'cloud.example.com/zone=z  (unmanaged)'],
-  );
+  assert.equal(code, 1);
+  assert.match(stdout, /cloud\.example\.com\/zone=z {2}\(unmanaged: set by \w+ \d+s ago\)/);
 });
 
 test('reconcile prints one line per pool, takes names, and changes nothing in a second run', async () => {

@@ -57,7 +57,7 @@ test('reconciles the next owners of a pool that was never reconciled, and names 
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
   const { code, stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old']);
   const reported =
-    'warning: big: 1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile big`\n';
+    'warning: big: 1 other node differs from the labels and taints of the pool, and the status was not written; run `kubectl nodepool reconcile big`\n';
   const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
   assert.deepEqual([code, stdout, stderr], [0, done, reported]);
   assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');

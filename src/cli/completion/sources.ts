@@ -73,6 +73,7 @@ const SORT_PATHS = [
   '.status.status',
   '.status.nodeCount',
   '.status.readyNodeCount',
+  '.status.updatedNodeCount',
   '.status.unschedulableNodeCount',
   '.status.allocatable.cpu',
   '.status.allocatable.memory',

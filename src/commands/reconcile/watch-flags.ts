@@ -49,6 +49,8 @@ interface WatchFlags {
   concurrency: number;
   'dry-run': boolean;
   'pod-counts': boolean;
+  output?: 'json' | 'yaml' | undefined;
+  quiet: boolean;
   verbosity: number;
   resync: string | undefined;
   'leader-elect': boolean;
@@ -71,6 +73,10 @@ export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): P
   if (!('all' in pools)) {
     throw new NodepoolError('usage', '--watch reconciles all pools', 'leave out the names and -l');
   }
+  if (flags.output !== undefined) {
+    throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
+  }
+  if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
   if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');

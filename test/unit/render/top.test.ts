@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
 import { renderTopNodes, renderTopPools } from '../../../src/render/top.ts';
-import { topCsv, topJson } from '../../../src/render/top-data.ts';
+import { printTop, topCsv } from '../../../src/render/top-data.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
 import { demandOf, topCluster, topOf } from '../operations/top-cluster.ts';
@@ -141,7 +141,7 @@ TOTAL  1/2  nvidia.com/gpu  8`.slice(1),
 describe('JSON and CSV', () => {
   test('JSON: prints exact quantities, and numbers beside', async () => {
     const top = await topOf(topCluster(MEASURED), { resources: ['memory', 'pods'] });
-    const { pools, unassigned, total, nodes } = JSON.parse(topJson(top, false));
+    const { pools, unassigned, total, nodes } = JSON.parse(printTop(top, false, 'json'));
     assert.deepEqual(pools[2], {
       name: 'worker',
       nodeCount: 3,
@@ -170,7 +170,7 @@ describe('JSON and CSV', () => {
 
   test('JSON: prints nodes, without unknown values', async () => {
     const top = await topOf(topCluster(), { nodes: true, pods: false, resources: ['cpu'] });
-    const { nodes } = JSON.parse(topJson(top, true));
+    const { nodes } = JSON.parse(printTop(top, true, 'json'));
     assert.deepEqual(nodes[1], {
       name: 'g2',
       pool: 'gpu',
@@ -186,7 +186,7 @@ describe('JSON and CSV', () => {
       names: ['worker'],
       resources: ['cpu'],
     });
-    const { requested, requestedPercent } = JSON.parse(topJson(top, false)).pools[0].resources.cpu;
+    const { requested, requestedPercent } = JSON.parse(printTop(top, false, 'json')).pools[0].resources.cpu;
     assert.deepEqual([requested.value, requestedPercent], [undefined, undefined]);
     assert.equal(BigInt(requested.quantity.replace(/E$/, '0'.repeat(18))), 10n ** 400n);
     assert.match(renderTopPools(top, SHOWN, plain), /^worker {2}2\/3 {4}cpu {7}12 {5}10{22}… {2}<none> {2}0 {7}4$/m);

@@ -29,7 +29,7 @@ describe('completes a word', () => {
     ],
     [['help', 'get', ''], [':4']],
     [['nonsense', ''], [':4']],
-    [['--c'], ['--context', '--cluster', '--color', ':4']],
+    [['--con'], ['--context', ':4']],
     // Global flags before the command.
     [['--v'], ['--verbosity', '--version', ':4']],
     [
@@ -210,7 +210,7 @@ describe('completes a word', () => {
     [['create', 'x', '--taint', 'my-key=b:NoE'], [':4']],
     [
       ['wait', 'web', '--for='],
-      ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'delete', ':4'],
+      ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete', ':4'],
     ],
     [
       ['completion', 'f'],
@@ -229,7 +229,7 @@ describe('completes a word', () => {
   });
 
   test('describes commands and flags', async () => {
-    assert.match(await answer(['get', '--no-h']), /^--no-headers\tLeave out [^\n]+\n:4\n$/);
+    assert.match(await answer(['get', '--no-h']), /^--no-headers\tDo not print [^\n]+\n:4\n$/);
     assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
   });
 
