@@ -50,7 +50,7 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts'],
+    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'workloads.ts'],
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
@@ -62,7 +62,7 @@ export const DOORS: Record<string, string[]> = {
   resources: [
     ...['api.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'leases.ts', 'manifests.ts'],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    'runtime-classes.ts',
+    ...['runtime-classes.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);

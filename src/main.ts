@@ -9,8 +9,12 @@ import { commands } from './commands/index.ts';
 
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** The argument with which a shell requests completions, as in cobra. */
+const [anyCommand] = Object.values(program.manifest.commands);
+
+/** The first argument of a request for completions: kubectl's scripts need cobra's answers, ours need whole words. */
 const COMPLETE = '__complete';
+const COMPLETE_WORDS = '__completeWords';
+const isCompletion = ([first]: string[]) => first === COMPLETE || first === COMPLETE_WORDS;
 
 /**
  * Runs one command line (without node and script) and returns the exit code. Never throws; only an aborted watch exits
@@ -18,9 +22,9 @@ const COMPLETE = '__complete';
  * @param root the directory that contains manifests/
  */
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
-  if (argv[0] === COMPLETE) return complete(argv.slice(1), io);
+  if (isCompletion(argv)) return complete(argv, io);
   const { readCommandLine } = await import('./cli/command-line.ts');
-  return run(readCommandLine(argv), io, root);
+  return run(readCommandLine(argv, anyCommand?.flags ?? {}), io, root);
 }
 
 async function run(line: CommandLine, io: Io, root: string): Promise<number> {
@@ -32,16 +36,16 @@ async function run(line: CommandLine, io: Io, root: string): Promise<number> {
 export async function start(root: string): Promise<void> {
   const io = processIo(process);
   const argv = process.argv.slice(2);
-  if (argv[0] === COMPLETE) {
+  if (isCompletion(argv)) {
     // Completion must not print errors, nor wait for what still runs.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, () => process.exit(0));
-    await complete(argv.slice(1), io);
+    await complete(argv, io);
     process.stdout.write('', () => process.exit(0));
     return;
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  const line = readCommandLine(argv);
+  const line = readCommandLine(argv, anyCommand?.flags ?? {});
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
@@ -53,11 +57,12 @@ export async function start(root: string): Promise<void> {
 }
 
 /** Does not load oclif and the commands: completion has to be fast. */
-async function complete(words: string[], io: Io): Promise<number> {
+async function complete([asked, ...words]: string[], io: Io): Promise<number> {
   const { complete } = await import('./cli/completion/complete.ts');
   const { openNames } = await import('./cli/factory.ts');
   const answer = await complete({
     words,
+    wholeWords: asked === COMPLETE_WORDS,
     commands: manifest.commands as Grammar,
     io,
     openNames: flags => openNames(flags, { io, version: pjson.version }),

@@ -51,7 +51,11 @@ export function approver(
   };
 
   const ask = async (question: Question | undefined): Promise<'clear' | 'asked' | 'declined'> => {
-    if (question === undefined || !asks || !canAsk(io) || !grew(question.covers)) return 'clear';
+    if (question === undefined || !asks || !grew(question.covers)) return 'clear';
+    if (!canAsk(io)) {
+      if (question.needsYes !== undefined) throw needsYes(question.needsYes, written());
+      return 'clear';
+    }
     sayWhyAgain();
     if (!(await confirm(io, question.text))) return 'declined';
     agree(question.covers);

@@ -8,6 +8,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';
+import { checkNamespaceFlags } from './namespace-flags.ts';
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<
   (typeof BaseCommand)['baseFlags'] & T['flags']
@@ -25,8 +26,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
 
   override async run(): Promise<number> {
     const known = { ...globalFlags, ...this.ctor.flags };
-    const { flags, args } = await this.parse(this.ctor, asKubectlReads(this.argv, known));
+    const parsed = await this.parse(this.ctor, asKubectlReads(this.argv, known));
+    const { args } = parsed;
+    const flags = withCommaLists(parsed.flags);
     const { io } = this.config.options as unknown as RunOptions;
+    checkNamespaceFlags(flags as FlagsOf<typeof BaseCommand>, this.id ?? '', io);
     const { version, root } = this.config;
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
     try {
@@ -40,6 +44,16 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected override async catch(error: Error): Promise<never> {
     throw error;
   }
+}
+
+/** As kubectl's string arrays, which take no comma lists. */
+const ARRAYS = ['as-group', 'as-user-extra'];
+
+/** Not by oclif's delimiter, which trims and unquotes the values. */
+function withCommaLists(values: Record<string, unknown>): Record<string, unknown> {
+  const split = (name: string, value: unknown) =>
+    Array.isArray(value) && !ARRAYS.includes(name) ? value.flatMap(each => String(each).split(',')) : value;
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, split(name, value)]));
 }
 
 /**
@@ -76,5 +90,5 @@ function spellingsOf(given: string, flags: Interfaces.FlagInput): string[] {
 function isTrue(flag: string, value: string): boolean {
   if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
   if (/^(0|f|F|false|False|FALSE)$/.test(value)) return false;
-  throw new NodepoolError('usage', `${flag}=${value}: it is there, or true or false`, `write ${flag}`);
+  throw new NodepoolError('usage', `${flag}=${value}: the value is not true or false`, `write ${flag}`);
 }

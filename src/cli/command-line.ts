@@ -2,7 +2,7 @@
 export interface CommandLine {
   /** Passed to oclif. */
   words: string[];
-  /** The command whose help was requested; '' for the whole program, undefined for no help. */
+  /** The command whose help was requested; '' for the whole program, OPTIONS for the global flags, undefined for none. */
   help: string | undefined;
   /** The last value of `--color`, unchecked. */
   color: string | undefined;
@@ -11,8 +11,14 @@ export interface CommandLine {
   jsonLog: boolean;
 }
 
-export function readCommandLine(argv: string[]): CommandLine {
-  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : argv;
+/** `kubectl nodepool options` lists the global flags, as `kubectl options` does. */
+export const OPTIONS = 'options';
+
+/** The global flags, of any command in the manifest. */
+export type GlobalFlagTable = Record<string, { char?: string; aliases?: string[]; type: string; helpGroup?: string }>;
+
+export function readCommandLine(argv: string[], flags: GlobalFlagTable): CommandLine {
+  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : commandFirst(argv, flags);
   const end = words.indexOf('--');
   const own = end < 0 ? words : words.slice(0, end);
   return {
@@ -20,9 +26,26 @@ export function readCommandLine(argv: string[]): CommandLine {
     help: words.length === 0 ? '' : helpSubject(own),
     color: valuesOf(/^--color(?:=(.*))?$/s, own).at(-1),
     verbosity: Number(valuesOf(/^(?:-v|--v|--verbosity)(?:=?(\d+))?$/, own).find(value => /^\d+$/.test(value)) ?? 0),
-    // After the command: before it, no flag is valid.
     jsonLog: valuesOf(/^--log-format(?:=(.*))?$/s, own.slice(1)).includes('json'),
   };
+}
+
+/** The words with the command before the global flags, which may precede it as in kubectl. */
+function commandFirst(argv: string[], flags: GlobalFlagTable): string[] {
+  const globals = Object.entries(flags).filter(([, { helpGroup }]) => helpGroup === 'GLOBAL');
+  let at = 0;
+  while (argv[at]?.startsWith('-')) {
+    const word = argv[at] ?? '';
+    const [, long, short] = /^(?:--([^=]+)|-([^-]))/.exec(word) ?? [];
+    const isThis = (name: string, { char, aliases = [] }: GlobalFlagTable[string]) =>
+      long === undefined ? char === short : [name, ...aliases].includes(long);
+    const flag = globals.find(([name, known]) => isThis(name, known))?.[1];
+    if (flag === undefined) return argv;
+    const hasValue = long === undefined ? word.length > 2 : word.includes('=');
+    at += flag.type === 'option' && !hasValue ? 2 : 1;
+  }
+  const command = argv[at];
+  return command === undefined ? argv : [command, ...argv.slice(0, at), ...argv.slice(at + 1)];
 }
 
 /** @param flag matches the flag, and captures a value in the same word; without one, the value is the next word */
@@ -36,6 +59,7 @@ function valuesOf(flag: RegExp, words: string[]): string[] {
 function helpSubject(words: string[]): string | undefined {
   const [first] = words;
   if (first === 'help') return words.filter(word => !word.startsWith('-'))[1] ?? '';
+  if (first === OPTIONS) return OPTIONS;
   if (words.includes('--help') || words.includes('-h')) return first?.startsWith('-') ? '' : first;
   return undefined;
 }

@@ -45,6 +45,14 @@ export interface GlobalFlags {
   context?: string | undefined;
   cluster?: string | undefined;
   user?: string | undefined;
+  server?: string | undefined;
+  token?: string | undefined;
+  'certificate-authority'?: string | undefined;
+  'client-certificate'?: string | undefined;
+  'client-key'?: string | undefined;
+  'insecure-skip-tls-verify'?: boolean | undefined;
+  'tls-server-name'?: string | undefined;
+  'disable-compression'?: boolean | undefined;
   as?: string | undefined;
   'as-uid'?: string | undefined;
   'as-group'?: string[] | undefined;
@@ -69,17 +77,8 @@ export function createFactory(
     const { connect } = await import('../kube/connect.ts');
     const { isTerminalTaken = () => false } = options;
     return connect({
-      ...defined({
-        kubeconfig: flags.kubeconfig,
-        context: flags.context,
-        cluster: flags.cluster,
-        user: flags.user,
-        as: flags.as,
-        asUid: flags['as-uid'],
-        asGroup: flags['as-group'],
-        asUserExtra: flags['as-user-extra'],
-        requestTimeoutMs,
-      }),
+      ...accessOf(flags),
+      ...defined({ requestTimeoutMs }),
       ...options,
       log: (level: number, text: () => string) => {
         if (level > flags.verbosity) return;
@@ -132,11 +131,33 @@ export function createFactory(
   };
 }
 
+/** The flags that choose cluster and user, as connect() and namesPort() take them. */
+function accessOf(flags: Partial<GlobalFlags>) {
+  return defined({
+    kubeconfig: flags.kubeconfig,
+    context: flags.context,
+    cluster: flags.cluster,
+    user: flags.user,
+    server: flags.server,
+    token: flags.token,
+    certificateAuthority: flags['certificate-authority'],
+    clientCertificate: flags['client-certificate'],
+    clientKey: flags['client-key'],
+    insecureSkipTlsVerify: flags['insecure-skip-tls-verify'],
+    tlsServerName: flags['tls-server-name'],
+    disableCompression: flags['disable-compression'],
+    as: flags.as,
+    asUid: flags['as-uid'],
+    asGroup: flags['as-group'],
+    asUserExtra: flags['as-user-extra'],
+  });
+}
+
 /** The port of completion, by the flags that choose cluster and user; loads no other port. */
 export async function openNames(
-  flags: Pick<GlobalFlags, 'kubeconfig' | 'context' | 'cluster' | 'user' | 'as'>,
+  flags: Partial<GlobalFlags>,
   { io, version }: Pick<Deps, 'version'> & { io: Pick<Io, 'env'> },
 ): Promise<NamesPort> {
   const { namesPort } = await import('../kube/resources/names.ts');
-  return namesPort({ ...defined({ ...flags }), env: io.env, version });
+  return namesPort({ ...accessOf(flags), env: io.env, version });
 }

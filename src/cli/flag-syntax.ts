@@ -1,4 +1,4 @@
-/** Labels and taints in flags, as kubectl label and kubectl taint take them: `k=v`, `k-`, `k=v:Effect`, `k:Effect-`. */
+/** Labels and taints in flags, as kubectl label and kubectl taint take them: `k=v`, `k-`, `k=v:Effect`, `k[=v]:Effect-`. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { setOwn } from '../nodepool/json.ts';
@@ -66,7 +66,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
   return [...taints.values()];
 }
 
-/** Parses the flags of an edit: `k[=v]:Effect` sets, `k:Effect-` removes one taint, `k-` all of that key. */
+/** Parses the flags of an edit: `k[=v]:Effect` sets, `k[=v]:Effect-` removes one taint, `k-` all of that key. */
 export function parseTaintEdits(texts: readonly string[], flag = '--taint'): TaintEdits {
   const isRemoval = (text: string) => text.endsWith('-');
   const set = parseTaints(
@@ -87,7 +87,7 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): Tai
 
 const LABEL_FORM = 'write it as key=value';
 const TAINT_FORM = `write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
-const REMOVAL_FORM = 'write it as key:Effect- for one taint, or key- for all of that key';
+const REMOVAL_FORM = 'write it as key[=value]:Effect- for one taint, or key- for all of that key';
 
 function parseLabel(text: string, flag: string): [key: string, value: string] {
   const equals = text.indexOf('=');
@@ -112,8 +112,9 @@ function parseTaint(text: string, flag: string): Taint {
 }
 
 function parseTaintRemoval(text: string, flag: string): TaintRemoval {
-  const [key = '', effect] = text.slice(0, -1).split(/:(.*)/s);
-  if (key.includes('=')) throw refusal(flag, text, 'a removal takes no value', REMOVAL_FORM);
+  const [pair = '', effect] = text.slice(0, -1).split(/:(.*)/s);
+  // As kubectl taint, which ignores the value: a taint is identified by key and effect.
+  const [key = ''] = pair.split('=', 1);
   check(flag, text, keyProblem(key), REMOVAL_FORM);
   if (effect === undefined) return { key };
   check(flag, text, effectProblem(effect), REMOVAL_FORM);

@@ -8,31 +8,74 @@ import type { DryRun } from '../operations/ports.ts';
 export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
 
 const GLOBAL = { helpGroup: 'GLOBAL' };
+const REPEATED = { multiple: true, multipleNonGreedy: true } as const;
 
-/** Named as kubectl's: kubectl accepts no flags before the name of a plugin. */
+/** As kubectl's, in the order of `kubectl nodepool options`; they may come before the command, too. */
 export const globalFlags = {
   kubeconfig: Flags.string({ ...GLOBAL, summary: 'Path to the kubeconfig file.', helpValue: 'FILE' }),
   context: Flags.string({ ...GLOBAL, summary: 'Context of the kubeconfig to use.', helpValue: 'NAME' }),
   cluster: Flags.string({ ...GLOBAL, summary: 'Cluster of the kubeconfig to use.', helpValue: 'NAME' }),
   user: Flags.string({ ...GLOBAL, summary: 'User of the kubeconfig to use.', helpValue: 'NAME' }),
+  server: Flags.string({
+    ...GLOBAL,
+    char: 's',
+    summary: "Address of the API server, in place of the cluster's.",
+    helpValue: 'URL',
+  }),
+  'certificate-authority': Flags.string({
+    ...GLOBAL,
+    summary: "Certificate file of the authority that signed the server's certificate.",
+    helpValue: 'FILE',
+  }),
+  'insecure-skip-tls-verify': Flags.boolean({
+    ...GLOBAL,
+    summary: "Do not check the server's certificate: anybody between could read and change what is sent.",
+  }),
+  'tls-server-name': Flags.string({
+    ...GLOBAL,
+    summary: "Name to check the server's certificate for, in place of its host.",
+    helpValue: 'NAME',
+  }),
+  'disable-compression': Flags.boolean({ ...GLOBAL, summary: 'Ask for uncompressed responses.' }),
+  token: Flags.string({ ...GLOBAL, summary: 'Bearer token to authenticate with.', helpValue: 'TOKEN' }),
+  'client-certificate': Flags.string({ ...GLOBAL, summary: 'Client certificate file.', helpValue: 'FILE' }),
+  'client-key': Flags.string({ ...GLOBAL, summary: 'Client key file.', helpValue: 'FILE' }),
   as: Flags.string({ ...GLOBAL, summary: 'User name to impersonate.', helpValue: 'USER' }),
   'as-uid': Flags.string({ ...GLOBAL, summary: 'UID to impersonate.', helpValue: 'UID' }),
-  'as-group': repeatedFlag({ ...GLOBAL, summary: 'Group to impersonate; repeatable.', helpValue: 'GROUP' }),
-  'as-user-extra': repeatedFlag({
+  // As in kubectl, no comma lists: names of groups and extra values may have commas.
+  'as-group': Flags.string({
     ...GLOBAL,
+    ...REPEATED,
+    summary: 'Group to impersonate; repeatable.',
+    helpValue: 'GROUP',
+  }),
+  'as-user-extra': Flags.string({
+    ...GLOBAL,
+    ...REPEATED,
     summary: 'Extra field of the user to impersonate; repeatable.',
     helpValue: 'KEY=VALUE',
   }),
   'request-timeout': Flags.string({
     ...GLOBAL,
-    summary: 'Longest wait for one request, its retries included: 5s, 2m; 0 waits for ever.',
+    summary: 'Timeout of one request, retries included: 5s, 2m; 0 means none.',
     helpValue: 'TIME',
+  }),
+  namespace: Flags.string({
+    ...GLOBAL,
+    char: 'n',
+    summary: 'Accepted and ignored: pools and nodes are cluster-scoped.',
+    helpValue: 'NAME',
+  }),
+  'all-namespaces': Flags.boolean({
+    ...GLOBAL,
+    char: 'A',
+    summary: 'Accepted and ignored by commands that only read: pools and nodes are cluster-scoped.',
   }),
   color: Flags.option({
     ...GLOBAL,
     options: ['auto', 'always', 'never'] as const,
     default: 'auto' as const,
-    summary: 'Colours: auto has them on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise.',
+    summary: 'Colors: auto means on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise.',
     helpValue: 'auto|always|never',
   })(),
   verbosity: Flags.integer({
@@ -48,13 +91,13 @@ export const globalFlags = {
 
 type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' };
 
-/** A repeatable flag, one value each: `--label a=b --label c=d`. */
+/** A repeatable flag, which takes comma lists, too (see base-command.ts): `--label a=b --label c=d`, `--label a=b,c=d`. */
 export function repeatedFlag(text: FlagText) {
-  return Flags.string({ ...text, multiple: true, multipleNonGreedy: true });
+  return Flags.string({ ...text, ...REPEATED });
 }
 
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
-export function dryRunFlag(summary = 'Change nothing: "client" sends nothing, "server" has the server validate it.') {
+export function dryRunFlag(summary = 'Change nothing: "client" sends no write, "server" has the server validate it.') {
   return Flags.option({
     options: ['none', 'client', 'server'] as const,
     default: 'none' as const,
@@ -81,12 +124,12 @@ export function parseResources(text: string): string[] | 'all' {
   throw new NodepoolError('usage', `--resources: "${text}" has an empty name`, 'write it like cpu,nvidia.com/gpu');
 }
 
-export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not ask.' });
+export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not prompt.' });
 
 /** For commands that set taints: NoExecute may evict pods. */
 export const evictYesFlag = Flags.boolean({
   char: 'y',
-  summary: 'Do not ask; scripts need it where a taint with NoExecute would evict pods.',
+  summary: 'Do not prompt; scripts need it where a NoExecute taint would evict pods.',
 });
 
 /** Without ignoreStdin oclif would read a missing name from a pipe. */
@@ -99,7 +142,7 @@ async function notEmpty(name: string): Promise<string> {
 }
 
 /** Accepts a pool as `-o name` prints it. */
-async function poolName(name: string): Promise<string> {
+export async function poolName(name: string): Promise<string> {
   return notEmpty(name.replace(/^(?:nodepools?|npool)(?:\.nodes\.lailin\.xyz)?\//, ''));
 }
 
@@ -129,16 +172,11 @@ export function namesArg(description: string) {
   return Args.string({ ...NAME, description, multiple: true });
 }
 
-/** At least one: no name would mean all. */
-export function someNamesArg(description: string) {
-  return Args.string({ ...NAME, description, multiple: true, required: true });
-}
-
 /** Limits the requests in flight. Beyond 32 the API server is the limit. */
 export const concurrencyFlag = Flags.integer({
   default: 32,
   min: 1,
   max: 256,
-  summary: 'Requests under way at most.',
+  summary: 'Maximum number of concurrent requests.',
   helpValue: 'N',
 });

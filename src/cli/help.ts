@@ -16,11 +16,22 @@ function fillIn(text: string, bin: string, command: string): string {
   return text.replaceAll('<%= config.bin %>', bin).replaceAll('<%= command.id %>', command);
 }
 
+const GLOBAL = 'GLOBAL';
+
+function optionsHint(bin: string): string {
+  return `Use '${bin} options' for the flags that every command takes.`;
+}
+
 class ExamplesFirstHelp extends CommandHelp {
   override render = (text: string) => fillIn(text, this.config.bin, this.command.id);
 
   protected override sections() {
     return super.sections().sort((a, b) => ORDER.indexOf(a.header) - ORDER.indexOf(b.header));
+  }
+
+  /** Without the global flags: as kubectl, a line names the command that lists them. */
+  protected override groupFlags(flags: Command.Flag.Any[]) {
+    return super.groupFlags(flags.filter(({ helpGroup }) => helpGroup !== GLOBAL));
   }
 
   /** The arguments and the required flags: a dozen others would hide them. */
@@ -75,18 +86,29 @@ export class ProgramHelp extends Help {
   override async showRootHelp(): Promise<void> {
     const { bin, pjson } = this.config;
     this.log(this.wrap(`${pjson.description}.`));
-    this.log(`\n${this.section('USAGE', `$ ${bin} VERB [ARGUMENTS] [FLAGS]`)}`);
+    this.log(`\n${this.section('USAGE', `$ ${bin} COMMAND [ARGUMENTS] [FLAGS]`)}`);
     for (const [title, commands] of this.#groups()) {
       const rows: [string, string | undefined][] = commands.map(command => [command.id, command.summary]);
       this.log(`\n${this.section(title, this.renderList(rows, { indentation: 2 }))}`);
     }
-    this.log(`\nSee '${bin} VERB --help' for the flags and examples of a verb.`);
+    this.log(`\nUse '${bin} COMMAND --help' for flags and examples of a command.`);
+    this.log(optionsHint(bin));
+  }
+
+  /** @param command any: all have the global flags */
+  async showOptions(command: Command.Loadable): Promise<void> {
+    const global = Object.entries(command.flags).filter(([, { helpGroup }]) => helpGroup === GLOBAL);
+    const flags = Object.fromEntries(global.map(([name, flag]) => [name, { ...flag, helpGroup: '' }]));
+    this.log('The flags that every command takes, before or after its name.\n');
+    const only = { ...this.opts, sections: ['FLAGS'] };
+    this.log(new ExamplesFirstHelp({ ...command, flags } as Command.Loadable, this.config, only).generate());
   }
 
   /** Not named showCommandHelp: oclif's takes other arguments. */
   async showHelpOf(command: Command.Loadable): Promise<void> {
     this.log(`${command.summary ?? ''}\n`);
     this.log(this.formatCommand(command));
+    this.log(`\n${optionsHint(this.config.bin)}`);
   }
 
   /** Groups and commands in the order of the table; the columns of all groups line up. */

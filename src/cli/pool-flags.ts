@@ -7,23 +7,27 @@ import { repeatedFlag } from './flags.ts';
 
 const GROUP = { helpGroup: 'POOL' };
 const UNMANAGED =
-  'Labels and taints of members that the pool does not set: Keep, the default, or Remove, those of clouds and CNI too.';
+  'Labels and taints on members that the pool does not set: Keep (default) or Remove, including those of clouds and CNI.';
 
 export const createPoolFlags = {
-  label: repeatedFlag({ ...GROUP, summary: 'Label that every member gets; repeatable.', helpValue: 'KEY=VALUE' }),
+  label: repeatedFlag({
+    ...GROUP,
+    summary: 'Label to set on every member; repeatable or comma-separated.',
+    helpValue: 'KEY=VALUE',
+  }),
   taint: repeatedFlag({
     ...GROUP,
-    summary: 'Taint that every member gets; repeatable.',
+    summary: 'Taint to set on every member; repeatable or comma-separated.',
     helpValue: 'KEY[=VALUE]:EFFECT',
   }),
   handler: Flags.string({
     ...GROUP,
-    summary: 'Runtime handler: pods that name RuntimeClass node-pool-NAME run on the pool.',
+    summary: 'Runtime handler of the RuntimeClass node-pool-NAME, which schedules pods to the pool.',
     helpValue: 'NAME',
   }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Label by which nodes belong to the pool; repeatable; default node-role.kubernetes.io/NAME="".',
+    summary: 'Label that members have; repeatable or comma-separated; default node-role.kubernetes.io/NAME="".',
     helpValue: 'KEY=VALUE',
   }),
   unmanaged: Flags.option({
@@ -36,16 +40,20 @@ export const createPoolFlags = {
 
 export const editPoolFlags = {
   ...createPoolFlags,
-  label: repeatedFlag({ ...GROUP, summary: 'Set a label, or remove it; repeatable.', helpValue: 'KEY=VALUE|KEY-' }),
+  label: repeatedFlag({
+    ...GROUP,
+    summary: 'Set or remove a label; repeatable or comma-separated.',
+    helpValue: 'KEY=VALUE|KEY-',
+  }),
   taint: repeatedFlag({
     ...GROUP,
-    summary: 'Set a taint, or remove it; repeatable.',
+    summary: 'Set or remove a taint; KEY- removes all of that key; repeatable or comma-separated.',
     helpValue: 'KEY[=VALUE]:EFFECT[-]',
   }),
   handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Set a selector label, or remove it; repeatable.',
+    summary: 'Set or remove a label of the node selector; repeatable or comma-separated.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
 };

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
+import { withoutType } from '../operations/not-found.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { errorLine, type Shown } from './error-line.ts';
@@ -11,14 +12,14 @@ import { createLog } from './log.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
-/** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. The README repeats them. */
+/** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. docs/commands/options.md repeats them. */
 export const EXIT_STATUS =
   'Exit status: 0 done, 1 error, 2 usage, 3 some pool is not 200 after the run, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 export interface Context {
   io: Io;
-  line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
+  line: Pick<CommandLine, 'verbosity' | 'jsonLog' | 'words'>;
   /** This program's version. */
   version: string;
   /** In the hint at --help: `kubectl nodepool create`. */
@@ -61,11 +62,11 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags }: Context): Report {
+function reportOf(error: unknown, { version, flags, line }: Context): Report {
   if (error instanceof NodepoolError) {
     return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
-  if (error instanceof Errors.CLIError) return { message: parseErrorText(error, flags), usage: true };
+  if (error instanceof Errors.CLIError) return { message: parseErrorText(error, flags, line.words), usage: true };
   const message = error instanceof Error ? error.message : String(error);
   return {
     message: `this is a bug in kubectl-nodepool ${version}: ${message.split('\n', 1)[0]}`,
@@ -75,7 +76,7 @@ function reportOf(error: unknown, { version, flags }: Context): Report {
 }
 
 /** oclif's message of a bad command line, on one line. */
-function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[]): string {
+function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[], words: string[]): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
     const [first] = error.flags.map(String);
@@ -85,7 +86,10 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
   if (Array.isArray(error.args)) {
     const names = error.args.map(arg => (typeof arg === 'string' ? arg : String(arg.name).toUpperCase()));
     if (text.startsWith('Missing')) return `missing argument ${names.join(' ')}`;
-    if (text.startsWith('Unexpected')) return `unexpected argument ${names.join(' ')}`;
+    if (text.startsWith('Unexpected')) {
+      const next = withoutType(words.slice(1, 2));
+      return `unexpected argument ${names.join(' ')}${next === undefined ? '' : `; ${next}`}`;
+    }
   }
   const [, value = '', options] = /^Expected (?:--[^=\s]+=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
   if (options !== undefined)

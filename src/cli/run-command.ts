@@ -1,10 +1,8 @@
 /** Runs one command line through oclif: from its words to the exit code. */
 
 import { run } from '@oclif/core/run';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { own } from '../nodepool/json.ts';
-import { suggest } from '../nodepool/suggest.ts';
-import type { CommandLine } from './command-line.ts';
+import { type CommandLine, OPTIONS } from './command-line.ts';
 import { type Io, withColorFlag } from './io.ts';
 import { createConfig, type Program } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
@@ -18,10 +16,19 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
   const name = subject ?? words[0] ?? '';
   const command = config.findCommand(name);
   try {
-    if (subject !== '' && command === undefined) throw unknownCommand(name, config.bin, Object.keys(commands));
+    const isProgram = subject === '' || subject === OPTIONS;
+    if (!isProgram && command === undefined) {
+      const { unknownCommand } = await import('./unknown-command.ts');
+      throw unknownCommand(name, config.bin, Object.keys(commands));
+    }
     if (subject !== undefined) {
       const { ProgramHelp } = await import('./help.ts');
       const help = new ProgramHelp(config, commands, io);
+      const [any] = config.commands;
+      if (subject === OPTIONS && any !== undefined) {
+        await help.showOptions(any);
+        return EXIT.done;
+      }
       await (command === undefined ? help.showRootHelp() : help.showHelpOf(command));
       return EXIT.done;
     }
@@ -36,16 +43,4 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
       errorExit: own(commands, name)?.errorExit,
     });
   }
-}
-
-function unknownCommand(name: string, bin: string, commands: string[]): NodepoolError {
-  if (name.startsWith('-')) {
-    return new NodepoolError(
-      'usage',
-      `the verb comes before its flags, and ${name} came first`,
-      `write ${bin} VERB ${name}`,
-    );
-  }
-  const meant = suggest(name, [...commands, 'help']);
-  return new NodepoolError('usage', `unknown verb "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
 }

@@ -1,7 +1,17 @@
 /** Parses YAML and JSON text into documents, each with its position. */
-import { CORE_SCHEMA, constructFromEvents, EVENT_ID, type Event, mergeTag, parseEvents, YAMLException } from 'js-yaml';
+import {
+  boolYaml11Tag,
+  CORE_SCHEMA,
+  constructFromEvents,
+  EVENT_ID,
+  type Event,
+  mergeTag,
+  parseEvents,
+  YAMLException,
+} from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { checkExpanded, checkLength, TooLargeError } from '../nodepool/text-limits.ts';
+import { keepKeys } from './yaml-booleans.ts';
 import { offsetOf, readValue, startOf, type YamlNode } from './yaml-places.ts';
 
 export interface InputDocument {
@@ -12,8 +22,8 @@ export interface InputDocument {
   placeOf(field: string): string;
 }
 
-/** YAML 1.2 (a superset of JSON) with the merge key `<<`, as kubectl's parser. */
-const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
+/** As kubectl's parser: YAML 1.2 (a superset of JSON) with the merge key `<<` and YAML 1.1's booleans (yes, on, y). */
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag);
 
 /**
  * The documents of a text, without empty ones; a List gives its items. Throws an input error with line and column.
@@ -100,6 +110,7 @@ function sized<T>(name: string, next: string | undefined, run: () => T): T {
 function parse(source: string, name: string, next: string | undefined): { values: unknown[]; events: Event[] } {
   try {
     const events = parseEvents(source, {});
+    keepKeys(events, source);
     return { values: constructFromEvents(events, { source, schema: SCHEMA }), events };
   } catch (error) {
     // All errors of the parser are about the text; those of depth and alias limits are no YAMLExceptions.

@@ -4,12 +4,12 @@ import { nameArg, nodesArg } from '../cli/flags.ts';
 import { moveFlags, showMoves } from './shared/show-moves.ts';
 
 export default class Add extends BaseCommand<typeof Add> {
-  static override summary = 'Put nodes into a pool.';
+  static override summary = 'Add nodes to a pool.';
   static override description =
-    "One write a node sets the labels by which it is a member, and the pool's labels and taints with them. A node of another pool is refused: that is 'move'.";
+    "One write per node sets the labels of the pool's node selector together with the pool's labels and taints. A node of another pool is refused: use 'move'.";
   static override examples = [
     { description: 'Two nodes', command: '<%= config.bin %> add gpu node-a node-b' },
-    { description: 'Nodes by their labels', command: '<%= config.bin %> add gpu -l accelerator=a100' },
+    { description: 'Nodes with a label', command: '<%= config.bin %> add gpu -l accelerator=a100' },
     { description: 'See what would change', command: '<%= config.bin %> add gpu node-a --dry-run' },
   ];
   static override args = { pool: nameArg('Name of the pool.'), node: nodesArg() };

@@ -4,24 +4,24 @@ import { completionScript, SHELLS, type Shell } from '../cli/completion/scripts.
 import type { Deps } from '../cli/factory.ts';
 
 export default class Completion extends BaseCommand<typeof Completion> {
-  static override summary = 'Print the script that completes command lines in a shell.';
+  static override summary = 'Print the completion script for a shell.';
   static override description =
-    `The scripts for bash, zsh and fish complete 'kubectl-nodepool'. For 'kubectl nodepool', kubectl's own completion asks an executable named kubectl_complete-nodepool on the PATH: the npm package and the release archives bring it; for an installation by krew, 'completion kubectl' prints it.`;
+    `The scripts for bash, zsh and fish complete 'kubectl nodepool' and 'kubectl-nodepool'. All other commands of kubectl are left to kubectl's own completion, which can be loaded before or after the script, or not at all. 'completion kubectl' prints an executable for use without a script: kubectl's own completion looks for kubectl_complete-nodepool in the PATH.`;
   static override examples = [
     {
-      description: 'bash, with the package bash-completion; without it: source <(kubectl nodepool completion bash)',
-      command: '<%= config.bin %> completion bash > ~/.local/share/bash-completion/completions/kubectl-nodepool',
+      description: 'bash: in ~/.bashrc, source <(kubectl nodepool completion bash)',
+      command: '<%= config.bin %> completion bash',
     },
     {
-      description: 'zsh; or in ~/.zshrc, after compinit: source <(kubectl nodepool completion zsh)',
-      command: '<%= config.bin %> completion zsh > "$fpath[1]/_kubectl-nodepool"',
+      description: 'zsh: in ~/.zshrc after compinit, source <(kubectl nodepool completion zsh)',
+      command: '<%= config.bin %> completion zsh',
     },
     {
-      description: 'fish',
-      command: '<%= config.bin %> completion fish > ~/.config/fish/completions/kubectl-nodepool.fish',
+      description: 'fish: in ~/.config/fish/config.fish, as here',
+      command: '<%= config.bin %> completion fish | source',
     },
     {
-      description: "kubectl's own: in a folder of the PATH, and to be made executable with chmod +x",
+      description: "kubectl's own completion: in a folder of the PATH; then run chmod +x on the file",
       command: '<%= config.bin %> completion kubectl > ~/.local/bin/kubectl_complete-nodepool',
     },
   ];

@@ -7,16 +7,15 @@ import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
-import { noun } from '../nodepool/plural.ts';
 import type { Approve } from '../operations/consent.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
+import { hintReconcile, notApplied } from './shared/next-step.ts';
 import { showCreated } from './shared/show-created.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
-  static override summary = 'Create pools, from flags or from files.';
-  static override description =
-    `Creating a pool changes no node by itself: 'reconcile' (or --reconcile here) gives the members its labels and taints.
+  static override summary = 'Create pools from flags or files.';
+  static override description = `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here.
 
 ${EXIT_STATUS}`;
   static override examples = [
@@ -25,14 +24,14 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> create worker --label tier=gold --taint dedicated=worker:NoSchedule',
     },
     {
-      description: 'Make two nodes its members, and apply it at once',
+      description: 'Make two nodes its members, and reconcile it at once',
       command: '<%= config.bin %> create gpu --handler nvidia --nodes node-a,node-b --reconcile',
     },
     {
-      description: 'Members found by a label that is there already',
+      description: 'Select members by a label that they have already',
       command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
     },
-    { description: 'From a file, a URL or stdin', command: '<%= config.bin %> create -f pools.yaml' },
+    { description: 'From a file; a URL and - for stdin work, too', command: '<%= config.bin %> create -f pools.yaml' },
     {
       description: 'See what would be sent',
       command: '<%= config.bin %> create worker --label tier=gold --dry-run=client -o yaml',
@@ -43,11 +42,11 @@ ${EXIT_STATUS}`;
     ...createPoolFlags,
     filename: repeatedFlag({
       char: 'f',
-      summary: 'File, directory or URL with pools; - reads stdin; repeatable.',
+      summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
       helpValue: 'FILE',
     }),
-    nodes: Flags.string({ summary: 'Nodes to make members, separated by commas.', helpValue: 'A,B' }),
-    reconcile: Flags.boolean({ summary: 'Reconcile the pools that were created.' }),
+    nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
+    reconcile: Flags.boolean({ summary: 'Reconcile the created pools.' }),
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the pools instead of a message.'),
     concurrency: concurrencyFlag,
@@ -62,7 +61,7 @@ ${EXIT_STATUS}`;
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
-    const options = { pools, nodes, concurrency: flags.concurrency, dryRun };
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [] };
     const created = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency });
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
@@ -72,27 +71,27 @@ ${EXIT_STATUS}`;
     });
     await showCreated(created, { format: flags.output, asList: created.length > 1, dryRun }, deps);
     await warnOfKubelets(created, io);
+    const names = created.map(pool => pool.metadata.name);
     if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
       }
+      if (dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
       return 0;
     }
-    const names = created.map(pool => pool.metadata.name);
-    written = notApplied(names);
+    written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
     const { connection, approve } = connected;
-    const all = { names, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
+    const all = {
+      pools: { names },
+      concurrency: flags.concurrency,
+      dryRun: false,
+      podCounts: false,
+      approve,
+      print: 'lines' as const,
+    };
     // With -o only the objects go to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);
   }
-}
-
-function notApplied(names: readonly string[]): Written {
-  const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
-  return {
-    message: `${noun(names.length, 'nodepool')} ${names.join(', ')} ${was} created, and ${its} nodes were left as they are`,
-    command: `kubectl nodepool reconcile ${names.join(' ')}`,
-  };
 }

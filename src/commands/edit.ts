@@ -1,32 +1,39 @@
-import { approver } from '../cli/approve.ts';
+import * as Flags from '@oclif/core/flags';
+import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
+import { EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
+import { hintReconcile, notApplied } from './shared/next-step.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
-  static override summary = 'Edit a pool, in your editor or by flags.';
+  static override summary = 'Edit a pool in an editor or by flags.';
   static override description =
-    'Without flags it opens KUBE_EDITOR, EDITOR or vi. With flags it changes what they say and leaves the rest. A pool that somebody else changed meanwhile is never overwritten.';
+    `Without flags it opens KUBE_EDITOR, EDITOR or vi. With flags it changes the named fields only. Concurrent changes of the pool are never overwritten. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
+
+${EXIT_STATUS}`;
   static override examples = [
-    { description: 'In the editor', command: '<%= config.bin %> edit worker' },
+    { description: 'In an editor', command: '<%= config.bin %> edit worker' },
     {
       description: 'Set one label, remove another',
       command: '<%= config.bin %> edit worker --label tier=silver --label team-',
     },
     {
-      description: 'Set a taint, remove another, remove the handler',
+      description: 'Set a taint, remove another, and remove the handler',
       command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
     },
   ];
   static override args = { name: nameArg('Name of the pool.') };
   static override flags = {
     ...editPoolFlags,
-    'dry-run': dryRunFlag('With flags: change nothing; "client" sends nothing, "server" has the server validate it.'),
+    'dry-run': dryRunFlag('With flags: "client" only prints the result, "server" has the server validate it.'),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pool afterwards.' }),
     output: outputFlag('Print the pool instead of a message.'),
+    concurrency: concurrencyFlag,
     yes: evictYesFlag,
   };
 
@@ -36,8 +43,11 @@ export default class Edit extends BaseCommand<typeof Edit> {
     const byFlags = hasPoolFlags(flags);
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
-    const connection = await connect();
-    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
+    const { concurrency } = flags;
+    const connection = await connect({ concurrency });
+    let written: Written | undefined;
+    const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
+    const approve = approver(approval, io, connection.pods);
     const editDeps: EditDeps = { cluster: connection.cluster, approve };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
@@ -50,7 +60,17 @@ export default class Edit extends BaseCommand<typeof Edit> {
     if (result.kind === 'edited') await warnOfKubelets([result.pool], io);
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
     await show(result, flags.output, dryRunSuffix(dryRun), deps);
-    return 0;
+    const names = [args.name];
+    if (!flags.reconcile || dryRun !== 'none') {
+      if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
+      return 0;
+    }
+    if (result.kind === 'edited') written = notApplied(names, 'edited');
+    const { showReconcile } = await import('./shared/show-reconcile.ts');
+    // With -o only the object goes to stdout.
+    const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
+    const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve, print: 'lines' as const };
+    return showReconcile(choice, shown, connection);
   }
 }
 

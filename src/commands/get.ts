@@ -1,11 +1,14 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import type { Deps } from '../cli/factory.ts';
+import { warningLine } from '../cli/error-line.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
-import { outputOf, printPools } from './get/output.ts';
+import type { PoolsTableOptions } from '../render/pools.ts';
+import { outputOf, type PoolOutput, printPools } from './get/output.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
@@ -79,7 +82,11 @@ export default class Get extends BaseCommand<typeof Get> {
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
-    const { pools, missing } = await getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
+    const reading = getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
+    const isWatch = flags.watch || flags['watch-only'];
+    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
+    const drift = isWide(output) && !isWatch ? driftOf(isAll ? reading : undefined, connection, io) : undefined;
+    const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) io.err(`warning: ${warning}`);
@@ -87,14 +94,15 @@ export default class Get extends BaseCommand<typeof Get> {
     if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
-    if ((flags.watch || flags['watch-only']) && missing.length === 0 && !isNobody) {
+    if (isWatch && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('./get/watch.ts');
       if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);
     }
-    if (!isNothing) await printPools(sort(pools), asList, output, io, connection);
+    const shown = isWide(output) ? { ...output, drift: await drift } : output;
+    if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
@@ -104,4 +112,29 @@ export default class Get extends BaseCommand<typeof Get> {
     }
     return missing.length > 0 ? 1 : 0;
   }
+}
+
+function isWide(output: PoolOutput): output is PoolsTableOptions {
+  return typeof output === 'object' && output.wide;
+}
+
+/**
+ * The status is as old as the last reconcile, and knows of no change since: whoever asks for more gets the nodes as they are.
+ * @param all the pools, where all of them are read anyway
+ */
+async function driftOf(
+  all: Promise<{ pools: RawPool[] }> | undefined,
+  { cluster }: Connection,
+  io: Io,
+): Promise<PoolsTableOptions['drift']> {
+  const { countDrift } = await import('../operations/count-drift.ts');
+  const { coercePool } = await import('../nodepool/coerce.ts');
+  const result = await countDrift(
+    cluster,
+    all?.then(({ pools }) => pools.map(pool => coercePool(pool))),
+  );
+  if ('counts' in result) return result.counts;
+  const { oneLine, next } = result.refusal;
+  io.err(warningLine(`DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`));
+  return undefined;
 }

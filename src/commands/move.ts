@@ -5,22 +5,22 @@ import { nodesArg } from '../cli/flags.ts';
 import { moveFlags, showMoves } from './shared/show-moves.ts';
 
 export default class Move extends BaseCommand<typeof Move> {
-  static override summary = 'Move nodes from their pool to another.';
+  static override summary = 'Move nodes to another pool.';
   static override description =
-    'One write a node changes the labels by which it is a member, takes back what the old pool had set and sets what the new one says: a node never stands between two pools.';
+    "One write per node changes the labels of the node selectors, removes what the old pool had set and applies the new pool's labels and taints: no node is without a pool in between.";
   static override examples = [
     { description: 'One node', command: '<%= config.bin %> move node-a --to gpu' },
     { description: 'All nodes of a pool', command: '<%= config.bin %> move --from old --to new' },
     {
-      description: 'Some of them, without being asked about evictions',
+      description: 'Some of its nodes, without a prompt about evictions',
       command: '<%= config.bin %> move -l zone=a --from old --to new --yes',
     },
   ];
   static override args = { node: nodesArg() };
   static override flags = {
-    to: Flags.string({ required: true, summary: 'The pool that gets the nodes.', helpValue: 'POOL' }),
+    to: Flags.string({ required: true, summary: 'Pool to move the nodes to.', helpValue: 'POOL' }),
     from: Flags.string({
-      summary: 'Only nodes of this pool; without names and -l, all of them.',
+      summary: 'Only nodes of this pool; all of them without names and -l.',
       helpValue: 'POOL',
     }),
     ...moveFlags,

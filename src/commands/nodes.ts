@@ -1,8 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import type { Deps } from '../cli/factory.ts';
+import { warningLine } from '../cli/error-line.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
 import { namesArg, nodeName } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { PoolNode } from '../operations/nodes.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
   static override summary = 'List the nodes of pools: state, taints, drift, what the pool set.';
@@ -38,7 +41,9 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     }
     const { io, connect } = deps;
     const { listNodes } = await import('../operations/nodes.ts');
-    const nodes = await listNodes({ pools, unassigned, selector }, await connect());
+    const connection = await connect();
+    const listed = await listNodes({ pools, unassigned, selector }, connection);
+    const nodes = output === undefined || output === 'name' ? listed : await withSettersOf(listed, connection, io);
     if (output === 'json' || output === 'yaml' || output === 'name') {
       const { printNodeNames, printNodes } = await import('../render/node-data.ts');
       if (output !== 'name') io.out(printNodes(nodes, output));
@@ -57,6 +62,14 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
   }
 }
 
+/** Says who set the values that differ, and of how many nodes that was not read. */
+async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
+  const { unreadText, withSetters } = await import('../operations/drift-setters.ts');
+  const { planned, unread } = await withSetters(nodes, cluster.nodes);
+  if (unread > 0) io.err(warningLine(unreadText(unread)));
+  return planned;
+}
+
 async function explain(
   node: string,
   { output, selector, unassigned, 'no-headers': noHeaders }: FlagsOf<typeof Nodes>,
@@ -69,8 +82,8 @@ async function explain(
   const { whyNode } = await import('../operations/why-node.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
-    const { printValue } = await import('../render/printers.ts');
-    io.out(printValue(explanation, output));
+    const { printDocument } = await import('../render/documents.ts');
+    io.out(printDocument('NodeExplanation', explanation, output));
     return 0;
   }
   const { renderWhy } = await import('../render/why.ts');

@@ -4,12 +4,12 @@ import { nameArg, nodesArg } from '../cli/flags.ts';
 import { moveFlags, showMoves } from './shared/show-moves.ts';
 
 export default class Remove extends BaseCommand<typeof Remove> {
-  static override summary = 'Take nodes out of a pool.';
+  static override summary = 'Remove nodes from a pool.';
   static override description =
-    "One write a node takes away the labels by which it is a member, and what the pool had set; what that displaced comes back. A node that another pool matches, too, is that pool's then.";
+    "One write per node removes the labels of the pool's node selector together with what the pool had set, and restores the values that the pool had replaced. If another pool selects the node, too, the node becomes its member.";
   static override examples = [
     { description: 'Two nodes', command: '<%= config.bin %> remove gpu node-a node-b' },
-    { description: 'Those with a label', command: '<%= config.bin %> remove gpu -l old=true' },
+    { description: 'Nodes with a label', command: '<%= config.bin %> remove gpu -l old=true' },
     { description: 'See what would change', command: '<%= config.bin %> remove gpu node-a --dry-run' },
   ];
   static override args = { pool: nameArg('Name of the pool.'), node: nodesArg() };

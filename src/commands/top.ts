@@ -13,7 +13,7 @@ const MAX_WARNINGS = 10;
 interface Shown {
   options: TopOptions;
   /** Undefined: a table. */
-  output: 'json' | 'csv' | undefined;
+  output: 'json' | 'yaml' | 'csv' | undefined;
   headers: boolean;
   /** A line for each resource, instead of columns. */
   byResource: boolean;
@@ -58,10 +58,10 @@ export default class Top extends BaseCommand<typeof Top> {
     }),
     'no-pods': Flags.boolean({ summary: 'Skip pods and metrics; show allocatable only.' }),
     output: Flags.option({
-      options: ['json', 'csv'] as const,
+      options: ['json', 'yaml', 'csv'] as const,
       char: 'o',
       summary: 'Output format, with exact quantities.',
-      helpValue: 'json|csv',
+      helpValue: 'json|yaml|csv',
     })(),
     'no-headers': Flags.boolean({ summary: 'Do not print the header line.' }),
     selector: Flags.string({ char: 'l', summary: 'Label selector of pools: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
@@ -94,9 +94,9 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
 async function show(found: Figures, shown: Shown, { io }: Deps): Promise<number> {
   const { options, output, headers } = shown;
   if (output !== undefined) {
-    const { topCsv, topJson } = await import('../render/top-data.ts');
+    const { printTop, topCsv } = await import('../render/top-data.ts');
     const rows = options.eachPod ? 'pods' : options.nodes ? 'nodes' : 'pools';
-    io.out(output === 'json' ? topJson(found, rows) : topCsv(found, { rows, headers }));
+    io.out(output === 'csv' ? topCsv(found, { rows, headers }) : printTop(found, rows, output));
     return EXIT.done;
   }
   const nothing = whatIsMissing(found, options);

@@ -1,6 +1,7 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, repeatedFlag, someNamesArg } from '../cli/flags.ts';
+import { dryRunFlag, namesArg, repeatedFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { showCordon } from './shared/show-cordon.ts';
 
 export default class Uncordon extends BaseCommand<typeof Uncordon> {
@@ -11,14 +12,15 @@ export default class Uncordon extends BaseCommand<typeof Uncordon> {
     { description: 'Two of its nodes', command: '<%= config.bin %> uncordon worker --node node-1 --node node-2' },
     { description: 'See which nodes it would be', command: '<%= config.bin %> uncordon worker --dry-run' },
   ];
-  static override args = { name: someNamesArg('Names of the pools.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     node: repeatedFlag({ summary: 'Only this node, which must be a member; repeatable.', helpValue: 'NAME' }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Uncordon>, args: ArgsOf<typeof Uncordon>, deps: Deps): Promise<number> {
-    const choice = { pools: args.name, nodes: flags.node ?? [], dryRun: flags['dry-run'] };
+    const choice = { pools: parsePoolChoice(args.name, flags), nodes: flags.node ?? [], dryRun: flags['dry-run'] };
     return showCordon({ ...choice, unschedulable: false }, deps);
   }
 }

@@ -3,8 +3,10 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { someNamesArg } from '../cli/flags.ts';
+import { namesArg } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { parseWaitCondition } from './wait/condition.ts';
 
@@ -12,29 +14,39 @@ import { parseWaitCondition } from './wait/condition.ts';
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 export default class Wait extends BaseCommand<typeof Wait> {
-  static override summary = 'Wait until pools are as they should be, or gone.';
+  static override summary = 'Wait for a condition on pools.';
   static override description =
-    `Looks at the pools' status, as 'reconcile' or the controller writes it; one about an older spec does not count. While neither runs, no status changes.
+    `Ends when every pool meets the condition, or at the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write; a status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists, or does not. condition, jsonpath, create and delete follow the rules of 'kubectl wait'.
 
-Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage.`;
+Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 usage.`;
   static override examples = [
-    { description: 'Until the pool is normal', command: '<%= config.bin %> wait worker --for=status=200' },
     {
-      description: 'Until it has three Ready nodes, for five minutes at most',
+      description: 'Wait until the status of the pool is 200',
+      command: '<%= config.bin %> wait worker --for=status=200',
+    },
+    {
+      description: 'Wait until it has three Ready nodes, for at most five minutes',
       command: '<%= config.bin %> wait worker --for=ready=3 --timeout=5m',
     },
-    { description: 'Until two pools are gone', command: '<%= config.bin %> wait worker gpu --for=delete' },
+    { description: 'Wait until all pools are Ready', command: '<%= config.bin %> wait --all --for=condition=Ready' },
+    {
+      description: 'Wait until a field has a value',
+      command: `<%= config.bin %> wait worker --for=jsonpath='{.status.unschedulableNodeCount}'=0`,
+    },
+    { description: 'Wait until two pools are deleted', command: '<%= config.bin %> wait worker gpu --for=delete' },
   ];
-  static override args = { name: someNamesArg('Names of the pools.') };
+  static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
+    ...poolChoiceFlags,
     for: Flags.string({
       required: true,
-      summary: "What to wait for: the pool's status, its number of nodes or of Ready nodes, or its end.",
-      helpValue: 'status=N|nodes=N|ready=N|delete',
+      summary:
+        'Condition: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
+      helpValue: 'CONDITION',
     }),
     timeout: Flags.string({
       default: '30s',
-      summary: 'Longest wait; 0 looks once, a negative one waits for a week.',
+      summary: 'Longest wait for all pools; 0 checks once, a negative one waits for a week.',
       helpValue: 'TIME',
     }),
   };
@@ -44,7 +56,15 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     args: ArgsOf<typeof Wait>,
     { io, connect }: Deps,
   ): Promise<number> {
-    const condition = parseWaitCondition(flags.for);
+    const pools = parsePoolChoice(args.name, flags);
+    const condition = await parseWaitCondition(flags.for);
+    if (condition.kind === 'create' && !('names' in pools)) {
+      throw new NodepoolError(
+        'usage',
+        '--for=create waits for pools by name',
+        'name the pools in place of -l or --all',
+      );
+    }
     const { timeout } = flags;
     const isEndless = timeout.startsWith('-');
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
@@ -53,7 +73,7 @@ Exit status: 0 met, 1 not met within the time, or a pool does not exist, 2 usage
     const { waitForPools } = await import('../operations/wait.ts');
     const { cluster } = await connect();
     const errors = await waitForPools(
-      { names: args.name, condition, timeoutMs },
+      { pools, condition, timeoutMs },
       {
         pools: cluster.pools,
         clock: systemClock,

@@ -82,6 +82,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
+    workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),
     serverVersion: () => api.serverVersion(),

@@ -15,6 +15,15 @@ import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 /** `membership`: requested by `add`, `remove` or `move`. */
 type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
 
+/** Who set a field, by the object's managedFields. */
+export interface FieldSetter {
+  manager: string;
+  /** `Apply` or `Update`. */
+  operation: string;
+  /** RFC 3339: the manager's last write to any of its fields. */
+  time?: string;
+}
+
 /** One change of a label or taint. */
 export interface Change {
   kind: 'label' | 'taint';
@@ -24,6 +33,8 @@ export interface Change {
   from?: string;
   to?: string;
   reason: ChangeReason;
+  /** Who set `from`, or of a taint the taints of the node, where that was read (see drift-setters.ts). */
+  setBy?: FieldSetter;
 }
 
 /** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */

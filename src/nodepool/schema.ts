@@ -23,6 +23,8 @@ const metadata: Schema = {
   required: ['name'],
   fields: {
     name: string,
+    // Set by kustomize; the server removes it, and withoutServerFields().
+    namespace: string,
     labels,
     annotations: { type: 'map', of: string, what: 'annotation values are strings' },
     finalizers: { type: 'list', of: string },
@@ -77,6 +79,7 @@ export const STATUS_SCHEMA: Schema = {
     status: integer,
     nodeCount: integer,
     readyNodeCount: integer,
+    updatedNodeCount: integer,
     unschedulableNodeCount: integer,
     podCount: integer,
     allocatable: { type: 'map', of: { type: 'scalar' }, what: 'quantities are strings or numbers' },

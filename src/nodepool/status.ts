@@ -17,6 +17,8 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'NotReady',
 };
 
+/** Nodes in a message. */
+const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
 const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'ResourcesOmitted'];
@@ -26,6 +28,8 @@ export interface Observation {
   specErrors: FieldError[];
   /** One sentence for each: a node that another pool owns, or a RuntimeClass of another owner. */
   conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
+  /** Names of members that do not carry the labels and taints of the pool. */
+  differing: readonly string[];
   /** One sentence for each failed write. */
   failures: string[];
   /** Pods on the members; undefined when pods are not counted. */
@@ -34,7 +38,7 @@ export interface Observation {
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, failures, podCount } = observed;
+  const { members, specErrors, conflicts, differing, failures, podCount } = observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -53,7 +57,8 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
             : 200;
   const firstConflict = conflicts[0];
   const invalid = summarize(specErrors.map(error => `${error.field}: ${error.message}`));
-  const applied = specErrors.length === 0 && failures.length === 0;
+  const isWritten = specErrors.length === 0 && failures.length === 0;
+  const applied = isWritten && differing.length === 0;
   const generation = pool.metadata.generation;
   // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
   const observedGeneration = isInherited(pool) && !applied ? undefined : generation;
@@ -75,10 +80,20 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     200: ['PoolReady', readyText],
     409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
     422: ['InvalidSpec', invalid],
-    500: applied ? ['UnreadableQuantity', summarize(unreadable.toSorted())] : ['WriteFailed', 'see condition Applied'],
+    500: isWritten
+      ? ['UnreadableQuantity', summarize(unreadable.toSorted())]
+      : ['WriteFailed', 'see condition Applied'],
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
+  const appliedText = (): [reason: string, message: string] => {
+    if (applied) return ['Applied', 'every member carries the labels and taints of the pool'];
+    if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
+    const verb = differing.length === 1 ? 'differs' : 'differ';
+    const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the labels and taints of the pool`;
+    if (isWritten) return ['NodesNotUpdated', `${count}: ${firstFew(differing.toSorted(), MAX_NAMED)}`];
+    return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
+  };
   const omission = (left: number): Condition[] => {
     // Sorted, because members have no order and a different text would cause a write.
     const texts = members.flatMap(omittedTexts).toSorted();
@@ -90,18 +105,14 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     status,
     nodeCount: members.length,
     readyNodeCount: ready,
+    ...(specErrors.length > 0 ? {} : { updatedNodeCount: members.length - differing.length }),
     unschedulableNodeCount: members.filter(node => node.unschedulable).length,
     ...(podCount === undefined ? {} : { podCount }),
     allocatable,
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
     conditions: [
       condition('Ready', status === 200, readyReason, readyMessage),
-      condition(
-        'Applied',
-        applied,
-        applied ? 'Applied' : specErrors.length > 0 ? 'InvalidSpec' : 'WriteFailed',
-        applied ? 'every member carries the labels and taints of the pool' : summarize([invalid, ...failures]),
-      ),
+      condition('Applied', applied, ...appliedText()),
       condition(
         'Conflict',
         conflicts.length > 0,

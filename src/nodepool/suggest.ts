@@ -6,7 +6,10 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   // A single letter is similar to every short word.
   if (word.length < 2 || word.length > MAX_LENGTH) return undefined;
   const lower = word.toLowerCase();
-  const begun = known.find(candidate => candidate.toLowerCase().startsWith(lower));
+  // Of several, the shortest: `--node` means --nodes, not --node-selector.
+  const [begun] = known
+    .filter(candidate => candidate.toLowerCase().startsWith(lower))
+    .sort((a, b) => a.length - b.length);
   if (begun !== undefined) return begun;
   // A third of the letters may differ: one typing error in short words, two or three in long ones.
   const most = Math.max(1, Math.floor(word.length / 3));

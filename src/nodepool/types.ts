@@ -30,6 +30,8 @@ export interface Taint {
 
 export interface ObjectMeta {
   name: string;
+  /** In input alone: pools are cluster-scoped. */
+  namespace?: string;
   uid?: string;
   resourceVersion?: string;
   generation?: number;
@@ -76,6 +78,8 @@ export interface NodePoolStatus {
   status: number;
   nodeCount: number;
   readyNodeCount?: number;
+  /** Members that carry the labels and taints of the pool; unset while the spec is invalid. */
+  updatedNodeCount?: number;
   unschedulableNodeCount?: number;
   /** Pods on the members that have not terminated. Only with --pod-counts. */
   podCount?: number;

@@ -18,6 +18,8 @@ export interface Question {
   text: string;
   /** What a yes covers, each thing by a name of its own. */
   covers: readonly string[];
+  /** Why a script, which cannot be asked, needs --yes: what would happen, as a sentence. */
+  needsYes?: string | undefined;
 }
 
 /**

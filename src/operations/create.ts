@@ -26,6 +26,8 @@ export interface CreateOptions {
   nodes: string[];
   concurrency: number;
   dryRun: DryRun;
+  /** The files that the pools come from, as they were given; empty: from flags. */
+  files?: readonly string[];
 }
 
 export interface CreateDeps {
@@ -77,7 +79,7 @@ async function create(
           `${plural(created.length, 'nodepool')} created, ${options.pools.length - created.length} left`,
         );
       const result = await cluster.pools.create({ ...pool }, { dryRun });
-      if (result.kind === 'exists') throw alreadyExists(pool);
+      if (result.kind === 'exists') throw alreadyExists(pool, options.files);
       created.push(result.pool);
       const error = alteredPool(pool, result.pool);
       if (error !== undefined) altered.push(error);
@@ -226,12 +228,12 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   return nodes;
 }
 
-function alreadyExists({ metadata: { name } }: NodePool): NodepoolError {
-  return new NodepoolError(
-    'input',
-    `nodepool ${name} exists already`,
-    `change it with \`kubectl nodepool edit ${name}\``,
-  );
+function alreadyExists({ metadata: { name } }: NodePool, files: readonly string[] = []): NodepoolError {
+  const edit = `change it with \`kubectl nodepool edit ${name}\``;
+  // What stdin or a URL gave cannot be named so that it is given again.
+  const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
+  const apply = `, or by its file with \`kubectl apply -f ${file}\``;
+  return new NodepoolError('input', `nodepool ${name} exists already`, `${edit}${files.length === 0 ? '' : apply}`);
 }
 
 /** The error with what became of the other pools; as it is when there are none, or when it is a bug. */

@@ -4,6 +4,7 @@
  */
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
@@ -14,5 +15,8 @@ export async function diff(
   const state = await loadClusterState(deps.cluster);
   const pools = selectPools(state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
-  return { plan: planCluster(state, { pools }), warnings };
+  const plan = planCluster(state, { pools });
+  const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
+  if (unread > 0) warnings.push(unreadText(unread));
+  return { plan: { ...plan, nodes: planned }, warnings };
 }

@@ -1,27 +1,37 @@
 /**
- * Drains the nodes of a pool: cordons all first, so that no pod moves to a node that is drained next; then drains a few
- * nodes at a time. Pods that may not be evicted are found before anything is written.
+ * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
+ * comes; drains pool after pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
+import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
+import { outlookOf } from './drain-outlook.ts';
 import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
-import { poolMembers } from './pool-members.ts';
+import { readMembers } from './pool-members.ts';
 
 export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | CordonEvent | NodeFailure;
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
 type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 
 export interface DrainPlan {
+  pools: PlannedPool[];
+  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
+  warnings: string[];
+  /** What the drain will wait for. */
+  notes: string[];
+}
+
+export interface PlannedPool {
   pool: string;
   nodes: PlannedNode[];
-  /** About pods that a flag allows to evict, or to leave: a line for each kind. */
-  warnings: string[];
+  /** Members that are not drained. */
+  otherMembers: Node[];
 }
 
 export interface PlannedNode {
@@ -31,94 +41,154 @@ export interface PlannedNode {
 }
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
-  pace: DrainPace;
+  /** Only these members; empty: all. */
+  nodes: readonly string[];
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
+  /** @param members of the pool */
+  pace: (members: number) => DrainPace;
+}
+
+export interface PoolDrain {
+  pool: string;
+  /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
+  drains: NodeDrain[];
 }
 
 export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {
-  /** @param drains all nodes as they are now */
-  onEvent: (event: DrainEvent, drains: readonly NodeDrain[]) => void;
+  /** @param state the pool and all its nodes as they are now */
+  onEvent: (event: DrainEvent, state: PoolDrain) => void;
 }
 
-/** The deps while nodes are drained: events are reported with all nodes. */
+/** The deps while the nodes of a pool are drained: events are reported with all of them. */
 type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void };
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
 
-/** Writes nothing. Throws when the pool does not exist or one of its pods may not be evicted. */
+/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
 export async function planDrain(
-  pool: string,
-  options: Pick<DrainOptions, 'rules' | 'podSelector'>,
+  names: readonly string[],
+  options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
-  const nodes = (await poolMembers([pool], deps.cluster)).get(pool) ?? [];
+  const { members, nodes: all } = await readMembers(names, deps.cluster);
+  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
   const reader = podReader(options, deps.port, deps.now);
-  const judged = await Promise.all(nodes.map(async node => ({ node, ...(await reader.read(node.name)) })));
-  const refusals = judged.flatMap(({ refusals }) => refusals);
-  if (refusals.length > 0) throw refused(pool, refusals);
+  const judged = await Promise.all(
+    [...members].flatMap(([pool, nodes]) =>
+      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
+    ),
+  );
+  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
+  if (refusing.length > 0) throw refused(refusing);
+  const byPool = Map.groupBy(judged, ({ pool }) => pool);
+  const drained = new Set(judged.map(({ node }) => node.name));
+  const isOther = ({ name }: Node) => !drained.has(name);
+  const pods = judged.flatMap(({ evict }) => evict);
+  const { disableEviction } = options;
+  const { warnings, notes } = await outlookOf({ pods, others: all.filter(isOther), disableEviction }, deps.port);
   return {
-    pool,
-    nodes: judged.map(({ node, evict }) => ({ node, pods: evict })),
-    warnings: groupByOutcome(judged.flatMap(({ warnings }) => warnings)),
+    pools: [...members].map(([pool, ofPool]) => ({
+      pool,
+      nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
+      otherMembers: ofPool.filter(isOther),
+    })),
+    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...warnings],
+    notes,
   };
 }
 
-/** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
-export async function drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): Promise<NodeDrain[]> {
-  const { pace } = options;
+/** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
+export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
   const limitObjects = createLimiter(MAX_OBJECTS);
-  const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, drains) };
-  const planned = new Map(plan.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
-  const nodes = plan.nodes.map(({ node }) => node);
-  const drains = drainOrder(nodes, pace).map(({ name }): NodeDrain => {
-    return { node: name, phase: 'not begun', pods: planned.get(name)?.pods.length ?? 0, gone: 0, held: new Map() };
+  const work = plan.pools.map(planned => {
+    const state = { pool: planned.pool, drains: notBegun(planned, options) };
+    const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, state) };
+    return { planned, state, deps };
   });
-  await cordonAll(plan, drains, deps);
+  if (!options.isRolling) {
+    for (const { planned, state, deps } of work) await cordonAll(planned.nodes, state.drains, deps);
+  }
+  for (const { planned, state, deps } of work) {
+    await drainPool(planned, state.drains, options, deps);
+    yield state;
+  }
+}
+
+/** How many of its nodes may be drained at a time: a share is one of all members. */
+export function paceOf({ nodes, otherMembers }: PlannedPool, { pace }: Pick<DrainOptions, 'pace'>): DrainPace {
+  return pace(nodes.length + otherMembers.length);
+}
+
+function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
+  const { nodes: planned } = pool;
+  const pods = new Map(planned.map(({ node, pods }) => [node.name, pods.length]));
+  const nodes = planned.map(({ node }) => node);
+  return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrain => {
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map() };
+  });
+}
+
+async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainOptions, deps: Work): Promise<void> {
+  const planned = new Map(pool.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
+  const nodes = pool.nodes.map(({ node }) => node);
+  const { isRolling } = options;
   if (deps.dryRun === 'client') {
-    for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
-    return drains;
+    for (const each of drains) {
+      if (isRolling) await cordonAll(pool.nodes, [each], deps);
+      preview(each, planned.get(each.node)?.pods ?? [], deps);
+    }
+    return;
   }
   const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
   const isDry = deps.dryRun === 'server';
   // A node that was cordoned and empty before the plan has got no pod since; a dry run cordons nothing.
-  for (const each of drains) if (each.pods === 0 && (wasCordoned(each.node) || isDry)) finish(each, deps);
+  const isDone = ({ node, pods, phase }: NodeDrain) =>
+    !isRolling && phase === 'not begun' && pods === 0 && (wasCordoned(node) || isDry);
+  for (const each of drains.filter(isDone)) finish(each, deps);
   // Evictions start from the plan's list: pods that came before the cordon are in the next list. That list has no selector;
-  // with one, and for empty nodes, pods are listed again after the cordon.
+  // with one, for empty nodes, and for nodes that are cordoned later, pods are listed again after the cordon.
   const listed = ({ node, pods }: NodeDrain) =>
-    isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
+    isDry || (pods > 0 && options.podSelector === undefined && !isRolling) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
-  const slots = new DrainSlots(
-    pace,
-    nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
-  );
+  const slots = new DrainSlots(paceOf(pool, options), [
+    ...nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
+    ...pool.otherMembers,
+  ]);
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
     while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node)) {
       const next = waiting[0];
       waiting.shift();
-      const run = drainOne(next, options, { ...deps, pods }, listed(next)).finally(() => {
+      const begin = async () => {
+        if (isRolling) await cordonAll(pool.nodes, [next], deps);
+        if (next.phase === 'not begun' && !deps.signal.aborted)
+          await drainOne(next, options, { ...deps, pods }, listed(next));
+      };
+      const run = begin().finally(() => {
         underWay.delete(run);
         slots.release(next.node, next.phase === 'drained');
       });
       underWay.add(run);
     }
-    if (underWay.size === 0) return drains;
+    if (underWay.size === 0) return;
     await Promise.race(underWay);
   }
 }
 
 /** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll({ nodes }: DrainPlan, drains: NodeDrain[], deps: Work): Promise<void> {
+async function cordonAll(planned: readonly PlannedNode[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
-  const writes = nodes.map(({ node }) => ({
-    drain: drainOf.get(node.name),
-    result: deps.limitObjects(() => cordon(node)),
-  }));
+  const writes = planned.flatMap(({ node }) => {
+    const drain = drainOf.get(node.name);
+    return drain === undefined ? [] : [{ drain, result: deps.limitObjects(() => cordon(node)) }];
+  });
   for (const { drain, result } of writes) {
     const outcome = await result;
-    if (drain === undefined || outcome === undefined) continue;
+    if (outcome === undefined) continue;
     deps.onEvent({ kind: 'cordon', result: outcome });
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
@@ -154,11 +224,12 @@ function finish(each: NodeDrain, { onEvent }: Work): void {
   onEvent({ kind: 'drained', node: each.node });
 }
 
-function refused(pool: string, refusals: PodOutcome[]): NodepoolError {
+function refused(refusing: readonly { pool: string; refusals: PodOutcome[] }[]): NodepoolError {
+  const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
   return new NodepoolError(
     'input',
-    `cannot drain nodepool "${pool}", and nothing was changed:`,
-    'use the flags that are named, or take care of these pods first',
-    { items: groupByOutcome(refusals) },
+    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
+    'use the flags named above, or remove these pods first',
+    { items: groupByOutcome(refusing.flatMap(({ refusals }) => refusals)) },
   );
 }

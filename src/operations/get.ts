@@ -27,8 +27,7 @@ export async function getPools(
     throw new NodepoolError('usage', `names and ${flag} exclude each other`, 'give one of the two');
   }
   if (names.length === 0) {
-    const pools = await listPools(selector, fieldSelector, deps.pools);
-    return { pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)), missing: [] };
+    return { pools: await listPools(selector, fieldSelector, deps.pools), missing: [] };
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
   const missing = ignoreNotFound ? [] : names.filter((_, index) => found[index] === undefined);
@@ -38,15 +37,17 @@ export async function getPools(
   };
 }
 
-async function listPools(
+/** By name. Throws a usage error that quotes the selector which the server rejects. */
+export async function listPools(
   labelSelector: string | undefined,
   fieldSelector: string | undefined,
   pools: Pick<NodePoolsClient, 'list'>,
 ): Promise<RawPool[]> {
-  if (labelSelector === undefined && fieldSelector === undefined) return pools.list();
   try {
-    return await pools.list({ labelSelector, fieldSelector });
+    const listed = await pools.list({ labelSelector, fieldSelector });
+    return listed.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   } catch (error) {
+    if (labelSelector === undefined && fieldSelector === undefined) throw error;
     const isLabels =
       labelSelector !== undefined &&
       (fieldSelector === undefined || !(error instanceof Error && /field/.test(error.message)));

@@ -4,7 +4,15 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 
 export function poolNotFound(names: readonly string[]): NodepoolError {
-  return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
+  return notFound('nodepool', names, '', withoutType(names) ?? 'list the pools with `kubectl nodepool get`');
+}
+
+/** The next step for a kubectl user who typed the resource's type before the name. */
+export function withoutType(names: readonly string[]): string | undefined {
+  const type = names.find(name => /^(nodepools?|npools?|pools?|nodes?|no)$/.test(name));
+  if (type === undefined) return undefined;
+  if (/^no(des?)?$/.test(type)) return 'list the nodes of pools with `kubectl nodepool nodes`';
+  return `leave out "${type}": names of pools follow the command`;
 }
 
 /** @param flag that named them, as `--nodes: ` */

@@ -8,7 +8,7 @@ import { STATUS_WORDS } from '../nodepool/status.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { Reconciler } from '../reconciler/reconciler.ts';
-import { lackingMessage, STATUS_SUBRESOURCE } from '../reconciler/status-fields.ts';
+import { lackingMessage, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../reconciler/status-fields.ts';
 
 interface PoolReconcileDeps {
   log: Log;
@@ -55,7 +55,9 @@ function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): 
 
 /** Whether all that is left to do is for want of what the CRD lacks. */
 function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
-  return lacking.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
+  // A field that is only shown waits for the next change or resync: it is worth no request in 10 s.
+  const needed = lacking.filter(field => field !== UPDATED_COUNT);
+  return needed.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
 }
 
 /** Says what the CRD lacks, once for all pools that lack the same. */

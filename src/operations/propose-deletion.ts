@@ -5,58 +5,85 @@ import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
-import type { NodePoolsClient } from '../reconciler/ports.ts';
+import type { NodePoolsClient, RuntimeClassesClient } from '../reconciler/ports.ts';
+import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
+import { findRuntimeClassUsers, type RuntimeClassUsers, workloadName } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
-export interface FindOptions {
-  names: string[];
+export type FindOptions = PoolChoice & {
   /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
+};
+
+export interface ProposeDeps {
+  cluster: ClusterReader & {
+    pools: Pick<NodePoolsClient, 'get' | 'list'>;
+    runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
+  };
+  workloads: () => Promise<WorkloadsPort>;
+}
+
+export interface ProposedDeletion extends Proposal {
+  pools: RawPool[];
+  /** About workloads that name a RuntimeClass which is deleted. */
+  warnings: string[];
 }
 
 /**
- * @param choice countsNodes: the nodes are read in any case, for a question that counts them; else only where their
- * release may evict pods. Throws NodepoolError when a name does not exist or the nodes of a pool cannot be detached.
+ * @param choice readsNodes: the nodes are read in any case, to show or count them; else only where their release may evict
+ * pods. Throws NodepoolError when a name does not exist or the nodes of a pool cannot be detached.
  */
 export async function proposeDeletion(
-  { countsNodes, ...choice }: FindOptions & { countsNodes: boolean },
-  { cluster }: { cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get'> } },
-): Promise<Proposal & { pools: RawPool[] }> {
+  { readsNodes, ...choice }: FindOptions & { readsNodes: boolean },
+  { cluster, workloads }: ProposeDeps,
+): Promise<ProposedDeletion> {
   const pools = await findPools(choice, cluster.pools);
-  if (pools.length === 0) return { pools, plan: NO_CHANGE };
+  if (pools.length === 0) return { pools, plan: NO_CHANGE, warnings: [] };
   const names = pools.map(({ metadata }) => metadata.name);
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
   const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
+  const classes = await cluster.runtimeClasses.list();
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
     const existing = await cluster.pools.listCoerced();
-    if (!countsNodes && !mayEvict(existing)) return NO_CHANGE;
-    const state = new ClusterState(existing, await cluster.nodes.list(), []);
+    const nodes = readsNodes || mayEvict(existing) ? await cluster.nodes.list() : undefined;
+    const state = new ClusterState(existing, nodes ?? [], classes);
     const intent = deletionIntent(state, names, choice.detachNodes);
-    const before = stateBefore(state, intent);
-    covers.push(...nodesOf(intent, before, state).map(node => `node ${node}`));
-    for (const name of names) counts.set(name, before.held(name).length);
+    if (nodes !== undefined) {
+      const before = stateBefore(state, intent);
+      covers.push(...nodesOf(intent, before, state).map(node => `node ${node}`));
+      for (const name of names) counts.set(name, before.held(name).length);
+    }
     return planCluster(state, intent);
   });
+  const deleted = plan instanceof NodepoolError ? [] : plan.runtimeClasses.map(({ name }) => name);
+  const users = await findRuntimeClassUsers(deleted, workloads);
+  covers.push(...users.workloads.map(workloadName));
   const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
-  return { pools, plan, question: { text, covers } };
+  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes: needsYes(users) } };
+}
+
+/** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
+function needsYes({ workloads }: RuntimeClassUsers): string | undefined {
+  if (workloads.length === 0) return undefined;
+  const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
+  const what = `${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`;
+  return `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${what}, and could create no new pods`;
 }
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
-  { names, ignoreNotFound, detachNodes }: FindOptions,
-  pools: Pick<NodePoolsClient, 'get'>,
+  { ignoreNotFound, detachNodes, ...choice }: FindOptions,
+  pools: Pick<NodePoolsClient, 'get' | 'list'>,
 ): Promise<RawPool[]> {
-  const unique = [...new Set(names)];
-  const answers = await Promise.all(unique.map(name => pools.get(name)));
-  const missing = unique.filter((_, index) => answers[index] === undefined);
+  const { found, missing } = await chosenPools(choice, pools);
   if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
-  const found = answers.filter(pool => pool !== undefined);
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return found;

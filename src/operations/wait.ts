@@ -1,41 +1,46 @@
 /** Waits for a condition on pools: by a watch, and without one where the condition is met already. */
 
+import { coercePool } from '../nodepool/coerce.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
 import { poolNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
-  names: readonly string[];
+  pools: PoolChoice;
   condition: WaitCondition;
   /** In milliseconds; 0 looks once. */
   timeoutMs: number;
 }
 
 export interface WaitDeps extends FollowDeps {
-  pools: Pick<NodePoolsClient, 'get' | 'watchRaw'>;
+  pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw'>;
   /** Called for each pool that meets the condition. */
   onMet: (pool: string) => void;
 }
 
 /**
  * Returns an error for each pool that does not meet the condition. A pool that does not exist, or is deleted, is an error,
- * unless the condition is its deletion; a pool that is recreated under the name counts as another one.
+ * unless the condition is its deletion or creation; a pool that is recreated under the name counts as another one. Pools are selected
+ * once, at the start; that none is selected is an error as well.
  */
 export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs } = options;
-  const names = [...new Set(options.names)];
-  const found = await Promise.all(names.map(name => deps.pools.get(name)));
-  const isDelete = condition.kind === 'delete';
-  const missing = names.filter((_, index) => found[index] === undefined);
-  const errors = isDelete ? [] : missing.map(name => poolNotFound([name]));
-  const open = new Map<string, RawPool>();
+  const { found, missing } = await chosenPools(options.pools, deps.pools);
+  const { kind } = condition;
+  // As kubectl wait.
+  if (found.length + missing.length === 0 && kind !== 'delete')
+    return [new NodepoolError('input', 'no matching pools found')];
+  const errors = kind === 'delete' || kind === 'create' ? [] : missing.map(name => poolNotFound([name]));
+  const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
   for (const pool of found) {
-    if (pool === undefined) continue;
-    if (isMet(condition, pool)) deps.onMet(pool.metadata.name);
-    else open.set(pool.metadata.name, pool);
+    const answer = judge(condition, pool);
+    if (answer === true) deps.onMet(pool.metadata.name);
+    else if (answer === false) open.set(pool.metadata.name, pool);
+    else errors.push(answer);
   }
   if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
   const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
@@ -43,8 +48,22 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   return errors;
 }
 
+/** Pools that are waited for, by name; undefined: it has to be created. */
+type Open = Map<string, RawPool | undefined>;
+
+/** Whether the condition is met, or why that cannot be known. */
+function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError {
+  try {
+    // A path may lead to fields that we do not know.
+    return isMet(condition, condition.kind === 'object' ? pool : coercePool<RawPool>(pool));
+  } catch (error) {
+    if (error instanceof NodepoolError) return error;
+    throw error;
+  }
+}
+
 /** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
-async function watch(open: Map<string, RawPool>, options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
+async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs } = options;
   const errors: NodepoolError[] = [];
   const over = new AbortController();
@@ -57,6 +76,7 @@ async function watch(open: Map<string, RawPool>, options: WaitOptions, deps: Wai
     leave(name);
   };
   const gone = (name: string) => {
+    if (condition.kind === 'create') return;
     if (condition.kind === 'delete') met(name);
     else {
       errors.push(poolNotFound([name]));
@@ -65,10 +85,14 @@ async function watch(open: Map<string, RawPool>, options: WaitOptions, deps: Wai
   };
   const look = (pool: RawPool) => {
     const { name, uid } = pool.metadata;
-    const before = open.get(name);
-    if (before === undefined) return;
-    if (condition.kind === 'delete' && before.metadata.uid !== uid) gone(name);
-    else if (isMet(condition, pool)) met(name);
+    if (!open.has(name)) return;
+    if (condition.kind === 'delete' && open.get(name)?.metadata.uid !== uid) return gone(name);
+    const answer = judge(condition, pool);
+    if (answer === true) met(name);
+    else if (answer !== false) {
+      errors.push(answer);
+      leave(name);
+    }
   };
   const cancel = deps.clock.after(timeoutMs, () => over.abort());
   const watching = follow<RawPool>(

@@ -36,7 +36,7 @@ export function planCluster(state: ClusterState, intent: Intent): ClusterPlan {
     nodes: plans.filter(({ patch }) => patch !== undefined),
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
     oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),
-    ...(intent.changes === undefined
+    ...(intent.changes === undefined || intent.isDeletion === true
       ? ofPools(after, intent.pools)
       : { conflicts: [], runtimeClasses: [], invalid: [] }),
   };

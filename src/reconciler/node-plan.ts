@@ -31,6 +31,17 @@ export function isDue({ patch, circle, isOversized = false }: NodePlan): boolean
   return patch !== undefined || circle !== undefined || isOversized;
 }
 
+/** Whether labels or taints of the node are not as its pool says. A record alone that is due is no difference. */
+export function differs(plan: NodePlan | undefined): boolean {
+  const { changes = [], circle, isOversized = false } = plan ?? {};
+  return changes.length > 0 || circle !== undefined || isOversized;
+}
+
+/** Names of the members whose labels or taints are not as the pool says. */
+export function differing(state: ClusterState, pool: string): string[] {
+  return state.members(pool).flatMap(({ name }) => (differs(planOf(state, name)) ? name : []));
+}
+
 /** The plan of the owner alone. */
 export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);

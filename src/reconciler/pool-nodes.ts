@@ -6,7 +6,7 @@ import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { MembershipChanges } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
-import { isDue, planOf } from './node-plan.ts';
+import { differs, isDue, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 import type { ClusterPort } from './ports.ts';
@@ -41,6 +41,8 @@ export interface PoolNodesOptions {
   consent?: ReadonlySet<string>;
   /** Once aborted, no further write is sent. */
   signal?: AbortSignal;
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
+  isFollowed?: boolean;
 }
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
@@ -130,10 +132,7 @@ export class PoolNodes {
     return only === undefined ? held : held.filter(name => only.has(name));
   }
 
-  /**
-   * In a run that selects nodes: nodes of the pool that still differ, not selected or failed. The status could not express
-   * that, so it is not written.
-   */
+  /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */
   due(pool: string): string[] {
     const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
@@ -143,6 +142,17 @@ export class PoolNodes {
       const plan = planOf(state, name);
       return plan !== undefined && isDue(plan);
     });
+  }
+
+  /**
+   * Members that do not carry the labels and taints of the pool, and those that others keep changing. With caches, a node
+   * that changed during the reconcile has enqueued its pool again and does not count.
+   */
+  differing(pool: string, failures: readonly WriteFailure[]): string[] {
+    const { state, isFollowed = false } = this.#options;
+    const failed = new Set(failures.map(({ node }) => node));
+    const names = state.members(pool).map(({ name }) => name);
+    return names.filter(name => failed.has(name) || (!isFollowed && differs(planOf(state, name))));
   }
 
   /** Whether this run selects the node. */

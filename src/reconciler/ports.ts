@@ -1,6 +1,6 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 import type { Watched } from '../controller/source.ts';
-import type { NodePatch } from '../nodepool/plan.ts';
+import type { FieldSetter, NodePatch } from '../nodepool/plan.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
 export type { NodePatch };
@@ -36,6 +36,8 @@ export interface NodesClient<Listed extends Node = Node> {
   get(name: string): Promise<Node | undefined>;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
+  /** As fieldManager(), of several fields in one read. Undefined when the node does not exist. */
+  fieldSetters(name: string, paths: readonly string[][]): Promise<(FieldSetter | undefined)[] | undefined>;
   /** Merge patch, guarded by the resourceVersion in it. */
   patch(name: string, patch: NodePatch, options: WriteOptions): Promise<NodeWrite>;
 }

@@ -28,8 +28,6 @@ import { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;
-  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
-  isFollowed?: boolean;
   /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
   /** See StatusRateLimiter; without it every status is written at once. */
@@ -121,9 +119,11 @@ export class Reconciler {
     const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
-    if (due.length > 0) {
-      const others = due.filter(node => !this.#nodes.isSelected(node));
-      if (others.length > 0) outcome.warnings.push(notApplied(name, others.length));
+    // The status of a spec that was not applied before could not express that most nodes still differ.
+    const isUnobserved = due.length > 0 && pool.status?.observedGeneration !== pool.metadata.generation;
+    const others = due.filter(node => !this.#nodes.isSelected(node));
+    if (others.length > 0) outcome.warnings.push(notApplied(name, others.length, isUnobserved));
+    if (isUnobserved) {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
@@ -133,6 +133,7 @@ export class Reconciler {
       members,
       specErrors: state.poolIndex.errors(name),
       conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
+      differing: this.#nodes.differing(name, outcome.failures),
       failures: [...new Set(messagesOf(unmet))],
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
@@ -242,7 +243,8 @@ export class Reconciler {
 }
 
 /** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
-function notApplied(pool: string, nodes: number): string {
-  const subject = nodes === 1 ? '1 other node of it is' : `${nodes} other nodes of it are`;
-  return `${subject} not as the pool says, and its status was left as it was: run \`kubectl nodepool reconcile ${pool}\``;
+function notApplied(pool: string, nodes: number, isUnobserved: boolean): string {
+  const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
+  const status = isUnobserved ? ', and the status was not written' : '';
+  return `${subject} from the labels and taints of the pool${status}; run \`kubectl nodepool reconcile ${pool}\``;
 }

@@ -4,6 +4,8 @@ import type { NodePoolStatus } from '../nodepool/types.ts';
 
 const RESOURCES = 'status.allocatable';
 export const STATUS_SUBRESOURCE = 'subresources.status';
+/** No decision of this program depends on it. */
+export const UPDATED_COUNT = 'status.updatedNodeCount';
 
 /** Paths of what was sent and is not in the answer: `status.conditions`, `status.conditions[].reason`. */
 export function lackingFields(sent: NodePoolStatus, kept: NodePoolStatus | undefined): string[] {

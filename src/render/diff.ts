@@ -8,13 +8,14 @@ import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { StyledText } from './table.ts';
+import { formatAge } from './time.ts';
 
 export interface Diff extends Omit<ClusterPlan, 'nodes'> {
   nodes: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
 }
 
-/** Empty without changes and notes. */
-export function renderDiff(diff: Diff, style: Style): string {
+/** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
+export function renderDiff(diff: Diff, style: Style, now?: Date): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
   const notes = [
@@ -41,14 +42,14 @@ export function renderDiff(diff: Diff, style: Style): string {
   // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
   const summary = summarize(nodes, changed.length);
-  return [...nodes.map(plan => nodeSection(plan, style)), runtimeClasses.join('\n'), notes.join('\n'), summary]
+  return [...nodes.map(plan => nodeSection(plan, style, now)), runtimeClasses.join('\n'), notes.join('\n'), summary]
     .filter(section => section !== '')
     .join('\n\n');
 }
 
-function nodeSection({ node, owner, previous, changes }: Diff['nodes'][number], style: Style): string {
+function nodeSection({ node, owner, previous, changes }: Diff['nodes'][number], style: Style, now?: Date): string {
   const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)})`));
-  return [head, ...changes.map(change => changeLine(change, style))].join('\n');
+  return [head, ...changes.map(change => changeLine(change, style, now))].join('\n');
 }
 
 function move(from: string | undefined, to: string | undefined): string {
@@ -57,10 +58,17 @@ function move(from: string | undefined, to: string | undefined): string {
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
 }
 
-function changeLine(change: Change, style: Style): string {
+function changeLine(change: Change, style: Style, now?: Date): string {
   const { text, paint } = changeCell(change, style);
-  const reason = style.dim(`(${change.action === 'restore' ? `${change.reason}, restored` : change.reason})`);
-  return `  ${paint(sanitizeLine(text))}  ${reason}`;
+  const reason = change.action === 'restore' ? `${change.reason}, restored` : change.reason;
+  return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, now)})`)}`;
+}
+
+/** `: set by kubectl-label 3m ago`. Taints are one field: it is not known which of them its last writer set. */
+function setByText({ kind, setBy }: Change, now?: Date): string {
+  if (setBy === undefined) return '';
+  const age = setBy.time === undefined || now === undefined ? '' : ` ${formatAge(setBy.time, now)} ago`;
+  return sanitizeLine(`: ${kind === 'taint' ? 'taints ' : ''}set by ${setBy.manager}${age}`);
 }
 
 /** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */

@@ -1,8 +1,17 @@
 /** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
-import type { Change } from '../nodepool/plan.ts';
+import type { Change, FieldSetter } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { PoolNode } from '../operations/nodes.ts';
-import { betweenPools, listText, NONE, nodeStatusText, pairs, resourceCell, taintsText } from './cells.ts';
+import {
+  betweenPools,
+  listText,
+  NONE,
+  nodeStatusText,
+  pairs,
+  resourceCell,
+  taintsText,
+  withoutSpaces,
+} from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
 import { formatAge } from './time.ts';
@@ -14,7 +23,7 @@ export interface NodesTableOptions {
 }
 
 const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
-const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY'];
+const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY', 'DRIFT-SET-BY'];
 
 /** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
@@ -22,7 +31,7 @@ const LIST_WIDTH = 32;
 export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTableOptions, style: Style): string {
   const width = wide ? Infinity : LIST_WIDTH;
   const rows = nodes.map(node =>
-    wide ? [...row(node, width, now, style), ...wideRow(node)] : row(node, width, now, style),
+    wide ? [...row(node, width, now, style), ...wideRow(node, now)] : row(node, width, now, style),
   );
   return renderTable(headers ? [wide ? [...HEADER, ...WIDE_HEADER] : HEADER, ...rows] : rows);
 }
@@ -51,9 +60,15 @@ function driftCell(changes: Change[], width: number, style: Style): Cell {
   return changes.length === 0 ? text : { text, paint: style.yellow };
 }
 
-function wideRow({ node, conflicting }: PoolNode): Cell[] {
+function wideRow({ node, conflicting, changes }: PoolNode, now: Date): Cell[] {
   const resources = ['cpu', 'memory', 'pods'].map(resource => resourceCell(node.allocatable, resource));
-  return [...resources, conflicting.join(',') || NONE];
+  const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
+  return [...resources, conflicting.join(',') || NONE, listText([...new Set(setters)], Infinity)];
+}
+
+/** `kubectl-label(3m)`: who set a value that differs, and how long ago. */
+function setterText({ manager, time }: FieldSetter, now: Date): string {
+  return withoutSpaces(time === undefined ? manager : `${manager}(${formatAge(time, now)})`);
 }
 
 /** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */

@@ -35,6 +35,8 @@ export interface PoolsTableOptions {
   terminalWidth?: number | undefined;
   /** How many nodes match a pool that has no status, by its name. */
   matching?: ReadonlyMap<string, number> | undefined;
+  /** Members of each pool that differ from it, where the nodes were read; without it the status decides. Wide only. */
+  drift?: ReadonlyMap<string, number> | undefined;
 }
 
 interface Column {
@@ -78,7 +80,7 @@ export function poolsPrinter(
 }
 
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column[] {
-  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth } = options;
+  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, drift } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
@@ -91,7 +93,7 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     ...(chosen ?? RESOURCES).map(resourceColumn),
     taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
-    ...(wide ? wideColumns(pools, chosen === undefined) : []),
+    ...(wide ? wideColumns(pools, chosen === undefined, drift, style) : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
@@ -138,15 +140,28 @@ function cordonedColumn(style: Style): Column {
   };
 }
 
-function wideColumns(pools: NodePool[], withResources: boolean): Column[] {
+function wideColumns(
+  pools: NodePool[],
+  withResources: boolean,
+  drift: PoolsTableOptions['drift'],
+  style: Style,
+): Column[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => withoutSpaces(labelsText(membershipSelector(pool))) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
+    { header: 'DRIFT', cell: pool => driftCell(pool, drift, style) },
     ...extended.map(resourceColumn),
   ];
+}
+
+function driftCell({ metadata, status }: NodePool, drift: PoolsTableOptions['drift'], style: Style): Cell {
+  const { nodeCount = 0, updatedNodeCount } = status ?? {};
+  const known = updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
+  const text = count(drift?.get(metadata.name) ?? known);
+  return text === '0' || text === NONE ? text : { text, paint: style.yellow };
 }
 
 function resourceColumn(name: string): Column {

@@ -1,26 +1,27 @@
-/** `top -o json|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
+/** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
 
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
 import type { Top, TopPool } from '../operations/top.ts';
 import type { TopNode, TopPod } from '../operations/top-pods.ts';
 import { renderCsv } from './csv.ts';
-import { printJson } from './printers.ts';
+import { printDocument } from './documents.ts';
 
 /** What there is an object, or lines, for each of. */
 type Rows = 'pools' | 'nodes' | 'pods';
 
 /** Pools, and what else was asked for. Without the last newline. */
-export function topJson({ pools, nodes, pods, total }: Top, rows: Rows): string {
+export function printTop({ pools, nodes, pods, total }: Top, rows: Rows, format: 'json' | 'yaml'): string {
   const own = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
-  return printJson({
+  const fields = {
     pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
     ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
     total: tallyJson(total),
     ...(rows === 'nodes' ? { nodes: nodes.map(nodeJson) } : {}),
     ...(rows === 'pods' ? { pods: pods.map(podJson) } : {}),
-  });
+  };
+  return printDocument('PoolUsage', fields, format);
 }
 
 function podJson({ pod: { namespace, name, node }, pool, tally }: TopPod) {

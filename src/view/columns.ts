@@ -66,11 +66,25 @@ export function poolColumns(
       align: 'right',
       rank: rows.some(({ cordoned }) => cordoned > 0) ? 3 : 8,
     },
+    ...(rows.some(({ drift }) => drift > 0) ? [driftColumn(style)] : []),
     ...(usage === undefined
       ? resources<PoolRow>(rows, row => row.allocatable)
       : usageColumns(rows, ({ members: nodes, allocatable }) => ({ nodes, allocatable }), usage, style)),
     age(({ pool }) => pool?.metadata.creationTimestamp),
   ];
+}
+
+/** Only while there is drift: most of the time it would be a column of zeros. */
+function driftColumn(style: Style): Column<PoolRow> {
+  return {
+    title: 'DRIFT',
+    letter: 'F',
+    cell: ({ drift }) => (drift > 0 ? { text: String(drift), paint: style.yellow } : '0'),
+    value: ({ drift }) => drift,
+    descending: true,
+    align: 'right',
+    rank: 3,
+  };
 }
 
 export function nodeColumns(rows: readonly NodeRow[], style: Style, usage: LiveUsage | undefined): Column<NodeRow>[] {

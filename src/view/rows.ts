@@ -7,7 +7,7 @@ import type { DescribedNode } from '../operations/describe.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { LiveView } from '../operations/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
-import { planOf } from '../reconciler/node-plan.ts';
+import { differing, planOf } from '../reconciler/node-plan.ts';
 import { shortEvent } from '../render/events.ts';
 import { numberOf } from '../render/quantity.ts';
 import type { NodeCounts } from './bar.ts';
@@ -21,6 +21,8 @@ export interface PoolRow {
   /** Ready or not: all that need an uncordon. */
   cordoned: number;
   size: number;
+  /** Members that the next reconcile changes. */
+  drift: number;
   allocatable: ResourceList;
   members: readonly Node[];
 }
@@ -54,12 +56,13 @@ export function poolRows(clusterState: ClusterState): PoolRow[] {
     const pool = clusterState.pool(name);
     if (pool === undefined) return [];
     const members = clusterState.members(name);
-    return [{ key: name, pool, ...summary(members), size: members.length, members }];
+    const drift = differing(clusterState, name).length;
+    return [{ key: name, pool, ...summary(members), size: members.length, drift, members }];
   });
   const unassigned = unassignedNodes(clusterState);
   if (unassigned.length === 0) return rows;
   const { length: size } = unassigned;
-  return [...rows, { key: NO_POOL, pool: undefined, ...summary(unassigned), size, members: unassigned }];
+  return [...rows, { key: NO_POOL, pool: undefined, ...summary(unassigned), size, drift: 0, members: unassigned }];
 }
 
 function unassignedNodes(clusterState: ClusterState): Node[] {

@@ -82,7 +82,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['N S A', 'sort by name, status, age'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
   ['V W', 'sort by cpu used, memory used'],
-  ['Z R X', 'pools: by nodes, ready share, cordoned'],
+  ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
   ['T', 'nodes: by state; events: by type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
   ['', 'the same key again reverses the order'],

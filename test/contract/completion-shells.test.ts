@@ -47,7 +47,7 @@ const program = join(folder, 'kubectl-nodepool');
 writeFileSync(
   program,
   `#!/bin/sh
-if [ "$1" = __complete ]; then exec '${process.execPath}' '${DEV}' "$@"; fi
+case $1 in __complete*) exec '${process.execPath}' '${DEV}' "$@" ;; esac
 printf '\\nRAN'; printf '<%s>' "$@"; printf 'END\\n'
 `,
 );

@@ -182,12 +182,12 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
 
 test('exits with 2 on a wrong command line, and points to the help', async () => {
   const cases: [args: string[], error: string, command?: string][] = [
-    [['creat'], 'unknown verb "creat"; did you mean "create"?'],
+    [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['events', 'a', 'b'], 'unexpected argument b', 'events'],
     [['edit'], 'missing argument NAME', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
-    [['delete'], 'missing argument NAME', 'delete'],
+    [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],
     [
       ['create', 'x', '-f', 'y'],
       '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
@@ -210,8 +210,8 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
       'get',
     ],
     [
-      ['--context', 'x', 'get'],
-      'the verb comes before its flags, and --context came first; next: write kubectl nodepool VERB --context',
+      ['-o', 'wide', 'get'],
+      'unknown flag -o before the command; next: write the flags of a command after it, as in `kubectl nodepool get -o wide`; `kubectl nodepool options` lists those that may come first',
     ],
   ];
   for (const [args, error, command] of cases) {

@@ -64,6 +64,23 @@ test('--node accepts members only', async () => {
   );
 });
 
+test('-l and --all select pools', async () => {
+  await pools();
+  await testEnv.edit('beta', { metadata: { labels: { team: 'b' } } });
+  assert.equal(await ok(['cordon', '-l', 'team=b']), 'node/b-1 cordoned\n');
+  assert.equal(
+    await ok(['uncordon', '--all']),
+    'node/a-1 already uncordoned\nnode/a-2 uncordoned\nnode/b-1 uncordoned\n',
+  );
+  await refused(['cordon', '-l', 'team=x'], 0, 'No pools found.');
+  await refused(['cordon', '-l', 'team in b'], 2, /^error: -l "team in b": /);
+  await refused(
+    ['cordon', 'alpha', '-l', 'team=b'],
+    2,
+    /^error: a name cannot be provided when a selector is specified; /,
+  );
+});
+
 test('dry runs print what they would do', async () => {
   await pools();
   for (const [flag, suffix] of [
@@ -80,7 +97,11 @@ test('reports missing pools, arguments and permissions', async () => {
   await pools();
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['cordon', 'alpha', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
-  await refused(['cordon'], 2, "error: missing argument NAME\nSee 'kubectl nodepool cordon --help'.");
+  await refused(
+    ['cordon'],
+    2,
+    "error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\nSee 'kubectl nodepool cordon --help'.",
+  );
   await testEnv.pool('empty');
   await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
   const forbidden = await cli(cluster(), ['cordon', 'alpha', '--as', 'nobody']);

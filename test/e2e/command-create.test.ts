@@ -129,7 +129,7 @@ test('names the pools that were created and those that were not when a name exis
     {
       code: 1,
       stdout: '',
-      stderr: `error: nodepool taken exists already (created before it: first; not created: last); next: ${edit}\n`,
+      stderr: `error: nodepool taken exists already (created before it: first; not created: last); next: ${edit}, or by its file with \`kubectl apply -f FILE\`\n`,
     },
   );
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, undefined]);
@@ -142,7 +142,7 @@ test('warns when a kubelet could join the pool to get restricted labels, from fl
   );
   const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
   assert.match((await cli(cluster(), [...byFlags, '--dry-run'])).stderr, says);
-  const spec = `\n  nodeSelector: {a: b}\n  labels: {${label}: y}`;
+  const spec = `\n  nodeSelector: {a: b}\n  labels: {${label}: "y"}`;
   const fromFile = await cli(cluster(), ['create', '-f', '-'], { stdin: poolYaml('p', spec) });
   assert.deepEqual([fromFile.code, fromFile.stdout], [0, 'nodepool.nodes.lailin.xyz/p created\n']);
   assert.match(fromFile.stderr, says);
@@ -151,6 +151,26 @@ test('warns when a kubelet could join the pool to get restricted labels, from fl
     'name: q\n  annotations: {nodes.lailin.xyz/kubelet-membership: Allow}',
   );
   assert.equal((await cli(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
+});
+
+test('refuses unquoted booleans as kubectl does, and ignores the namespace that kustomize sets', async () => {
+  const stdin = poolYaml('p', '\n  labels: {spot: yes}');
+  await refused(
+    ['create', '-f', '-'],
+    1,
+    'error: stdin:6: spec.labels[spot]: expected a string, found the boolean true; next: quote it: label values are strings',
+    { stdin },
+  );
+  const placed = poolYaml('p').replace('name: p', 'name: p\n  namespace: team-a');
+  const { code, stdout, stderr } = await cli(cluster(), ['create', '-f', '-'], { stdin: placed });
+  assert.deepEqual(
+    { code, stdout, stderr },
+    {
+      code: 0,
+      stdout: created('p'),
+      stderr: 'note: stdin:5: metadata.namespace "team-a" is ignored: pools are cluster-scoped\n',
+    },
+  );
 });
 
 test('warns about unmanaged: Remove', async () => {

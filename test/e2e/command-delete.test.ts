@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { allow, commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -62,13 +62,97 @@ test('deletes nothing when a name does not exist, unless --ignore-not-found is s
   assert.equal(out, `${id('one')} deleted (0 nodes released)\n`);
 });
 
-test('client and server dry runs write nothing', async () => {
+test('-l and --all select the pools to delete', async () => {
+  for (const name of ['one', 'two', 'three']) {
+    await testEnv.pool(name, {}, { metadata: { labels: { team: name === 'two' ? 'b' : 'a' } } });
+  }
+  await refused(['delete', '-l', 'team=x'], 0, 'No pools found.');
+  await refused(['delete', '-l', ''], 2, /^error: -l: the selector is empty; /);
+  await refused(['delete', 'one', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
+  const [one, two, three] = ['one', 'two', 'three'].map(name => `${id(name)} deleted (0 nodes released)\n`);
+  assert.equal(await ok(['delete', '-l', 'team=b']), two);
+  assert.equal(await ok(['delete', '--all', '--yes']), `${one}${three}`);
+});
+
+const PLAN = `node a (leaves pool gpu)
+  - label node-role.kubernetes.io/gpu=  (membership)
+  ~ label tier: gold -> mine  (left the pool, restored)
+  - taint dedicated:NoSchedule  (left the pool)
+
+node b (leaves pool gpu)
+  - label node-role.kubernetes.io/gpu=  (membership)
+  - label tier=gold  (left the pool)
+  - taint dedicated:NoSchedule  (left the pool)
+
+- RuntimeClass node-pool-gpu
+
+2 nodes would change: 5 removed, 1 restored; 1 RuntimeClass would change
+
+`;
+
+test('client and server dry runs show the changes of nodes and RuntimeClass, and write nothing', async () => {
   await gpu();
   const client = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run']);
-  assert.deepEqual(client, { code: 0, stdout: `${id('gpu')} deleted (dry run)\n`, stderr: '' });
+  assert.deepEqual(client, { code: 0, stdout: `${PLAN}${id('gpu')} deleted (dry run)\n`, stderr: '' });
   const server = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run=server']);
   const said = `${id('gpu')} deleted (2 nodes released, 2 detached) (server dry run)\n`;
-  assert.deepEqual(server, { code: 0, stdout: said, stderr: '' });
+  assert.deepEqual(server, { code: 0, stdout: PLAN + said, stderr: '' });
+});
+
+test('names the workloads that need the RuntimeClass; scripts need --yes, and what cannot be read is said', async t => {
+  await gpu();
+  const runtimeClassName = 'node-pool-gpu';
+  t.after(() => deletePods(cluster()));
+  await createPods(cluster(), 'a', [{ name: 'job', spec: { containers: [container('c', {})], runtimeClassName } }]);
+  const spec = { containers: [container('c', {})], runtimeClassName };
+  const labels = { app: 'train' };
+  const template = { metadata: { labels }, spec };
+  const controlled = { selector: { matchLabels: labels }, template };
+  const jobTemplate = { spec: { template: { spec: { ...spec, restartPolicy: 'Never' } } } };
+  for (const [path, body] of [
+    ['apps/v1/namespaces/default/deployments', controlled],
+    ['apps/v1/namespaces/default/statefulsets', { ...controlled, serviceName: 'train' }],
+    ['apps/v1/namespaces/default/daemonsets', controlled],
+    ['batch/v1/namespaces/default/cronjobs', { schedule: '0 0 * * *', jobTemplate }],
+  ] as const) {
+    await raw(cluster()).expect('POST', `/apis/${path}`, { metadata: { name: 'train' }, spec: body });
+    t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
+  }
+  const warning =
+    'warning: RuntimeClass node-pool-gpu is deleted with its pool, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates';
+  for (const flag of ['--dry-run', '--dry-run=server']) {
+    const dry = await unchanged(['delete', 'gpu', flag]);
+    assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
+  }
+  await refused(
+    ['delete', 'gpu'],
+    1,
+    `${warning}\nerror: 5 workloads name RuntimeClass node-pool-gpu, and could create no new pods; nothing was changed; next: if that is meant, run the command again with --yes`,
+  );
+  if (NO_TERMINAL === undefined) {
+    const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
+    assert.match(
+      no.shown,
+      /^(n\n)?warning: RuntimeClass .*\nDelete pool gpu \(2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
+    );
+  }
+  const all = (group: string, resource: string) => {
+    return { apiGroups: [group] as [string], resources: [resource] as [string], verbs: ['*'] };
+  };
+  await allow(cluster(), 'no-pods', [
+    all('nodes.lailin.xyz', 'nodepools'),
+    all('', 'nodes'),
+    all('node.k8s.io', 'runtimeclasses'),
+  ]);
+  const blind = await unchanged(['delete', 'gpu', '--as', 'no-pods', '--dry-run']);
+  assert.match(
+    blind.stderr,
+    /^warning: cannot tell which pods, Deployments without pods, .* name RuntimeClass node-pool-gpu, which the deletion removes: .* pods/,
+  );
+  assert.match(blind.stdout, /^- RuntimeClass node-pool-gpu$/m);
+  const { code, stderr } = await cli(cluster(), ['delete', 'gpu', '--yes']);
+  assert.deepEqual([code, stderr], [0, `${warning}\n`]);
+  assert.equal(await testEnv.runtimeClass('gpu'), undefined);
 });
 
 test('releases a pool that lacks our finalizer', async () => {
@@ -82,7 +166,7 @@ test('releases a pool that lacks our finalizer', async () => {
 test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
   await gpu();
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', OURS] } });
-  const waits = `${id('gpu')} is released and waits for finalizers of others: example.com/backup\n`;
+  const waits = `${id('gpu')} has released its nodes and waits for other finalizers: example.com/backup\n`;
   const started = Date.now();
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(await cli(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });
@@ -164,6 +248,15 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   assert.deepEqual([code, stdout], [0, `${id('p')} deleted (1 node released)\n`]);
   assert.match(stderr, reported);
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=theirs:NoExecute']);
+});
+
+test('--all asks on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
+  await gpu();
+  await testEnv.pool('spare');
+  const { code, shown } = await inTerminal(cluster(), ['delete', '--all'], 'n\n');
+  assert.equal(code, 1);
+  assert.match(shown, /Delete pools gpu \(2 nodes\), spare \(0 nodes\)\? \[y\/N\]/);
+  assert.ok(await testEnv.getPool('spare'));
 });
 
 test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, async () => {

@@ -5,6 +5,7 @@ import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -68,6 +69,7 @@ new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>  
       'STORAGE',
       'SELECTOR',
       'REASON',
+      'DRIFT',
     ],
     [
       'gpu',
@@ -84,6 +86,7 @@ new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>  
       '175.5Gi',
       'node-role.kubernetes.io/gpu=',
       '<none>',
+      '0',
     ],
   ]);
 });
@@ -129,6 +132,34 @@ async function allowPools(user: string): Promise<void> {
     subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
   });
 }
+
+test('-o wide counts the nodes that differ now; who may not list nodes gets the count of the status', async () => {
+  await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('gpu') })), { name: 'c' });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.pool('new', { labels: { tier: 'x' } });
+  const drift = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '-o', 'wide', ...args]);
+    assert.equal(code, 0, stderr);
+    const cells = stdout.trimEnd().split('\n');
+    return [cells.map(line => line.split(/ +/).at(-1)).join(' '), stderr] as const;
+  };
+  assert.deepEqual(await drift(), ['0 0', '']);
+  assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
+  assert.deepEqual(await drift(), ['1 0', '']);
+  assert.deepEqual(await drift('gpu'), ['1', '']);
+  const reader = await userWith(cluster(), 'pool-reader', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
+  ]);
+  const [counts, warning] = await drift('--kubeconfig', reader);
+  assert.equal(counts, '0 <none>');
+  assert.match(
+    warning,
+    /^warning: DRIFT is as of the last reconcile: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
+  );
+  assert.equal((await cli(cluster(), ['add', 'gpu', 'c'])).code, 0);
+  assert.equal((await drift('--kubeconfig', reader))[0], '1 <none>');
+});
 
 test('prints each row on one line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
   const taints = [

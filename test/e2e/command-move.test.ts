@@ -5,7 +5,7 @@ import { readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
-import { role, taintsOf, useTestEnv } from './test-env.ts';
+import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
@@ -208,15 +208,22 @@ test('writes no other node, and reports a pool that has more to do', async () =>
   await testEnv.pool('gpu', GPU);
   await testEnv.reconcile();
   await labelNode(cluster(), 'b', { tier: 'drift' });
-  const before = (await testEnv.getPool('gpu'))?.status;
   const { code, stdout, stderr } = await cli(cluster(), ['add', 'gpu', 'a']);
   assert.deepEqual([code, stdout], [0, 'node/a added to pool gpu\n']);
   assert.equal(
     stderr,
-    'warning: gpu: 1 other node of it is not as the pool says, and its status was left as it was: run `kubectl nodepool reconcile gpu`\n',
+    'warning: gpu: 1 other node differs from the labels and taints of the pool; run `kubectl nodepool reconcile gpu`\n',
   );
   assert.equal((await ours('b')).tier, 'drift');
-  assert.deepEqual((await testEnv.getPool('gpu'))?.status, before);
+  const drifted = await testEnv.getPool('gpu');
+  const { status, nodeCount, updatedNodeCount } = drifted?.status ?? {};
+  assert.deepEqual([status, nodeCount, updatedNodeCount], [200, 2, 1]);
+  const { status: isApplied, reason, message } = condition(drifted, 'Applied');
+  const says = '1 of 2 nodes differs from the labels and taints of the pool: b';
+  assert.deepEqual([isApplied, reason, message], ['False', 'NodesNotUpdated', says]);
+  await ok(['reconcile', 'gpu']);
+  const repaired = await testEnv.getPool('gpu');
+  assert.deepEqual([repaired?.status?.updatedNodeCount, condition(repaired, 'Applied').status], [2, 'True']);
 });
 
 test('keeps labels and taints that others set at the same time', async () => {

@@ -1,10 +1,12 @@
 /** `nodes`: the members of a pool, what it applied, and why. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Change } from '../../src/nodepool/plan.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -45,7 +47,10 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
     (await kubectl(cluster(), ['nodepool', 'nodes', 'gpu', '-o', 'name'])).stdout,
     'node/a\nnode/b\nnode/c\n',
   );
-  assert.match(await ok(['nodes', '-o', 'wide']), /^NAME .* ALSO-MATCHED-BY\na .* 4 +2\.9Gi +110 +late\n/);
+  assert.match(
+    await ok(['nodes', '-o', 'wide']),
+    /^NAME .* ALSO-MATCHED-BY +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none>\n/,
+  );
 });
 
 test('shows nodes of no pool, nodes by labels, and JSON', async () => {
@@ -54,10 +59,16 @@ test('shows nodes of no pool, nodes by labels, and JSON', async () => {
   assert.equal(await ok(['nodes', '-l', 'tier in (brass)', '-o', 'name']), 'node/b\n');
   await refused(['nodes', '-l', 'tier=none'], 0, 'No nodes found.');
   const { items } = JSON.parse(await ok(['nodes', '-l', 'kubernetes.io/hostname=b', '-o', 'json'])) as {
-    items: { name: string; pool: string; changes: object[]; alsoMatchedBy: string[] }[];
+    items: { name: string; pool: string; changes: Change[]; alsoMatchedBy: string[] }[];
   };
+  const withoutSetter = ({ setBy: _, ...change }: Change) => change;
   assert.deepEqual(
-    items.map(({ name, pool, changes, alsoMatchedBy }) => ({ name, pool, changes, alsoMatchedBy })),
+    items.map(({ name, pool, changes, alsoMatchedBy }) => ({
+      name,
+      pool,
+      changes: changes.map(withoutSetter),
+      alsoMatchedBy,
+    })),
     [
       {
         name: 'b',
@@ -67,7 +78,53 @@ test('shows nodes of no pool, nodes by labels, and JSON', async () => {
       },
     ],
   );
-  assert.match(await ok(['nodes', '--unassigned', '-o', 'yaml']), /^items:\n- .*\n(.*\n)* {2}pool: null\n/);
+  assert.match(
+    await ok(['nodes', '--unassigned', '-o', 'yaml']),
+    /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\nitems:\n- .*\n(.*\n)* {2}pool: null\n/,
+  );
+});
+
+test('nodes and diff name who set a value that differs, and when', async () => {
+  await testEnv.nodes(...['a', 'b', 'c'].map(name => ({ name, labels: role('gpu') })));
+  const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' as const }];
+  await testEnv.pool('gpu', { labels: { tier: 'gold', team: 'x' }, taints });
+  await testEnv.reconcile();
+  for (const line of [
+    'label node a tier=mine --overwrite',
+    'label node b team-',
+    'taint node c dedicated=me:NoSchedule --overwrite',
+  ])
+    assert.equal((await kubectl(cluster(), line.split(' '))).code, 0);
+  const { stdout } = await cli(cluster(), ['diff']);
+  const normal = stdout.replaceAll(/ \d+s ago/g, ' AGE ago');
+  assert.equal(
+    normal,
+    `node a (pool gpu)
+  ~ label tier: mine -> gold  (drift: set by kubectl-label AGE ago)
+
+node b (pool gpu)
+  + label team=x  (drift)
+
+node c (pool gpu)
+  ~ taint dedicated:NoSchedule: me -> gpu  (drift: taints set by kubectl-taint AGE ago)
+
+3 nodes would change: 1 set, 2 changed
+`,
+  );
+  const wide = (await ok(['nodes', '-o', 'wide', '--no-headers'])).trimEnd().split('\n');
+  const setters = wide.map(line => line.split(/ +/).at(-1)?.replace(/\d+s/, 'AGE'));
+  assert.deepEqual(setters, ['kubectl-label(AGE)', '<none>', 'kubectl-taint(AGE)']);
+  const { items } = JSON.parse(await ok(['nodes', '-o', 'json'])) as { items: { changes: Change[] }[] };
+  const { setBy } = items[0]?.changes[0] ?? {};
+  assert.deepEqual([setBy?.manager, setBy?.operation], ['kubectl-label', 'Update']);
+  assert.ok(Math.abs(Date.parse(setBy?.time ?? '') - Date.now()) < 60_000, String(setBy?.time));
+
+  // Who may not read single nodes sees the same without names.
+  const rule = { apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'], resources: ['*'], verbs: ['list'] };
+  const kubeconfig = await userWith(cluster(), 'lister', [rule]);
+  const nameless = await cli(cluster(), ['diff', '--kubeconfig', kubeconfig]);
+  assert.deepEqual([nameless.code, nameless.stderr], [1, '']);
+  assert.equal(nameless.stdout, normal.replaceAll(/: (taints )?set by [^)]*/g, ''));
 });
 
 test('refuses wrong command lines', async () => {

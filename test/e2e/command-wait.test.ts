@@ -83,6 +83,55 @@ test('reports a pool that does not exist, except for --for=delete', async () => 
   await refused(['wait', 'nope', '--for=delete'], 0, '');
 });
 
+test('-l and --all select the pools at the start', async () => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('cpu');
+  await testEnv.reconcile();
+  assert.equal(await ok(['wait', '--all', '--for=status=200']), met('cpu') + met('gpu'));
+  assert.equal(await ok(['wait', '-l', 'team=a', '--for=status=200']), met('gpu'));
+  // As kubectl wait.
+  await refused(['wait', '-l', 'team=x', '--for=status=200'], 1, 'error: no matching pools found');
+  await refused(['wait', '-l', 'team=x', '--for=delete'], 0, '');
+});
+
+test('condition and jsonpath are as for kubectl wait', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  const late = 'error: condition not met for nodepools/gpu\n';
+  const cases: [condition: string, code: number, stdout: string, stderr: string][] = [
+    ['condition=Ready', 0, met('gpu'), ''],
+    ['condition=ready=TRUE', 0, met('gpu'), ''],
+    ['condition=Ready=False', 1, '', late],
+    ['condition=Nope', 1, '', late],
+    ['jsonpath={.status.nodeCount}=1', 0, met('gpu'), ''],
+    ['jsonpath={.status.allocatable.cpu}', 0, met('gpu'), ''],
+    ['jsonpath={.status.nodeCount}=2', 1, '', late],
+  ];
+  const both = async (condition: string) => [
+    await cli(cluster(), ['wait', 'gpu', `--for=${condition}`, '--timeout=0']),
+    await kubectl(cluster(), ['wait', 'nodepool/gpu', `--for=${condition}`, '--timeout=0']),
+  ];
+  for (const [condition, code, stdout, stderr] of cases) {
+    for (const result of await both(condition)) assert.deepEqual(result, { code, stdout, stderr }, condition);
+  }
+  const [ours, theirs] = await both('jsonpath={.status}=2');
+  const nested = 'error: jsonpath leads to a nested object or list which is not supported\n';
+  assert.deepEqual([theirs?.code, theirs?.stderr, ours?.code], [1, nested, 1]);
+  assert.match(ours?.stderr ?? '', /jsonpath leads to a nested object or list which is not supported; next: /);
+  // The conditions are of the older generation.
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
+  for (const result of await both('condition=Ready')) assert.deepEqual(result, { code: 1, stdout: '', stderr: late });
+});
+
+test('--for=create waits until the pool exists', async t => {
+  const waiting = await wait(t, 'gpu', '--for=create', '--timeout=60s');
+  await testEnv.pool('gpu');
+  assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
+  assert.equal(await ok(['wait', 'gpu', '--for=create']), met('gpu'));
+  await refused(['wait', '--all', '--for=create'], 2, /^error: --for=create waits for pools by name; /);
+});
+
 test('--for=delete waits until the pool is deleted', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
@@ -105,9 +154,14 @@ test('reports a pool that is deleted while waiting for another condition', async
 
 test('refuses wrong command lines', async () => {
   const see = "See 'kubectl nodepool wait --help'.";
-  const how = 'next: write it like status=200, nodes=3, ready=3 or delete';
+  const how =
+    'next: write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
-  await refused(['wait', '--for=delete'], 2, `error: missing argument NAME\n${see}`);
+  await refused(
+    ['wait', '--for=delete'],
+    2,
+    `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
+  );
   await refused(['wait', 'gpu'], 2, `error: missing flag --for\n${see}`);
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);

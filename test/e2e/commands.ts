@@ -8,6 +8,7 @@ import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { type RunOptions, type RunResult, run } from '../cluster/run.ts';
+import { eventually } from './watching.ts';
 
 /** Collections that commands may change; events are left out. */
 const COLLECTIONS = [
@@ -109,4 +110,27 @@ export async function inTerminal(
     timeoutMs: 20_000,
   });
   return { code, shown: stdout.replaceAll('\r\n', '\n') };
+}
+
+/** Gives a user these permissions; resolves once the last rule is in force. */
+export async function allow(
+  cluster: ControlPlane,
+  user: string,
+  rules: { apiGroups: [string]; resources: [string]; verbs: string[] }[],
+): Promise<void> {
+  const api = raw(cluster);
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const metadata = { name: user };
+  await api.expect('POST', `${rbac}/clusterroles`, { metadata, rules });
+  await api.expect('POST', `${rbac}/clusterrolebindings`, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+    subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  const { apiGroups: [group] = [''], resources: [resource] = [''] } = rules.at(-1) ?? {};
+  const review = { spec: { user, resourceAttributes: { group, resource, verb: 'list' } } };
+  await eventually(`the role of ${user} counts`, async () => {
+    const answer = await api.expect('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review);
+    return (answer as { status: { allowed: boolean } }).status.allowed;
+  });
 }

@@ -132,6 +132,7 @@ describe('the rules of the CRD', () => {
         status: 200,
         nodeCount: 2,
         readyNodeCount: 2,
+        updatedNodeCount: 2,
         unschedulableNodeCount: 1,
         allocatable,
         conditions,
@@ -147,8 +148,8 @@ describe('the rules of the CRD', () => {
     assert.deepEqual(head, ['NAME', 'STATUS', 'NODECOUNT', 'READY', 'CPU', 'MEMORY', 'AGE']);
     assert.deepEqual(row?.slice(0, 6), ['worker', '200', '2', '2', '8', '6129040Ki']);
     const [wideHead, wideRow] = await columns('-o', 'wide');
-    assert.deepEqual(wideHead?.slice(7), ['UNSCHEDULABLE', 'HANDLER', 'CONFLICT']);
-    assert.deepEqual(wideRow?.slice(7), ['1', 'runc', 'False']);
+    assert.deepEqual(wideHead?.slice(7), ['UPDATED', 'UNSCHEDULABLE', 'HANDLER', 'CONFLICT']);
+    assert.deepEqual(wideRow?.slice(7), ['2', '1', 'runc', 'False']);
     await client().expect('DELETE', `${POOLS}/worker`);
   });
 

@@ -159,6 +159,6 @@ test('reads certificates and tokens from files beside the kubeconfig', async () 
   const missing = await kubeconfig(cluster().server, 'client-certificate: gone.pem, client-key: admin.key', withCa());
   assert.equal(
     await reported(missing),
-    `cannot read the client-certificate of user "u", ${join(dir, 'gone.pem')}: no such file; next: correct the path in the kubeconfig`,
+    `cannot read the client-certificate of user "u", ${join(dir, 'gone.pem')}: no such file; next: correct the path`,
   );
 });

@@ -26,6 +26,7 @@ const RARE = [
   'src/kube/proxy/tunnel.ts',
   'src/kube/resources/doctor.ts',
   'src/kube/resources/evictions.ts',
+  'src/kube/resources/workloads.ts',
   'src/controller/manager.ts',
   'src/controller/reflector.ts',
 ];
@@ -80,7 +81,7 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk'),
   'move a --to gpu --dry-run': APPLIES,
   reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
-  'delete gpu --dry-run': APPLIES,
+  'delete gpu --dry-run': APPLIES.filter(part => part !== 'chalk'),
   'cordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],
   'uncordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],
   'drain gpu --dry-run': ['src/operations/doctor/', 'src/reconciler/cluster-plan.ts', 'src/render/yaml'],

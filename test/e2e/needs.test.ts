@@ -48,8 +48,10 @@ interface Run {
 const RUNS: Run[] = [
   { command: 'get', lines: ['get -o name', 'get one -o name'] },
   { command: 'get with pending pools', lines: ['get'] },
+  { command: 'get -o wide', lines: ['get -o wide', 'get one -o wide'] },
   { command: 'describe', lines: ['describe one'] },
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
+  { command: 'nodes -o wide', lines: ['nodes -o wide'] },
   { command: 'nodes --why', lines: ['nodes --why a'] },
   { command: 'events', lines: ['events one'] },
   { command: 'top', lines: ['top'] },
@@ -60,6 +62,7 @@ const RUNS: Run[] = [
   { command: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
   { command: 'create with NoExecute', lines: ['create w --node-selector grp=w --taint k=v:NoExecute'] },
   { command: 'diff', lines: ['diff y z'] },
+  { command: 'diff with drift', lines: ['diff drifted'], code: 1 },
   { command: 'diff with NoExecute', lines: ['diff w'], code: 1 },
   { command: 'adopt', lines: ['adopt'] },
   { command: 'adopt --create', lines: ['adopt --label own --create'] },
@@ -80,7 +83,7 @@ const RUNS: Run[] = [
   {
     command: 'drain',
     lines: ['drain one --grace-period=0 --ignore-daemonsets'],
-    unseen: /^(get pods|list poddisruptionbudgets)/,
+    unseen: /^get pods/,
   },
   { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
   { command: 'get --watch', lines: ['get --watch'] },
@@ -88,7 +91,8 @@ const RUNS: Run[] = [
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
-  { command: 'delete', lines: ['delete z --yes'] },
+  { command: 'delete', lines: ['delete one --yes'] },
+  { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
   { command: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both; and granting a role needs its permissions.
@@ -110,11 +114,15 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
     { name: 'c' },
     { name: 'd', labels: { own: 'd' } },
     { name: 'e' },
+    { name: 'h', labels: role('drifted') },
     ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
     ...['both', 'w', 'x', 'z'].map(grp => ({ name: grp, labels: { grp } })),
   );
   await testEnv.pool('one', { labels: { tier: 'gold' } });
   await testEnv.pool('two');
+  await testEnv.pool('drifted', { labels: { tier: 'gold' } });
+  await testEnv.reconcile('drifted');
+  await testEnv.patchNode('h', { metadata: { labels: { tier: 'mine' } } });
   for (const name of ['left', 'right']) await testEnv.pool(name, { nodeSelector: { grp: 'both' } });
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });

@@ -15,7 +15,7 @@ const testEnv = useTestEnv({ audit: true });
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const NO_STATUS = /the CRD nodepools.nodes.lailin.xyz serves no status subresource/;
 const DROPPED =
-  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount; run `kubectl nodepool install`';
+  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount, status.updatedNodeCount; run `kubectl nodepool install`';
 const LOST =
   'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
@@ -123,6 +123,26 @@ test('a watch reports a CRD that drops status fields once and recovers after ins
   assert.equal(watch.log().split('drops status.').length - 1, 1, watch.log());
   assert.equal((await run('install')).code, 0);
   await eventually('fields are kept', async () => (await testEnv.getPool('w'))?.status?.observedGeneration === 1);
+  assert.equal(await watch.end(), 0);
+});
+
+test('under the CRD of the version before, pools are reconciled and their status is not written again and again', async t => {
+  await useCrd(testEnv.cluster(), 'without updatedNodeCount');
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', SPEC);
+  const watch = await startWatching(t, testEnv.cluster());
+  await eventually('it is reconciled', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 1);
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
+  await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
+  await sleep(2_000);
+  const mark = await auditMark(testEnv.cluster());
+  // Longer than the watch waits for a CRD with all that it needs.
+  await sleep(11_000);
+  assert.deepEqual(await writes(testEnv.cluster(), mark), {});
+  assert.equal(watch.log().split('drops status.updatedNodeCount; run').length - 1, 1, watch.log());
+  assert.equal((await run('install')).code, 0);
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
+  await eventually('it is counted', async () => (await testEnv.getPool('w'))?.status?.updatedNodeCount === 1);
   assert.equal(await watch.end(), 0);
 });
 

@@ -67,6 +67,7 @@ function poolDisorder(pool: NodePool, nodes: readonly LiveNode[]): string[] {
     isGoing: metadata.deletionTimestamp !== undefined,
     status: status?.status,
     nodeCount: status?.nodeCount,
+    updatedNodeCount: status?.updatedNodeCount,
     unschedulableNodeCount: status?.unschedulableNodeCount,
     cpu: status?.allocatable?.cpu ?? '0',
     observedGeneration: status?.observedGeneration,
@@ -76,6 +77,7 @@ function poolDisorder(pool: NodePool, nodes: readonly LiveNode[]): string[] {
     isGoing: false,
     status: isContested ? 409 : 200,
     nodeCount: members.length,
+    updatedNodeCount: members.length,
     unschedulableNodeCount: members.filter(({ spec }) => spec.unschedulable).length,
     // Every simulated node has 4.
     cpu: String(members.length * 4),

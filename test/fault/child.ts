@@ -37,11 +37,11 @@ export class Child {
 
   /** Resolves when its caches have synced; fails when it ends first. */
   async synced(ms?: number): Promise<void> {
-    await eventually(
-      `the caches sync; ${this.#log}`,
-      () => this.#log.includes('caches have synced') || !this.isAlive,
-      ms,
-    );
+    const isSynced = () => this.#log.includes('caches have synced') || !this.isAlive;
+    await eventually('the caches sync', isSynced, ms).catch((error: Error) => {
+      // The log as it is by then.
+      throw new Error(`${error.message}\n${this.#log}`, { cause: error });
+    });
     if (!this.isAlive) throw new Error(`reconcile --watch has ended:\n${this.#log}`);
   }
 

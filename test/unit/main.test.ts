@@ -92,8 +92,8 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     ],
     [['install', '--dry-run', 'server'], 'unexpected argument server'],
     [['edit'], 'missing argument NAME'],
-    [['cordon'], 'missing argument NAME'],
-    [['delete', '--yes'], 'missing argument NAME'],
+    [['cordon'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all'],
+    [['delete', '--yes'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all'],
     [['wait', 'x'], 'missing flag --for'],
     [['move', 'x'], 'missing flag --to'],
     // -A of kubectl is not --as.

@@ -21,6 +21,10 @@ export interface Candidate {
 export interface CompletionOptions {
   /** The words after the program's name; the last is the one at the cursor. */
   words: string[];
+  /**
+   * Candidates are whole words; else, as cobra's, the value alone after `--flag=`. Some cases only whole words can express.
+   */
+  wholeWords: boolean;
   commands: Grammar;
   io: Pick<Io, 'env' | 'now'>;
   /** @param flags those that choose cluster and user */
@@ -36,12 +40,26 @@ interface Found {
 export async function complete(options: CompletionOptions): Promise<string> {
   const current = options.words.at(-1) ?? '';
   const { candidates, files = false } = await find(options).catch(() => ({ candidates: [], files: false }));
-  const shown = candidates.filter(({ value }) => value.startsWith(current) && isSafeCandidate(value));
-  const open = shown.length > 0 && shown.every(({ value }) => /[=:]$/.test(value));
-  const lines = shown.map(({ value, description }) =>
-    description === undefined ? value : `${value}\t${safeDescription(description)}`,
+  const prefix = options.wholeWords ? '' : cobraPrefix(current);
+  const shown = candidates.filter(
+    ({ value }) => prefix !== undefined && value.startsWith(current) && isSafeCandidate(value),
   );
+  const open = shown.length > 0 && shown.every(({ value }) => /[=:]$/.test(value));
+  const lines = shown.map(({ value, description }) => {
+    const rest = value.slice(prefix?.length);
+    return description === undefined ? rest : `${rest}\t${safeDescription(description)}`;
+  });
   return [...lines, `:${(files ? 0 : NO_FILES) + (open ? NO_SPACE : 0)}`, ''].join('\n');
+}
+
+/**
+ * The part of a word that cobra's scripts put before a candidate. The one for bash takes it up to the first `=`, those for
+ * zsh and fish from the first `-` up to the last `=`: undefined where no answer is right for all.
+ */
+function cobraPrefix(word: string): string | undefined {
+  const [inBash = ''] = /^-[^=]*=/.exec(word) ?? [];
+  const [elsewhere = ''] = /-.*=/s.exec(word) ?? [];
+  return inBash === elsewhere ? inBash : undefined;
 }
 
 async function find(options: CompletionOptions): Promise<Found> {
@@ -53,9 +71,7 @@ async function find(options: CompletionOptions): Promise<Found> {
     case 'nothing':
       return { candidates: [] };
     case 'command':
-      return {
-        candidates: current.startsWith('-') ? [{ value: '--help' }, { value: '--version' }] : commandNames(commands),
-      };
+      return { candidates: commandNames(commands) };
     case 'flag':
       return { candidates: flagNames(line) };
     case 'value': {
@@ -73,19 +89,20 @@ function commandNames(commands: Grammar): Candidate[] {
   const shown = Object.entries(commands).filter(([, { hidden }]) => !hidden);
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),
-    { value: 'help', description: 'Show the help of the program, or of a verb.' },
+    { value: 'help', description: 'Show the help of the program, or of a command.' },
   ];
 }
 
 /** A flag that was given is offered again only if it is repeatable. */
-function flagNames({ grammar, flags }: CompletionLine): Candidate[] {
+function flagNames({ command, grammar, flags }: CompletionLine): Candidate[] {
   const offered = Object.values(grammar?.flags ?? {}).filter(
     ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
   );
   const names = ({ name, allowNo }: Flag) => (allowNo ? [name, `no-${name}`] : [name]);
   return [
     ...offered.flatMap(flag => names(flag).map(name => ({ value: `--${name}`, description: flag.summary }))),
-    { value: '--help', description: 'Show the help of the verb.' },
+    { value: '--help', description: 'Show the help.' },
+    ...(command === '' ? [{ value: '--version', description: 'Show the version.' }] : []),
   ];
 }
 
@@ -146,12 +163,20 @@ function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
   return [...pools, ...(flags.get('from') ?? [])];
 }
 
+const ACCESS_FLAGS = [
+  ...['kubeconfig', 'context', 'cluster', 'user', 'as', 'server', 'token'],
+  ...['certificate-authority', 'client-certificate', 'client-key'],
+];
+
 /** The flags that choose cluster and user. */
 function accessFlags({ flags }: CompletionLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
-  const value = (name: string) => flags.get(name)?.at(-1);
-  const others = ['context', 'cluster', 'user', 'as'].map(name => [name, value(name)]);
   // Shells pass the word as it was typed, with ~.
-  return { kubeconfig: value('kubeconfig')?.replace(/^~(?=\/)/, () => home), ...Object.fromEntries(others) };
+  const value = (name: string) =>
+    flags
+      .get(name)
+      ?.at(-1)
+      ?.replace(/^~(?=\/)/, () => home);
+  return Object.fromEntries(ACCESS_FLAGS.filter(name => flags.has(name)).map(name => [name, value(name)]));
 }
 
 function effects(typed: string): string[] {

@@ -7,6 +7,7 @@ export interface Flag {
   summary?: string;
   helpValue?: string;
   hidden?: boolean;
+  helpGroup?: string;
   type: 'boolean' | 'option';
   options?: string[];
   multiple?: boolean;

@@ -1,4 +1,8 @@
-/** The completion scripts of the shells: each calls `kubectl-nodepool __complete` and shows its answer. */
+/**
+ * The completion scripts of the shells: each calls `kubectl-nodepool __completeWords` and shows its answer, for
+ * `kubectl-nodepool` and for `kubectl nodepool`. Other command lines of kubectl stay with kubectl's own script, which may be
+ * loaded before, later or never.
+ */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -49,6 +53,10 @@ _kubectl_nodepool() {
         _kubectl_nodepool_unquote "\${words[i]}"
         words[i]=$plain
     done
+    if [[ \${words[1]} == nodepool ]] && ((count > 2)); then
+        words=(kubectl-nodepool "\${words[@]:2}")
+        count=$((count - 1))
+    fi
     local before='' mark
     if [[ -n $open ]]; then
         before=\${plain:0:start}
@@ -77,20 +85,47 @@ _kubectl_nodepool() {
             printf -v candidate %q "$candidate"
         fi
         COMPREPLY+=("$candidate")
-    done < <("\${words[0]/#\\~/$HOME}" __complete "\${words[@]:1:count-1}" 2>/dev/null)
+    done < <("\${words[0]/#\\~/$HOME}" __completeWords "\${words[@]:1:count-1}" 2>/dev/null)
     [[ $(type -t compopt) == builtin ]] || return 0
     if ((directive & 2)); then compopt -o nospace; fi
-    if ((!(directive & 4))); then compopt -o default; fi
+    if ((directive & 4)); then compopt +o default; else compopt -o default; fi
 }
 complete -F _kubectl_nodepool kubectl-nodepool
+# kubectl's own function gets another name: here if its script is loaded, through the alias if it is loaded later.
+unalias __start_kubectl 2>/dev/null
+_kubectl_nodepool_base=$(declare -f __start_kubectl)
+if [[ -n $_kubectl_nodepool_base && $_kubectl_nodepool_base != *_kubectl_nodepool* ]]; then
+    eval "_kubectl_nodepool_others\${_kubectl_nodepool_base#__start_kubectl}"
+fi
+unset _kubectl_nodepool_base
+function __start_kubectl {
+    if [[ \${COMP_WORDS[1]} == nodepool ]] && ((COMP_CWORD > 1)); then
+        _kubectl_nodepool
+        return
+    fi
+    # bash-completion loads scripts at the first TAB.
+    declare -F _kubectl_nodepool_others >/dev/null || __load_completion kubectl 2>/dev/null
+    declare -F _kubectl_nodepool_others >/dev/null && _kubectl_nodepool_others "$@"
+}
+alias __start_kubectl=_kubectl_nodepool_others
+complete -p kubectl &>/dev/null || complete -o default -F __start_kubectl kubectl
 `;
 
-const ZSH = `#compdef kubectl-nodepool
+/** Functions for a pattern (-p) are called before the one for the name, which kubectl's own script sets. */
+const ZSH = `#compdef kubectl-nodepool -p kubectl
 # zsh completion for kubectl-nodepool
 _kubectl-nodepool() {
     local -a lines shown
-    local line directive tab=$'\\t'
-    lines=("\${(@f)$("\${(Q)words[1]}" __complete "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
+    local line directive tab=$'\\t' program=\${(Q)words[1]}
+    local -i first=2
+    if [[ \${program:t} == kubectl ]]; then
+        (( CURRENT > 2 )) && [[ $words[2] == nodepool ]] || return 1
+        # kubectl's own script is not asked as well.
+        _compskip=all
+        program=kubectl-nodepool
+        first=3
+    fi
+    lines=("\${(@f)$("$program" __completeWords "\${(@Q)words[first,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
     directive=\${lines[-1]#:}
     [[ $directive == <-> ]] || return 1
     lines[-1]=()
@@ -115,10 +150,11 @@ _kubectl-nodepool() {
 if [[ \${funcstack[1]} == _kubectl-nodepool ]]; then
     _kubectl-nodepool "$@"
 else
-    compdef _kubectl-nodepool kubectl-nodepool
+    compdef _kubectl-nodepool kubectl-nodepool -p kubectl
 fi
 `;
 
+/** kubectl's own script erases the completions of kubectl, but not the commands that it wraps. */
 const FISH = `# fish completion for kubectl-nodepool
 function __kubectl_nodepool_complete
     set -l words (commandline -opc)
@@ -127,7 +163,11 @@ function __kubectl_nodepool_complete
     set -l current (string unescape -- "$typed"; or string unescape -- "$typed'"; or string unescape -- "$typed\\"")
     set -l program $words[1]
     set -e words[1]
-    set -l lines ($program __complete $words "$current" 2>/dev/null)
+    if test "$words[1]" = nodepool
+        set program kubectl-nodepool
+        set -e words[1]
+    end
+    set -l lines ($program __completeWords $words "$current" 2>/dev/null)
     test (count $lines) -gt 0; or return
     set -l directive $lines[-1]
     set -e lines[-1]
@@ -143,6 +183,13 @@ function __kubectl_nodepool_complete
 end
 complete -c kubectl-nodepool -e
 complete -c kubectl-nodepool -f -a '(__kubectl_nodepool_complete)'
+function __kubectl_nodepool_is_plugin
+    set -l words (commandline -opc)
+    test "$words[2]" = nodepool
+end
+complete -c kubectl -w __kubectl_with_nodepool
+complete -c __kubectl_with_nodepool -e
+complete -c __kubectl_with_nodepool -n __kubectl_nodepool_is_plugin -f -a '(__kubectl_nodepool_complete)'
 `;
 
 /** The executable that kubectl's completion calls; the same as bin/kubectl_complete-nodepool. */

@@ -35,6 +35,9 @@ const FILES: Source = { kind: 'files' };
 const FLAGS: Record<string, Source> = {
   kubeconfig: FILES,
   filename: FILES,
+  'certificate-authority': FILES,
+  'client-certificate': FILES,
+  'client-key': FILES,
   context: { kind: 'live', what: 'contexts' },
   cluster: { kind: 'live', what: 'clusters' },
   user: { kind: 'live', what: 'users' },
@@ -52,7 +55,7 @@ const FLAGS: Record<string, Source> = {
     usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
     alone: ['all'],
   },
-  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'delete'] },
+  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {
@@ -70,14 +73,15 @@ const SORT_PATHS = [
   '.status.status',
   '.status.nodeCount',
   '.status.readyNodeCount',
+  '.status.updatedNodeCount',
   '.status.unschedulableNodeCount',
   '.status.allocatable.cpu',
   '.status.allocatable.memory',
   '.status.allocatable.pods',
 ];
 
-/** Commands that list pools: labels in their flags are those of pools, not of nodes. */
-const LIST_POOLS = ['get', 'top'];
+/** Commands that select nodes: with -l, others select pools. */
+const SELECT_NODES = ['nodes', 'add', 'remove', 'move'];
 /** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
 /** Formats of `get -o`, a free text for the parser. */
@@ -95,9 +99,9 @@ const FORMATS = [
 
 export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): Source {
   if (options !== undefined) return { kind: 'words', words: options };
-  const what = LIST_POOLS.includes(command) ? 'poolLabels' : 'nodeLabels';
+  const what = SELECT_NODES.includes(command) ? 'nodeLabels' : 'poolLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
-  if (name === 'label') return { kind: 'live', what, ending: helpValue.includes('=') ? '=' : '' };
+  if (name === 'label') return { kind: 'live', what: 'nodeLabels', ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (name === 'sort-by') return command === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;

@@ -3,7 +3,7 @@ import type { Arg, CommandGrammar, Flag, Grammar } from './grammar.ts';
 
 export type Wanted =
   | { kind: 'nothing' }
-  /** A command; as the first word also a flag of the program. */
+  /** A command, or a global flag before it. */
   | { kind: 'command' }
   | { kind: 'flag' }
   /** The value of a flag; the prefix precedes it in the same word: `--output=`. */
@@ -11,7 +11,9 @@ export type Wanted =
   | { kind: 'argument'; arg: Arg };
 
 export interface CompletionLine {
+  /** '' before the command. */
   command: string;
+  /** Before the command: the global flags. Undefined for an unknown command. */
   grammar: CommandGrammar | undefined;
   wanted: Wanted;
   /** Values of the flags given so far, by name; '' for a boolean flag. */
@@ -22,14 +24,17 @@ export interface CompletionLine {
 
 /** @param words all after the program's name; the last is the one at the cursor, cut there, and may be empty */
 export function readWords(words: string[], commands: Grammar): CompletionLine {
-  const before = words.slice(0, -1);
-  const current = words.at(-1) ?? '';
-  const [command = '', ...rest] = before;
-  const grammar = Object.hasOwn(commands, command) ? commands[command] : undefined;
-  const line: CompletionLine = { command, grammar, wanted: { kind: 'nothing' }, flags: new Map(), given: [] };
-  if (before.length === 0 || (command === 'help' && rest.length === 0)) line.wanted = { kind: 'command' };
-  else if (grammar !== undefined) line.wanted = want(current, readRest(rest, grammar, line), grammar, line);
+  const grammar = { args: {}, flags: globalFlags(commands) };
+  const line: CompletionLine = { command: '', grammar, wanted: { kind: 'nothing' }, flags: new Map(), given: [] };
+  const state = readBefore(words.slice(0, -1), commands, line);
+  line.wanted = want(words.at(-1) ?? '', state, line);
   return line;
+}
+
+/** Every command has them. */
+function globalFlags(commands: Grammar): CommandGrammar['flags'] {
+  const all = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
+  return Object.fromEntries(all.filter(([, { helpGroup }]) => helpGroup === 'GLOBAL'));
 }
 
 /** The parser's state at the cursor. */
@@ -40,17 +45,24 @@ interface State {
   ended: boolean;
 }
 
-function readRest(words: string[], grammar: CommandGrammar, { flags, given }: CompletionLine): State {
+/** Reads the words before the cursor into the line. */
+function readBefore(words: string[], commands: Grammar, line: CompletionLine): State {
   const state: State = { pending: undefined, ended: false };
+  const { flags, given } = line;
   const add = (flag: Flag, value: string) => flags.set(flag.name, [...(flags.get(flag.name) ?? []), value]);
   for (const word of words) {
     if (state.pending !== undefined) {
       add(state.pending, word);
       state.pending = undefined;
-    } else if (state.ended || !word.startsWith('-') || word === '-') given.push(word);
-    else if (word === '--') state.ended = true;
+    } else if (state.ended || !word.startsWith('-') || word === '-') {
+      if (line.command !== '') given.push(word);
+      else {
+        line.command = word;
+        line.grammar = Object.hasOwn(commands, word) ? commands[word] : undefined;
+      }
+    } else if (word === '--') state.ended = true;
     else {
-      const { flag, value } = flagOf(word, grammar);
+      const { flag, value } = flagOf(word, line.grammar);
       if (flag === undefined) continue;
       if (flag.type === 'option' && value === undefined && !hasOptionalValue(flag)) state.pending = flag;
       else add(flag, value ?? '');
@@ -59,13 +71,16 @@ function readRest(words: string[], grammar: CommandGrammar, { flags, given }: Co
   return state;
 }
 
-function want(current: string, { pending, ended }: State, grammar: CommandGrammar, { given }: CompletionLine): Wanted {
+function want(current: string, { pending, ended }: State, { command, grammar, given }: CompletionLine): Wanted {
+  if (command === 'help' && given.length === 0) return { kind: 'command' };
+  if (grammar === undefined) return { kind: 'nothing' };
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };
   if (!ended && current.startsWith('-')) {
     const { flag, value } = flagOf(current, grammar);
     if (flag?.type !== 'option' || value === undefined) return { kind: 'flag' };
     return { kind: 'value', flag, prefix: current.slice(0, current.length - value.length) };
   }
+  if (command === '') return { kind: 'command' };
   const args = Object.values(grammar.args);
   const arg = args[given.length] ?? args.at(-1);
   return arg === undefined || (given.length >= args.length && !arg.multiple)
@@ -74,8 +89,11 @@ function want(current: string, { pending, ended }: State, grammar: CommandGramma
 }
 
 /** `--name`, `--name=value`, `-n`, `-nvalue`, `-n=value`; of `-wy` the flag is -w. */
-function flagOf(word: string, { flags }: CommandGrammar): { flag: Flag | undefined; value: string | undefined } {
-  const all = Object.values(flags);
+function flagOf(
+  word: string,
+  grammar: CommandGrammar | undefined,
+): { flag: Flag | undefined; value: string | undefined } {
+  const all = Object.values(grammar?.flags ?? {});
   if (word.startsWith('--')) {
     const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
     const matches = (flag: Flag) =>

@@ -5,6 +5,7 @@ import { withoutKind } from '../../cli/flags.ts';
 import { hasPoolFlags, type PoolFlags, specFromFlags } from '../../cli/pool-flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
+import { sanitizeLine } from '../../render/sanitize.ts';
 
 /** The pools of the flags or of the files. Throws where both are given, or neither. */
 export async function poolsToCreate(
@@ -25,7 +26,15 @@ export async function poolsToCreate(
   const { readInput } = await import('../../cli/input.ts');
   const { decodePool, withoutServerFields } = await import('../../nodepool/decode.ts');
   const documents = await readInput(flags.filename, io, requestTimeoutMs);
-  return documents.map(({ value, source, placeOf }) => withoutServerFields(decodePool(value, source, placeOf)));
+  return documents.map(({ value, source, placeOf }) => {
+    const pool = decodePool(value, source, placeOf);
+    const { namespace } = pool.metadata;
+    if (namespace !== undefined) {
+      const place = placeOf('metadata.namespace');
+      io.err(`note: ${place}: metadata.namespace "${sanitizeLine(namespace)}" is ignored: pools are cluster-scoped`);
+    }
+    return withoutServerFields(pool);
+  });
 }
 
 /** Throws for a flag without a name: an empty variable in a script. */

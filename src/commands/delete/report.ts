@@ -1,10 +1,22 @@
-/** Reports the deletion of a pool. */
+/** Shows the plan of a deletion, and reports its result. */
 
 import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { failureLines } from '../../cli/failure-lines.ts';
+import type { Io } from '../../cli/io.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
+import type { Proposal } from '../../operations/consent.ts';
 import type { DeleteResult } from '../../operations/delete.ts';
+
+/** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
+export async function showPlan(plan: Proposal['plan'], { out, color }: Io): Promise<void> {
+  if (plan instanceof NodepoolError) throw plan;
+  const { renderDiff } = await import('../../render/diff.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  const text = renderDiff(plan, makeStyle(color));
+  if (text !== '') out(`${text}\n`);
+}
 
 /** Prints the result for one pool; returns its exit code. */
 export function reportDeletion(
@@ -22,7 +34,9 @@ export function reportDeletion(
     return 1;
   }
   if (finalizers.length > 0) {
-    io.err(deletionLine(pool, `is released and waits for finalizers of others: ${finalizers.join(', ')}`, suffix));
+    io.err(
+      deletionLine(pool, `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`, suffix),
+    );
     return 1;
   }
   const off = detached > 0 ? `, ${detached} detached` : '';

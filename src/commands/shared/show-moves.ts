@@ -18,10 +18,10 @@ import type { DryRun } from '../../operations/ports.ts';
 export const moveFlags = {
   selector: Flags.string({
     char: 'l',
-    summary: 'The nodes with these labels, in place of names: a=b,c!=d,e.',
+    summary: 'Nodes with these labels, instead of names: a=b,c!=d,e.',
     helpValue: 'SELECTOR',
   }),
-  'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
+  'dry-run': dryRunFlag('Only show what would change; "server" has the server validate every write.'),
   concurrency: concurrencyFlag,
   yes: evictYesFlag,
 };

@@ -23,10 +23,12 @@ export async function drainOnTerminal(pool: string, flags: readonly string[], sh
   io.stderr.write('Add flags such as --ignore-daemonsets or --dry-run=server, and press enter; ctrl-d cancels.\n');
   const typed = await question(io, `$ ${command} ${sanitizeLine(pool)} `);
   if (typed === undefined) return;
+  const words = [pool, ...typed.split(/\s+/).filter(Boolean), ...flags];
   try {
-    await run([pool, ...typed.split(/\s+/).filter(Boolean), ...flags]);
+    await run(words);
   } catch (error) {
-    reportError(error, { io, line: { verbosity: 0, jsonLog: false }, version, command, flags: [] });
+    const line = { words: ['drain', ...words], verbosity: 0, jsonLog: false };
+    reportError(error, { io, line, version, command, flags: [] });
   }
   await question(io, 'Press enter to return to the view. ');
 }

@@ -2,14 +2,25 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { WaitCondition } from '../../nodepool/wait-condition.ts';
 
-/** Parses `status=N`, `nodes=N`, `ready=N` or `delete`. */
-export function parseWaitCondition(text: string): WaitCondition {
-  if (text.toLowerCase() === 'delete') return { kind: 'delete' };
-  const [, kind, value] = /^(status|nodes|ready)=(\d{1,9})$/.exec(text) ?? [];
-  if (kind === 'status' || kind === 'nodes' || kind === 'ready') return { kind, value: Number(value) };
+/**
+ * Parses `status=N`, `nodes=N`, `ready=N`, and `create`, `delete`, `condition=TYPE[=VALUE]` and `jsonpath=PATH[=VALUE]` as
+ * kubectl wait does. Throws a usage error.
+ */
+export async function parseWaitCondition(text: string): Promise<WaitCondition> {
+  const lower = text.toLowerCase();
+  if (lower === 'create' || lower === 'delete') return { kind: lower };
+  const [, kind, number] = /^(status|nodes|ready)=(\d{1,9})$/.exec(text) ?? [];
+  if (kind === 'status' || kind === 'nodes' || kind === 'ready') return { kind, value: Number(number) };
+  const [, type, value = 'True'] = /^condition=([^=]+)(?:=(.+))?$/s.exec(text) ?? [];
+  if (type !== undefined) return { kind: 'condition', type, value };
+  const [, expression] = /^jsonpath=(.*)$/s.exec(text) ?? [];
+  if (expression !== undefined) {
+    const { jsonPathMatcher } = await import('./jsonpath.ts');
+    return { kind: 'object', matches: jsonPathMatcher(expression) };
+  }
   throw new NodepoolError(
     'usage',
     `--for: unrecognized condition: ${JSON.stringify(text)}`,
-    'write it like status=200, nodes=3, ready=3 or delete',
+    'write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
   );
 }

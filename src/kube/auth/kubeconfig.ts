@@ -7,6 +7,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { own, setOwn } from '../../nodepool/json.ts';
 import type { AccessNames } from '../../operations/names-port.ts';
 import { withoutLogin } from '../proxy/proxy.ts';
+import { checkOverrides, type FlagOverrides, overrideCluster, overrideUser } from './flag-overrides.ts';
 import {
   type ClusterEntry,
   type ContextEntry,
@@ -15,7 +16,7 @@ import {
   type UserEntry,
 } from './kubeconfig-file.ts';
 
-export interface AccessOptions {
+export interface AccessOptions extends FlagOverrides {
   /** Read in place of KUBECONFIG and ~/.kube/config. Must exist. */
   kubeconfig?: string;
   context?: string;
@@ -43,11 +44,12 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Throws NodepoolError (input) that names the files read and the flag to set. */
 export function loadAccess(options: AccessOptions): Access {
+  checkOverrides(options);
   const { files, missing } = readFiles(options);
-  const source = files.map(({ file }) => file).join(', ');
+  const source = files.map(({ file }) => file).join(', ') || 'the command line';
   const merged = mergeKubeconfigs(files.map(({ content }) => content));
   const access =
-    isEmpty(merged) && options.kubeconfig === undefined
+    isEmpty(merged) && options.kubeconfig === undefined && options.server === undefined
       ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
       : { ...choose(merged, options, source), source };
   return { ...access, user: impersonate(access.user, options) };
@@ -101,16 +103,20 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const clusterName = options.cluster ?? context?.cluster ?? '';
   const userName = options.user ?? context?.user ?? '';
   const of = context === undefined ? '' : ` of context "${context.name}"`;
-  const named = config.clusters.find(({ name }) => name === clusterName);
+  const found = config.clusters.find(({ name }) => name === clusterName);
+  const { server } = options;
+  // As for kubectl, --server needs no cluster in the file, unless one is named.
+  const isOwn = clusterName === '' && server !== undefined;
+  const named = found ?? (isOwn ? { name: server, server, skipTlsVerify: false } : undefined);
   if (named === undefined) {
     const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
     throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
   }
-  const cluster = withAddress(named, source);
+  const cluster = withAddress(overrideCluster(named, options), source);
   const user = config.users.find(({ name }) => name === userName);
-  if (user !== undefined) return { context: context?.name, cluster, user };
   // As kubectl, a context without a user is anonymous.
-  if (userName === '') return { context: context?.name, cluster, user: { name: '' } };
+  const entry = user ?? (userName === '' ? { name: '' } : undefined);
+  if (entry !== undefined) return { context: context?.name, cluster, user: overrideUser(entry, options) };
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }
@@ -164,7 +170,7 @@ function chooseContext(config: KubeconfigFile, options: AccessOptions, source: s
     const flag = options.context === undefined ? `the current context "${name}"` : `--context: "${name}"`;
     throw unknown(`${flag} is not in ${source}`, 'contexts', config.contexts, '--context');
   }
-  if (options.cluster !== undefined) return undefined;
+  if (options.cluster !== undefined || options.server !== undefined) return undefined;
   throw unknown(`no current context is set in ${source}`, 'contexts', config.contexts, '--context');
 }
 
@@ -175,7 +181,8 @@ function unknown(problem: string, kind: string, known: { name: string }[], flag:
     : new NodepoolError('input', problem, `choose one of its ${kind} with ${flag}: ${names.join(', ')}`);
 }
 
-function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
+function inCluster(options: AccessOptions, lookedAt: string[]): Access {
+  const { env } = options;
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const tokenFile = `${SERVICE_ACCOUNT}/token`;
   if (!host || !port || !existsSync(tokenFile)) {
@@ -186,14 +193,15 @@ function inCluster({ env }: AccessOptions, lookedAt: string[]): Access {
       'name one with --kubeconfig FILE or the variable KUBECONFIG',
     );
   }
+  const cluster = {
+    name: 'in-cluster',
+    server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    caFile: `${SERVICE_ACCOUNT}/ca.crt`,
+    skipTlsVerify: false,
+  };
   return {
-    cluster: {
-      name: 'in-cluster',
-      server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
-      caFile: `${SERVICE_ACCOUNT}/ca.crt`,
-      skipTlsVerify: false,
-    },
-    user: { name: 'service account', tokenFile },
+    cluster: overrideCluster(cluster, options),
+    user: overrideUser({ name: 'service account', tokenFile }, options),
     source: 'the service account',
   };
 }

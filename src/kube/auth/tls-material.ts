@@ -83,12 +83,9 @@ export function readText(file: string, what: string): string {
   try {
     return readUpTo(file, MAX_BYTES);
   } catch (error) {
-    throw new NodepoolError(
-      'input',
-      `cannot read the ${what}, ${file}: ${readProblem(error)}`,
-      'correct the path in the kubeconfig',
-      { cause: error },
-    );
+    throw new NodepoolError('input', `cannot read the ${what}, ${file}: ${readProblem(error)}`, 'correct the path', {
+      cause: error,
+    });
   }
 }
 

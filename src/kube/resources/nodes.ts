@@ -8,11 +8,17 @@ import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
-import { managerOf } from './field-manager.ts';
-import { inJson, NODES, ONLY_METADATA } from './resource.ts';
+import { managerOf, setterOf } from './field-manager.ts';
+import { inJson, NODES, ONLY_METADATA, type Resource } from './resource.ts';
 import { listWatch } from './watch.ts';
 
 export type WireNode = Wire<V1Node>;
+
+/** With managedFields of the spec as well, and without the images that make a node large. */
+const NODE_METADATA: Resource = {
+  ...inJson(NODES),
+  accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json',
+};
 
 export function toNode({ metadata = {}, spec, status }: WireNode): Node {
   const record = metadata.annotations?.[RECORD_ANNOTATION];
@@ -61,6 +67,10 @@ export function nodesClient(api: Api, transport: Transport): NodesClient {
     async fieldManager(name, path) {
       const node = await api.get<WireNode>(inJson(NODES), name);
       return managerOf(node?.metadata?.managedFields, path);
+    },
+    async fieldSetters(name, paths) {
+      const node = await api.get<WireNode>(NODE_METADATA, name);
+      return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
     async patch(name, patch, { dryRun }) {
       const write = await api.patch<WireNode>(NODES, name, {

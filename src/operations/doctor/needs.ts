@@ -34,9 +34,11 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
   // Its table says how many nodes match pools without a status, where that is allowed.
   'get with pending pools': ['list nodes'],
+  'get -o wide': [`list ${POOLS}`, 'list nodes'],
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,
+  'nodes -o wide': ['get nodes'],
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`],
   'events --watch': [`list,watch ${EVENTS}`],
@@ -46,6 +48,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
   'top --pods': ['list pods.metrics.k8s.io'],
   diff: [...LOOK, `list ${CLASSES}`],
+  'diff with drift': ['get nodes'],
   'diff with NoExecute': PODS,
   create: [`create ${POOLS}`],
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
@@ -69,6 +72,14 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
+  // To find the workloads that name the RuntimeClass.
+  'delete with RuntimeClass': [
+    ...PODS,
+    'list deployments.apps',
+    'list statefulsets.apps',
+    'list daemonsets.apps',
+    'list cronjobs.batch',
+  ],
   // Other pools match its nodes, and get them.
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,

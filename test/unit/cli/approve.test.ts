@@ -59,6 +59,18 @@ test('ends a script without --yes; a dry run only shows the plan', async () => {
   }
 });
 
+test("ends a script without --yes where the command's question needs an answer; a terminal is asked", async () => {
+  const question = { text: 'Delete?', covers: ['pool a'], needsYes: '1 workload names it' };
+  const proposal = { plan: NO_CHANGE, question };
+  await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), access)(proposal), {
+    message: '1 workload names it; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.equal(await approver({ yes: true, dryRun: false }, testIo(), access)(proposal), 'waived');
+  assert.equal(await approver({ yes: false, dryRun: true }, testIo(), access)(proposal), 'waived');
+  assert.equal(await approver({ yes: false, dryRun: false }, onTerminal('y'), access)(proposal), 'asked');
+});
+
 test('ends when the evictions cannot be read; with --yes it warns', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const noPods = {

@@ -18,8 +18,54 @@ describe('the help that is requested', () => {
     [['get'], undefined],
   ];
   for (const [argv, expected] of cases) {
-    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).help, expected));
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv, {}).help, expected));
   }
+});
+
+describe('the command after global flags', () => {
+  const GLOBAL = { helpGroup: 'GLOBAL' };
+  const flags = {
+    context: { ...GLOBAL, type: 'option' },
+    server: { ...GLOBAL, type: 'option', char: 's' },
+    verbosity: { ...GLOBAL, type: 'option', char: 'v', aliases: ['v'] },
+    'all-namespaces': { ...GLOBAL, type: 'boolean', char: 'A' },
+    output: { type: 'option', char: 'o' },
+  };
+  const cases: [argv: string[], expected: string[]][] = [
+    [
+      ['--context', 'x', 'get', 'a'],
+      ['get', '--context', 'x', 'a'],
+    ],
+    [
+      ['--context=x', '-A', 'get'],
+      ['get', '--context=x', '-A'],
+    ],
+    [
+      ['-s', 'https://x', '-v6', '--v', '6', 'get', '-o', 'json'],
+      ['get', '-s', 'https://x', '-v6', '--v', '6', '-o', 'json'],
+    ],
+    // As in kubectl, a command's own flags follow the command.
+    [
+      ['-o', 'json', 'get'],
+      ['-o', 'json', 'get'],
+    ],
+    [
+      ['--context', 'get'],
+      ['--context', 'get'],
+    ],
+    [
+      ['--unknown', 'get'],
+      ['--unknown', 'get'],
+    ],
+  ];
+  for (const [argv, expected] of cases) {
+    test(JSON.stringify(argv), () => assert.deepEqual(readCommandLine(argv, flags).words, expected));
+  }
+
+  test('is the one whose help is requested', () => {
+    assert.equal(readCommandLine(['--context', 'x', 'get', '--help'], flags).help, 'get');
+    assert.equal(readCommandLine(['options'], flags).help, 'options');
+  });
 });
 
 describe('the verbosity', () => {
@@ -37,7 +83,7 @@ describe('the verbosity', () => {
     [['get', '--', '-v', '9'], 0],
   ];
   for (const [argv, expected] of cases) {
-    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).verbosity, expected));
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv, {}).verbosity, expected));
   }
 });
 
@@ -52,6 +98,6 @@ describe('whether the log is JSON', () => {
     [['get', '--', '--log-format', 'json'], false],
   ];
   for (const [argv, expected] of cases) {
-    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv).jsonLog, expected));
+    test(JSON.stringify(argv), () => assert.equal(readCommandLine(argv, {}).jsonLog, expected));
   }
 });

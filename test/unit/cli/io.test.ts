@@ -58,7 +58,7 @@ test('--color overrides the environment and the terminal; the last one counts, a
   for (const [argv, before, expected] of cases) {
     const { color, errorColor } = withColorFlag(
       testIo({ color: before, errorColor: before }),
-      readCommandLine(argv).color,
+      readCommandLine(argv, {}).color,
     );
     assert.deepEqual({ color, errorColor }, { color: expected, errorColor: expected }, argv.join(' '));
   }

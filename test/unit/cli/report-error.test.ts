@@ -9,7 +9,7 @@ function report(error: unknown, argv: string[] = [], errorExit?: number) {
   const io = testIo();
   const code = reportError(error, {
     io,
-    line: readCommandLine(argv),
+    line: readCommandLine(argv, {}),
     version: '1.2.3',
     command: 'kubectl nodepool get',
     flags: [],

@@ -48,9 +48,14 @@ describe('positions of documents', () => {
       ],
     ],
     [
-      'merge keys; yes and dates stay text',
-      'x: &x {a: 1}\ny: {<<: *x, b: yes, d: 2024-01-01}',
-      [[{ x: { a: 1 }, y: { a: 1, b: 'yes', d: '2024-01-01' } }, 'p:1']],
+      'merge keys; dates stay text',
+      'x: &x {a: 1}\ny: {<<: *x, d: 2024-01-01}',
+      [[{ x: { a: 1 }, y: { a: 1, d: '2024-01-01' } }, 'p:1']],
+    ],
+    [
+      "kubectl's booleans; quoted ones and keys stay text",
+      'a: [yes, On, n, "yes", yEs]\non: {y: off, "no": [{n: 1}]}',
+      [[{ a: [true, true, false, 'yes', 'yEs'], on: { y: false, no: [{ n: 1 }] } }, 'p:1']],
     ],
     ['a scalar', 'just text', [['just text', 'p:1']]],
     ['nothing', '# only a comment\n', []],

@@ -10,7 +10,14 @@ import { aNode, aPool } from './fixtures.ts';
 const NATIVE = { cpu: '4', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '110' };
 const NONE_OMITTED = { unqualified: 0, example: '', oversized: 0, oversizedExample: '', excess: 0 };
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+const calm: Observation = {
+  members: [],
+  specErrors: [],
+  conflicts: [],
+  differing: [],
+  failures: [],
+  podCount: undefined,
+};
 
 function many(count: number, name: (at: number) => string): ResourceList {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [name(at), '1']));

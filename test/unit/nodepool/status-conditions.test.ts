@@ -6,7 +6,14 @@ import type { Condition, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+const calm: Observation = {
+  members: [],
+  specErrors: [],
+  conflicts: [],
+  differing: [],
+  failures: [],
+  podCount: undefined,
+};
 const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
 const foreignClass = { reason: 'RuntimeClassConflict', message: 'RuntimeClass x is not ours' } as const;
 const compute = (observed: Partial<Observation>) => computeStatus(aPool(), { ...calm, ...observed }, NOW);
@@ -57,6 +64,24 @@ test('reports failed writes', () => {
     Applied: ['False', 'WriteFailed', 'no; never'],
     Conflict: ['False', 'NoConflict', ''],
   });
+});
+
+test('reports members that differ, without and with failed writes, and counts the others', () => {
+  const members = ['a', 'b', 'c'].map(name => aNode({ name }));
+  const differ = '2 of 3 nodes differ from the labels and taints of the pool';
+  const drifted = compute({ members, differing: ['c', 'a'] });
+  assert.deepEqual([drifted.status, drifted.nodeCount, drifted.updatedNodeCount], [200, 3, 1]);
+  assert.deepEqual(said(drifted), {
+    Ready: ['True', 'PoolReady', '3 of 3 nodes are Ready'],
+    Applied: ['False', 'NodesNotUpdated', `${differ}: a, c`],
+    Conflict: ['False', 'NoConflict', ''],
+  });
+  const failed = compute({ members, differing: ['c', 'a'], failures: ['no'] });
+  assert.deepEqual(said(failed).Applied, ['False', 'WriteFailed', `${differ}; no`]);
+  const one = said(compute({ members: [aNode({ name: 'a' })], differing: ['a'] })).Applied?.[2];
+  assert.equal(one, '1 of 1 node differs from the labels and taints of the pool: a');
+  const invalid = compute({ members, specErrors: [{ field: 'spec', message: 'no' }] });
+  assert.equal('updatedNodeCount' in invalid, false);
 });
 
 test('reports an invalid spec', () => {

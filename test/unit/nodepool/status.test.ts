@@ -5,7 +5,14 @@ import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from './fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+const calm: Observation = {
+  members: [],
+  specErrors: [],
+  conflicts: [],
+  differing: [],
+  failures: [],
+  podCount: undefined,
+};
 const worker = {
   cpu: '4',
   'ephemeral-storage': '92013256Ki',

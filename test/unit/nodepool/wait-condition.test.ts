@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
-import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
+import type { Condition, NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { isMet } from '../../../src/nodepool/wait-condition.ts';
 
 const pool = (status: NodePoolStatus | undefined, generation = 2): NodePool => ({
@@ -13,6 +13,12 @@ const pool = (status: NodePoolStatus | undefined, generation = 2): NodePool => (
 });
 const good = { status: 200, nodeCount: 3, readyNodeCount: 2, observedGeneration: 2 };
 const { observedGeneration: _, ...unobserved } = good;
+
+function withCondition(status: 'True' | 'False', generation: number | undefined): NodePoolStatus {
+  const rest = { lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'R', message: '' };
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  return { ...good, conditions: [{ type: 'Ready', status, ...rest, ...observed } as Condition] };
+}
 
 describe('whether a condition is met', () => {
   for (const [condition, of, expected] of [
@@ -26,9 +32,36 @@ describe('whether a condition is met', () => {
     ['status=200', pool(undefined), false],
     ['status=200', pool(good, 3), false],
     ['status=200', pool(unobserved), true],
+    ['create', pool(undefined), true],
+    ['condition=Ready', pool(undefined), false],
+    ['condition=Ready', pool(withCondition('True', 2)), true],
+    ['condition=ready=TRUE', pool(withCondition('True', 2)), true],
+    ['condition=Ready=False', pool(withCondition('True', 2)), false],
+    ['condition=Applied', pool(withCondition('True', 2)), false],
+    // As kubectl: the generation of the condition, or else of the status.
+    ['condition=Ready', pool(withCondition('True', 1)), false],
+    ['condition=Ready', pool({ ...withCondition('True', 2), observedGeneration: 1 }), true],
+    ['condition=Ready', pool(withCondition('True', undefined), 3), false],
+    ['jsonpath={.status.nodeCount}=3', pool(good), true],
+    ['jsonpath=.status.nodeCount=3', pool(good, 3), true],
+    [`jsonpath='{.status.nodeCount}'="3"`.replaceAll(`'`, ''), pool(good), true],
+    ['jsonpath={.status.nodeCount}=4', pool(good), false],
+    ['jsonpath={.status.nodeCount}', pool(good), true],
+    ['jsonpath={.status.none}', pool(good), false],
+    ['jsonpath={.status.conditions[?(@.type=="Ready")].status}=True', pool(withCondition('True', 2)), true],
   ] as const) {
-    test(`${condition} of ${JSON.stringify(of.status)} at generation ${of.metadata.generation}: ${expected}`, () => {
-      assert.equal(isMet(parseWaitCondition(condition), of), expected);
+    test(`${condition} of ${JSON.stringify(of.status)} at generation ${of.metadata.generation}: ${expected}`, async () => {
+      assert.equal(isMet(await parseWaitCondition(condition), of), expected);
     });
   }
 });
+
+for (const [path, message] of [
+  ['{.metadata}=a', 'jsonpath leads to a nested object or list which is not supported'],
+  ['{.metadata.*}', 'given jsonpath expression matches more than one value'],
+] as const) {
+  test(`jsonpath=${path} is an error`, async () => {
+    const condition = await parseWaitCondition(`jsonpath=${path}`);
+    assert.throws(() => isMet(condition, pool(good)), { kind: 'input', message: `--for=jsonpath: ${message}` });
+  });
+}

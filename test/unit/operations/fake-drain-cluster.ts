@@ -1,14 +1,16 @@
 /** A pool of nodes with pods, for drains: records requests and reports, and answers evictions as the test says. */
 import assert from 'node:assert/strict';
+import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
 import type { DrainPace } from '../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../src/operations/drain.ts';
+import type { NodeDrain } from '../../../src/operations/drain-node.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../../src/operations/drain-port.ts';
 import type { DryRun } from '../../../src/operations/ports.ts';
 import { drainLine } from '../../../src/render/drain.ts';
-import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 
 export const RULES: DrainRules = {
   force: false,
@@ -25,9 +27,10 @@ interface Setup {
   nodes?: Partial<Node>[];
   /** By node. */
   pods?: Record<string, Partial<DrainPod>[]>;
-  options?: Partial<DrainOptions>;
+  options?: Partial<Omit<DrainOptions, 'pace'>> & { pace?: DrainPace };
   dryRun?: DryRun;
   /** The answers, one after the other; the last one is repeated. */
+  budgets?: Budget[] | NodepoolError;
   hasDaemonSet?: (boolean | NodepoolError)[];
   /** By pod, the answer to each attempt to remove it; the last one is repeated. */
   answers?: Record<string, (Removal | NodepoolError)[]>;
@@ -50,7 +53,9 @@ function makeNode(node: Partial<Node>): Node {
 
 export function makePod(pod: Partial<DrainPod>): DrainPod {
   const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
-  const rest = { namespace: 'ns', name: '', phase: 'Running', isMirror: false, hasEmptyDir: false, controller };
+  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
+  const spec = { isMirror: false, hasEmptyDir: false, controller, labels: {}, isReady: true, placement };
+  const rest = { namespace: 'ns', name: '', phase: 'Running', ...spec };
   return { ...rest, uid: `uid-${pod.name}`, ...pod };
 }
 
@@ -96,6 +101,10 @@ export function fakeDrainCluster(setup: Setup) {
       log.push(`daemonset ${namespace}/${name}`);
       return nthOf(setup.hasDaemonSet ?? [true], daemonSetReads++);
     },
+    async budgets() {
+      lists.push('budgets');
+      return nthOf([setup.budgets ?? []], 0);
+    },
     evict: remove('evict'),
     delete: remove('delete'),
   };
@@ -129,22 +138,24 @@ export function fakeDrainCluster(setup: Setup) {
     },
   };
   const options: DrainOptions = {
-    pace: ONE,
     rules: RULES,
     podSelector: undefined,
+    nodes: [],
+    isRolling: false,
     gracePeriodSeconds: undefined,
     disableEviction: false,
     timeoutMs: 0,
     ...setup.options,
+    pace: () => setup.options?.pace ?? ONE,
   };
-  const plan = () => planDrain('worker', options, deps);
+  const plan = () => planDrain(['worker'], options, deps);
   /** Plans and drains; `between` runs after the plan. */
   const start = async (between: () => void) => {
     const made = await plan();
     between();
     lists.length = 0;
-    const ended = drain(made, options, deps);
-    await flushPromises();
+    const ended: NodeDrain[] = [];
+    for await (const { drains } of drain(made, options, deps)) ended.push(...drains);
     return ended;
   };
   return {
@@ -163,5 +174,5 @@ export function fakeDrainCluster(setup: Setup) {
   };
 }
 
-export const states = (drains: Awaited<ReturnType<typeof drain>>) =>
+export const states = (drains: readonly NodeDrain[]) =>
   drains.map(({ node, phase, gone, pods, held }) => `${node} ${phase} ${gone}/${pods}${held.size > 0 ? ' held' : ''}`);

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import type { NamingPod } from '../../../src/nodepool/runtime-class-users.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { NO_CHANGE } from '../../../src/operations/consent.ts';
 import type { RawPool } from '../../../src/operations/ports.ts';
 import { proposeDeletion } from '../../../src/operations/propose-deletion.ts';
@@ -17,6 +18,7 @@ async function propose(
   known: NodePool[],
   nodes: Node[] | NodepoolError,
   options: Partial<Parameters<typeof proposeDeletion>[0]> = {},
+  { classes = [] as RuntimeClass[], pods = [] as NamingPod[] | NodepoolError } = {},
 ) {
   const read: string[] = [];
   const listNodes = async () => {
@@ -29,9 +31,26 @@ async function propose(
     return known;
   };
   const get = async (name: string) => known.find(({ metadata }) => metadata.name === name) as RawPool | undefined;
-  const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, countsNodes: true, ...options };
+  const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
   const proposal = await proposeDeletion(choice, {
-    cluster: { pools: { get, listCoerced: listPools }, nodes: { list: listNodes } },
+    cluster: {
+      pools: { get, list: async () => known as RawPool[], listCoerced: listPools },
+      nodes: { list: listNodes },
+      runtimeClasses: { list: async () => classes },
+    },
+    workloads: async () => {
+      read.push('workloads');
+      return {
+        async pods() {
+          if (pods instanceof Error) throw pods;
+          return pods;
+        },
+        async templates(kind) {
+          if (kind === 'DaemonSet') throw new NodepoolError('cluster', 'no DaemonSets');
+          return kind === 'CronJob' ? [{ kind, namespace: 'ml', name: 'nightly', runtimeClass: 'node-pool-a' }] : [];
+        },
+      };
+    },
   });
   return { ...proposal, read };
 }
@@ -47,6 +66,7 @@ test("counts current nodes, and asks about each node and the pools' UIDs", async
   assert.deepEqual(proposal.question, {
     text: 'Delete pool a (2 nodes)?',
     covers: ['pool uid-a', 'node n1', 'node n2'],
+    needsYes: undefined,
   });
   assert.deepEqual(
     planOf(proposal).nodes.map(({ node, patch }) => [node.name, patch?.labels, patch?.record]),
@@ -72,7 +92,7 @@ test('accepts several pools, each once', async () => {
 test('reads nodes for NoExecute taints of next owners', async () => {
   const other = aPool({ nodeSelector: { zone: 'z' }, taints: [taint('d:NoExecute')] }, { name: 'b', uid: 'uid-b' });
   const node = { ...member('n1', 'a', 'x'), labels: { ...member('n1', 'a', 'x').labels, zone: 'z' } };
-  const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { countsNodes: false });
+  const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { readsNodes: false });
   assert.deepEqual(proposal.read, ['pools', 'nodes']);
   assert.deepEqual(
     planOf(proposal).nodes.map(({ owner, patch }) => [owner, patch?.taints]),
@@ -83,13 +103,14 @@ test('reads nodes for NoExecute taints of next owners', async () => {
 test('reads no nodes when nothing is counted and no pod can be evicted: the status has the numbers', async () => {
   const proposal = await propose([withStatus(pool('a', {}), 7), pool('b', {})], [member('n1', 'a', 'x')], {
     names: ['a', 'b'],
-    countsNodes: false,
+    readsNodes: false,
   });
   const { plan, question, read } = proposal;
   assert.deepEqual([plan, read], [NO_CHANGE, ['pools']]);
   assert.deepEqual(question, {
     text: 'Delete pools a (7 nodes), b (0 nodes)?',
     covers: ['pool uid-a', 'pool uid-b'],
+    needsYes: undefined,
   });
 });
 
@@ -108,7 +129,7 @@ test('reports a name that does not exist, or ignores it', async () => {
   const { question } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
   assert.equal(question?.text, 'Delete pool a (0 nodes)?');
   const none = await propose([pool('a', {})], [], { names: ['x'], ignoreNotFound: true });
-  assert.deepEqual(none, { pools: [], plan: NO_CHANGE, read: [] });
+  assert.deepEqual(none, { pools: [], plan: NO_CHANGE, warnings: [], read: [] });
 });
 
 test('detaches the member label with the release, and keeps labels of a selector', async () => {
@@ -134,5 +155,65 @@ test('counts a node of a pool that is being deleted already as before', async ()
     metadata: { ...pool('a', {}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
   };
   const { question } = await propose([marked], [aNode({ name: 'n1', labels: role('a') })]);
-  assert.deepEqual(question, { text: 'Delete pool a (1 node)?', covers: ['pool uid-a', 'node n1'] });
+  assert.deepEqual(question, {
+    text: 'Delete pool a (1 node)?',
+    covers: ['pool uid-a', 'node n1'],
+    needsYes: undefined,
+  });
+});
+
+const ownClass: RuntimeClass = {
+  metadata: {
+    name: 'node-pool-a',
+    ownerReferences: [
+      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
+    ],
+  },
+  handler: 'h',
+};
+const podOf = (name: string): NamingPod => ({
+  namespace: 'ml',
+  name,
+  runtimeClass: 'node-pool-a',
+  controller: { kind: 'ReplicaSet', name: 'train-77b' },
+  templateHash: '77b',
+});
+
+test('names the workloads that lose their RuntimeClass, asks about them, and says what could not be read', async () => {
+  const cluster = { classes: [ownClass], pods: [podOf('x'), podOf('y')] };
+  for (const detachNodes of [false, true]) {
+    const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
+    assert.deepEqual(planOf(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
+    assert.deepEqual(proposal.warnings, [
+      'RuntimeClass node-pool-a is deleted with its pool, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates',
+      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which the deletion removes: no DaemonSets',
+    ]);
+    assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train']);
+    assert.equal(
+      proposal.question?.needsYes,
+      '2 workloads name RuntimeClass node-pool-a, and could create no new pods',
+    );
+  }
+});
+
+test('reads no workloads where no RuntimeClass is deleted', async () => {
+  const foreign = { ...ownClass, metadata: { name: 'node-pool-a' } };
+  for (const classes of [[], [foreign], [{ ...ownClass, metadata: { ...ownClass.metadata, name: 'node-pool-b' } }]]) {
+    const { read, warnings } = await propose([pool('a', {})], [], {}, { classes });
+    assert.deepEqual([read, warnings], [['pools', 'nodes'], []]);
+  }
+});
+
+test('a user who may not list pods is told so, and is asked about the other workloads', async () => {
+  const { warnings, question } = await propose(
+    [pool('a', {})],
+    [],
+    {},
+    {
+      classes: [ownClass],
+      pods: new NodepoolError('cluster', 'no pods'),
+    },
+  );
+  assert.match(warnings.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
+  assert.deepEqual(question?.covers.slice(1), ['CronJob ml/nightly']);
 });

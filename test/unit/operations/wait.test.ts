@@ -28,6 +28,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const deps: WaitDeps = {
     pools: {
       get,
+      list: async () => pools,
       watchRaw({ names }) {
         asked.push([...names]);
         return { source, transform: raw => raw as RawPool };
@@ -38,7 +39,9 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     log: () => {},
     onMet: name => void met.push(name),
   };
-  const ended = waitForPools({ names, condition: parseWaitCondition(condition), timeoutMs }, deps);
+  const waiting = async () =>
+    waitForPools({ pools: { names }, condition: await parseWaitCondition(condition), timeoutMs }, deps);
+  const ended = waiting();
   const send = async (type: string, ...objects: RawPool[]) => {
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
     await flushPromises();
@@ -128,4 +131,31 @@ describe('waiting for deletion', () => {
     await clock.advance(1_000);
     assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/a']);
   });
+});
+
+describe('waiting for creation', () => {
+  test('is met by pools that exist, and waits for the others', async () => {
+    const { met, begin, send, errors } = start('create', [makePool('b', 503)]);
+    await begin();
+    assert.deepEqual(met, ['b']);
+    await send('ADDED', makePool('a', 503));
+    assert.deepEqual([await errors(), met], [[], ['b', 'a']]);
+  });
+
+  test('times out', async () => {
+    const { clock, begin, errors } = start('create', [], 1_000, ['a']);
+    await begin();
+    await clock.advance(1_000);
+    assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/a']);
+  });
+});
+
+test('a path that leads to an object ends the wait for that pool alone', async () => {
+  const { met, begin, errors } = start('jsonpath={.status.x}=1', [makePool('a', 200), makePool('b', 200)]);
+  const status = (x: unknown) => ({ status: 200, nodeCount: 1, x });
+  await begin({ ...makePool('a', 200), status: status({}) }, { ...makePool('b', 200), status: status(1) });
+  assert.deepEqual(
+    [await errors(), met],
+    [['--for=jsonpath: jsonpath leads to a nested object or list which is not supported'], ['b']],
+  );
 });

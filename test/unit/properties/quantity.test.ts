@@ -103,7 +103,7 @@ property(
     const statusOf = (texts: string[]) =>
       computeStatus(
         aPool(),
-        { members: nodes(texts), specErrors: [], conflicts: [], failures: [], podCount: undefined },
+        { members: nodes(texts), specErrors: [], conflicts: [], differing: [], failures: [], podCount: undefined },
         '2026-03-01T00:00:00Z',
       );
     assert.deepEqual(statusOf(terms), statusOf(others));

@@ -14,7 +14,14 @@ import { aPool } from '../nodepool/fixtures.ts';
 export const NOW = '2026-01-01T00:00:00Z';
 export const pool = aPool({}, { resourceVersion: '10' });
 export const MOVE: NodeMove = { node: 'a', from: undefined, to: 'worker', changes: [] };
-export const observed: Observation = { members: [], specErrors: [], conflicts: [], failures: [], podCount: undefined };
+export const observed: Observation = {
+  members: [],
+  specErrors: [],
+  conflicts: [],
+  differing: [],
+  failures: [],
+  podCount: undefined,
+};
 export const recreated = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 export const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 

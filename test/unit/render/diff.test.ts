@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Change } from '../../../src/nodepool/plan.ts';
 import { type Diff, renderDiff } from '../../../src/render/diff.ts';
-import { colored, makeNode, plain } from './fixtures.ts';
+import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
 const nothing: Diff = { nodes: [], conflicts: [], circles: [], oversized: [], runtimeClasses: [], invalid: [] };
 
@@ -100,6 +101,23 @@ node node-4 (pool gpu)
 
 4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
   );
+});
+
+test('names who set what differs, and when', () => {
+  const setBy = (manager: string, time?: string) => ({ manager, operation: 'Update', ...(time && { time }) });
+  const drift = { action: 'change', from: 'a', to: 'b', reason: 'drift' } as const;
+  const changes: Change[] = [
+    { ...drift, kind: 'label', key: 'tier', setBy: setBy('kubectl-label', '2026-11-21T08:57:00Z') },
+    { ...drift, kind: 'taint', key: 't', effect: 'NoExecute', setBy: setBy('x\n', '2026-11-21T06:00:00Z') },
+    { ...drift, kind: 'label', key: 'team', setBy: setBy('somebody') },
+  ];
+  const nodes = [{ node: makeNode('a'), previous: 'gpu', owner: 'gpu', changes }];
+  const [, ...lines] = renderDiff({ ...nothing, nodes }, plain, NOW).split('\n');
+  assert.deepEqual(lines.slice(0, 3), [
+    '  ~ label tier: a -> b  (drift: set by kubectl-label 3m ago)',
+    '  ~ taint t:NoExecute: a -> b  (drift: taints set by x\\n 3h ago)',
+    '  ~ label team: a -> b  (drift: set by somebody)',
+  ]);
 });
 
 test('prints nothing without changes', () => {

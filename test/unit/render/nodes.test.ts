@@ -7,6 +7,7 @@ import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
 const nothing = { applied: { labels: {}, taints: [] }, changes: [], conflicting: [], leaving: false };
 
+const setBy = { manager: 'kubectl-label', operation: 'Update', time: '2026-11-21T08:57:00Z' };
 const nodes: PoolNode[] = [
   {
     ...nothing,
@@ -25,8 +26,16 @@ const nodes: PoolNode[] = [
     pool: 'gpu',
     changes: [
       { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' },
-      { kind: 'label', key: 'team', action: 'change', from: 'x', to: 'y', reason: 'drift' },
-      { kind: 'taint', key: 'old', effect: 'NoSchedule', action: 'remove', from: 'v', reason: 'spec' },
+      { kind: 'label', key: 'team', action: 'change', from: 'x', to: 'y', reason: 'drift', setBy },
+      {
+        kind: 'taint',
+        key: 'old',
+        effect: 'NoSchedule',
+        action: 'remove',
+        from: 'v',
+        reason: 'unmanaged',
+        setBy: { manager: 'a b', operation: 'Apply' },
+      },
       { kind: 'taint', key: 'dedicated', effect: 'NoSchedule', action: 'add', to: 'gpu', reason: 'spec' },
     ],
     conflicting: ['late', 'later'],
@@ -66,8 +75,12 @@ test('wide: prints nothing shortened, resources, and other matching pools', () =
     '2.9Gi',
     '110',
     '<none>',
+    '<none>',
   ]);
-  assert.match(lines[1] ?? '', / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later$/);
+  assert.match(
+    lines[1] ?? '',
+    / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later +kubectl-label\(3m\),a_b$/,
+  );
 });
 
 test('colours what needs attention: not ready, cordoned, drift, leaving', () => {
@@ -98,6 +111,7 @@ test('prints names, and everything as JSON and YAML', () => {
     allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },
   });
   assert.deepEqual([items[3]?.pool, items[1]?.alsoMatchedBy], [null, ['late', 'later']]);
-  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^items:\n- allocatable:\n {4}cpu: "4"\n/);
-  assert.equal(printNodes([], 'json'), '{\n    "items": []\n}');
+  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^apiVersion: .*\nitems:\n- allocatable:\n {4}cpu: "4"\n/);
+  const none = { apiVersion: 'cli.nodes.lailin.xyz/v1alpha1', items: [], kind: 'PoolNodeList' };
+  assert.deepEqual(JSON.parse(printNodes([], 'json')), none);
 });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
 import { renderTopNodes, renderTopPods, renderTopPools } from '../../../src/render/top.ts';
-import { topCsv, topJson } from '../../../src/render/top-data.ts';
+import { printTop, topCsv } from '../../../src/render/top-data.ts';
 import { renderNodeResources, renderPoolResources } from '../../../src/render/top-resources.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
@@ -236,7 +236,7 @@ worker  w1    b          x    1        25%   0.5       12%        1Gi      34%  
     const csv = topCsv(await podsOf({ resources: ['cpu'] }), { rows: 'pods', headers: true }).split('\n');
     assert.match(csv[0] ?? '', /^namespace,pod,node,pool,resource,allocatable,/);
     assert.match(csv[2] ?? '', /^b,x,w1,worker,cpu,4,4,1,1,0,0,500m,0\.5,/);
-    const json = JSON.parse(topJson(await podsOf({ resources: ['cpu'] }), 'pods'));
+    const json = JSON.parse(printTop(await podsOf({ resources: ['cpu'] }), 'pods', 'json'));
     assert.deepEqual([json.pods[2].name, json.pods[2].pool, json.nodes], ['z', undefined, undefined]);
   });
 });
@@ -244,7 +244,7 @@ worker  w1    b          x    1        25%   0.5       12%        1Gi      34%  
 describe('JSON and CSV', () => {
   test('JSON: prints exact quantities, and numbers beside', async () => {
     const top = await topOf(topCluster(MEASURED), { resources: ['memory', 'pods'] });
-    const { pools, unassigned, total, nodes } = JSON.parse(topJson(top, 'pools'));
+    const { pools, unassigned, total, nodes } = JSON.parse(printTop(top, 'pools', 'json'));
     assert.deepEqual(pools[2], {
       name: 'worker',
       nodeCount: 3,
@@ -275,7 +275,7 @@ describe('JSON and CSV', () => {
 
   test('JSON: prints nodes, without unknown values', async () => {
     const top = await topOf(topCluster(), { nodes: true, pods: false, resources: ['cpu'] });
-    const { nodes } = JSON.parse(topJson(top, 'nodes'));
+    const { nodes } = JSON.parse(printTop(top, 'nodes', 'json'));
     assert.deepEqual(nodes[1], {
       name: 'g2',
       pool: 'gpu',
@@ -291,7 +291,7 @@ describe('JSON and CSV', () => {
       names: ['worker'],
       resources: ['cpu'],
     });
-    const { requested, requestedPercent } = JSON.parse(topJson(top, 'pools')).pools[0].resources.cpu;
+    const { requested, requestedPercent } = JSON.parse(printTop(top, 'pools', 'json')).pools[0].resources.cpu;
     assert.deepEqual([requested.value, requestedPercent], [undefined, undefined]);
     assert.equal(BigInt(requested.quantity.replace(/E$/, '0'.repeat(18))), 10n ** 400n);
     assert.match(

@@ -29,7 +29,27 @@ describe('completes a word', () => {
     ],
     [['help', 'get', ''], [':4']],
     [['nonsense', ''], [':4']],
-    [['--'], ['--help', '--version', ':4']],
+    [['--con'], ['--context', ':4']],
+    // Global flags before the command.
+    [['--v'], ['--verbosity', '--version', ':4']],
+    [
+      ['--context', 'ki'],
+      ['kind', ':4'],
+    ],
+    [
+      ['--context=kind', 'rec'],
+      ['reconcile', ':4'],
+    ],
+    [
+      ['-v', '6', '--context', 'kind', 'get', '--context', ''],
+      ['kind', 'prod@eu', ':4'],
+    ],
+    [['--context', 'kind', '--cluster=c1', 'get', ''], pools],
+    [
+      ['--watch', 'help', 'unin'],
+      ['uninstall', ':4'],
+    ],
+    [['--context', 'kind', 'get', '--con'], [':4']],
     [['constructor', ''], [':4']],
     [['get', ''], pools],
     [
@@ -48,7 +68,7 @@ describe('completes a word', () => {
     ],
     [
       ['get', '-o=j'],
-      [...FORMATS.filter(name => name.startsWith('j')).map(name => `-o=${name}`), ':4'],
+      [...FORMATS.filter(name => name.startsWith('j')), ':4'],
     ],
     [
       ['get', '-oj'],
@@ -60,7 +80,7 @@ describe('completes a word', () => {
     ],
     [
       ['get', '--output=y'],
-      ['--output=yaml', ':4'],
+      ['yaml', ':4'],
     ],
     [['get', '-o', 'json', ''], pools],
     [['get', '--watch', '-v', '6', ''], pools],
@@ -80,7 +100,7 @@ describe('completes a word', () => {
     ],
     [
       ['delete', '--dry-run=c'],
-      ['--dry-run=client', ':4'],
+      ['client', ':4'],
     ],
     [['create', '-f', ''], [':0']],
     [['get', '--kubeconfig=/et'], [':0']],
@@ -90,7 +110,7 @@ describe('completes a word', () => {
     ],
     [
       ['get', '--cluster='],
-      ['--cluster=c1', ':4'],
+      ['c1', ':4'],
     ],
     [
       ['get', '--user', 'a'],
@@ -104,7 +124,7 @@ describe('completes a word', () => {
     ],
     [
       ['uncordon', 'gpu', 'worker', '--node='],
-      ['--node=node-a', '--node=node-b', ':4'],
+      ['node-a', 'node-b', ':4'],
     ],
     [
       ['remove', 'worker', ''],
@@ -158,7 +178,7 @@ describe('completes a word', () => {
     ],
     [
       ['create', 'x', '--nodes=node-b,no'],
-      ['--nodes=node-b,node-a', ':4'],
+      ['node-b,node-a', ':4'],
     ],
     [
       ['create', 'x', '--label', ''],
@@ -183,7 +203,14 @@ describe('completes a word', () => {
     ],
     [
       ['create', 'x', '--taint=a:NoE'],
-      ['--taint=a:NoExecute', ':4'],
+      ['a:NoExecute', ':4'],
+    ],
+    // kubectl's scripts for the shells would cut these words in different places.
+    [['create', 'x', '--taint=a=b:NoE'], [':4']],
+    [['create', 'x', '--taint', 'my-key=b:NoE'], [':4']],
+    [
+      ['wait', 'web', '--for='],
+      ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete', ':4'],
     ],
     [
       ['completion', 'f'],
@@ -195,8 +222,14 @@ describe('completes a word', () => {
     test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
   }
 
+  test('in whole words for our scripts', async () => {
+    const whole = (...words: string[]) => answer(words, { wholeWords: true });
+    assert.equal(await whole('get', '--output=y'), '--output=yaml\n:4\n');
+    assert.equal(await whole('create', 'x', '--taint=my-key=b:NoE'), '--taint=my-key=b:NoExecute\n:4\n');
+  });
+
   test('describes commands and flags', async () => {
-    assert.match(await answer(['get', '--no-h']), /^--no-headers\tLeave out [^\n]+\n:4\n$/);
+    assert.match(await answer(['get', '--no-h']), /^--no-headers\tDo not print [^\n]+\n:4\n$/);
     assert.match(await answer(['dif']), /^diff\tShow what reconcile [^\n]+\n:4\n$/);
   });
 
@@ -207,10 +240,7 @@ describe('completes a word', () => {
       bars: { ...flag, name: 'bars', allowNo: true },
     };
     const grammar: Grammar = { top: { args: {}, flags }, old: { hidden: true, args: {}, flags } };
-    assert.equal(
-      await answer(['top', '--'], { commands: grammar }),
-      '--bars\n--no-bars\n--help\tShow the help of the verb.\n:4\n',
-    );
+    assert.equal(await answer(['top', '--'], { commands: grammar }), '--bars\n--no-bars\n--help\tShow the help.\n:4\n');
     assert.equal(await answer(['top', '--no-bars', '--ba'], { commands: grammar }), ':4\n');
     assert.equal(await answer(['o'], { commands: grammar }), ':4\n');
   });
@@ -222,11 +252,18 @@ describe('completes a word', () => {
     assert.equal(await answer(['get', '--format', 'jsonp'], { commands: grammar }), 'jsonpath=\n:6\n');
   });
 
+  test('completes files for the certificates of a connection', async () => {
+    const option = (name: string) => ({ [name]: { name, type: 'option' } as const });
+    const grammar: Grammar = { get: { args: {}, flags: { ...option('server'), ...option('client-key') } } };
+    assert.equal(await answer(['get', '--server', ''], { commands: grammar }), ':4\n');
+    assert.equal(await answer(['get', '--client-key', ''], { commands: grammar }), ':0\n');
+  });
+
   test('asks the cluster that earlier flags select', async () => {
     const port = fakeNames();
     await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
     const [flags] = port.flags;
-    assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', cluster: undefined, user: undefined, as: 'me' });
+    assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', as: 'me' });
   });
 
   test('offers nothing without a kubeconfig, without an answer, or when a login would be interactive', async () => {
@@ -243,5 +280,5 @@ describe('completes a word', () => {
 });
 
 test('has a script for every shell', () => {
-  for (const shell of SHELLS) assert.match(completionScript(shell), / __complete /);
+  for (const shell of SHELLS) assert.match(completionScript(shell), / __complete(Words)? /);
 });

@@ -41,6 +41,7 @@ export function fakeNames(changes: Partial<NamesPort> = {}): FakeNames {
 
 interface Options {
   port?: FakeNames;
+  wholeWords?: boolean;
   commands?: Grammar;
   cache?: string;
   now?: Date;
@@ -50,6 +51,7 @@ interface Options {
 export async function answer(words: string[], { port = fakeNames(), cache = '', now = START, ...rest }: Options = {}) {
   return complete({
     words,
+    wholeWords: rest.wholeWords ?? false,
     commands: rest.commands ?? (manifest.commands as Grammar),
     io: { env: { XDG_CACHE_HOME: cache }, now: () => now },
     openNames: async flags => {

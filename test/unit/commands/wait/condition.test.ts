@@ -9,14 +9,40 @@ describe('--for', () => {
     ['ready=12', { kind: 'ready', value: 12 }],
     ['delete', { kind: 'delete' }],
     ['Delete', { kind: 'delete' }],
+    ['CREATE', { kind: 'create' }],
+    ['condition=Ready', { kind: 'condition', type: 'Ready', value: 'True' }],
+    ['condition=ready=false', { kind: 'condition', type: 'ready', value: 'false' }],
   ] as const) {
-    test(text, () => assert.deepEqual(parseWaitCondition(text), expected));
+    test(text, async () => assert.deepEqual(await parseWaitCondition(text), expected));
   }
 
-  for (const text of ['', 'status', 'status=', 'status=x', 'ready=-1', 'ready=1.5', 'condition=Ready', 'nodes==3']) {
-    test(`refuses "${text}"`, () => {
+  for (const text of [
+    '',
+    'status',
+    'status=',
+    'status=x',
+    'ready=-1',
+    'ready=1.5',
+    'condition=',
+    'condition=Ready=',
+    'nodes==3',
+  ]) {
+    test(`refuses "${text}"`, async () => {
       const expected = { kind: 'usage', message: `--for: unrecognized condition: "${text}"` };
-      assert.throws(() => parseWaitCondition(text), expected);
+      await assert.rejects(parseWaitCondition(text), expected);
+    });
+  }
+
+  for (const text of [
+    'jsonpath=',
+    'jsonpath={.a}=',
+    "jsonpath={.a}=''",
+    'jsonpath={.a}=b=c',
+    'jsonpath={.a',
+    'jsonpath=a{b}',
+  ]) {
+    test(`refuses "${text}"`, async () => {
+      await assert.rejects(parseWaitCondition(text), { kind: 'usage', message: /^--for=jsonpath: / });
     });
   }
 });

@@ -42,6 +42,57 @@ describe('chooses cluster and user', () => {
     );
   });
 
+  test('connection flags override fields of the cluster', () => {
+    const file = write(
+      'flags',
+      `{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],
+        clusters: [{name: a, cluster: {server: "https://a", certificate-authority: ca.pem, tls-server-name: a.example}}],
+        users: [{name: a, user: {client-certificate-data: eA==, client-key: key.pem, exec: {command: x}}}]}`,
+    );
+    const access = (options: Partial<AccessOptions>) => loadAccess({ kubeconfig: file, env: {}, ...options });
+    const [ca, key] = [path.join(folder, 'ca.pem'), path.join(folder, 'key.pem')];
+    const trust = (options: Partial<AccessOptions>) => {
+      const { server, caFile, skipTlsVerify, tlsServerName, disableCompression } = access(options).cluster;
+      return { server, caFile, skipTlsVerify, tlsServerName, disableCompression };
+    };
+    const inFile = {
+      server: 'https://a',
+      caFile: ca,
+      skipTlsVerify: false,
+      tlsServerName: 'a.example',
+      disableCompression: undefined,
+    };
+    assert.deepEqual(trust({}), inFile);
+    // The name in the file belongs to the server in the file.
+    assert.deepEqual(trust({ server: 'https://b' }), { ...inFile, server: 'https://b', tlsServerName: undefined });
+    assert.equal(trust({ server: 'https://b', tlsServerName: 'b' }).tlsServerName, 'b');
+    assert.equal(trust({ certificateAuthority: 'mine.pem' }).caFile, path.resolve('mine.pem'));
+    assert.deepEqual(trust({ insecureSkipTlsVerify: true }), { ...inFile, caFile: undefined, skipTlsVerify: true });
+    assert.equal(trust({ disableCompression: true }).disableCompression, true);
+
+    const { user } = access({ token: 't' });
+    assert.deepEqual([user.token, user.exec, user.certData], ['t', undefined, 'eA==']);
+    const own = access({ clientCertificate: '/c', clientKey: '/k' }).user;
+    assert.deepEqual([own.certFile, own.certData, own.keyFile], [path.resolve('/c'), undefined, path.resolve('/k')]);
+    assert.equal(access({ clientCertificate: '/c' }).user.keyFile, key);
+  });
+
+  test('--server needs no kubeconfig', () => {
+    const { cluster, user } = loadAccess({ env: {}, server: 'https://b', token: 't' });
+    assert.deepEqual([cluster.server, user.token], ['https://b', 't']);
+  });
+
+  test('refuses an empty connection flag, and two that exclude each other', () => {
+    assert.equal(
+      failure({ kubeconfig: one, env: {}, token: '' }),
+      '--token: the value is empty; next: look for a variable that is not set',
+    );
+    assert.match(
+      failure({ kubeconfig: one, env: {}, insecureSkipTlsVerify: true, certificateAuthority: 'x' }),
+      /^--certificate-authority and --insecure-skip-tls-verify exclude each other/,
+    );
+  });
+
   test('impersonates user, UID, groups and extras; extras of flags are merged with those of the file', () => {
     const file = write(
       'as',

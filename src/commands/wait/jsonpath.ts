@@ -1,0 +1,57 @@
+/** `wait --for=jsonpath=PATH[=VALUE]`, by the rules of kubectl wait. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { evaluate } from '../../render/jsonpath/evaluate.ts';
+import { goText } from '../../render/jsonpath/go-value.ts';
+import { parseTemplate } from '../../render/jsonpath/parse.ts';
+import { relaxedPath } from '../../render/jsonpath/relaxed.ts';
+import { explainFor, JsonPathError } from '../../render/jsonpath/template.ts';
+
+const FLAG = '--for=jsonpath';
+const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a value: any value will do";
+
+/**
+ * Whether the object has that value, or any value, at the path. The function throws a NodepoolError when the path leads to
+ * several values, an object or a list. Throws a usage error.
+ */
+export function jsonPathMatcher(expression: string): (object: object) => boolean {
+  const [path = '', given, ...others] = splitAtEquals(expression);
+  const wanted = given?.replace(/^['"]+|['"]+$/g, '').trim();
+  if (path === '' || wanted === '' || others.length > 0) throw usage(`"${expression}" is not PATH or PATH=VALUE`);
+  const template = parse(path);
+  return object => explainFor(FLAG, 'correct the path', () => matches(evaluate(template, object), wanted));
+}
+
+function parse(path: string) {
+  try {
+    return parseTemplate(relaxedPath(path));
+  } catch (error) {
+    if (error instanceof JsonPathError) throw usage(error.message);
+    throw error;
+  }
+}
+
+function matches([values = [], ...others]: unknown[][], wanted: string | undefined): boolean {
+  if (values.length === 0) return false;
+  if (others.length > 0) throw new JsonPathError('given jsonpath expression matches more than one list');
+  if (values.length > 1) throw new JsonPathError('given jsonpath expression matches more than one value');
+  if (wanted === undefined) return true;
+  const [value] = values;
+  if (typeof value === 'object' && value !== null) {
+    throw new JsonPathError('jsonpath leads to a nested object or list which is not supported');
+  }
+  return goText(value).trim() === wanted;
+}
+
+/** At each single `=`; `==` belongs to a filter. */
+function splitAtEquals(text: string): string[] {
+  const parts = [''];
+  for (const token of text.match(/==|=|[^=]+/g) ?? []) {
+    if (token === '=') parts.push('');
+    else parts.push(`${parts.pop()}${token}`);
+  }
+  return parts;
+}
+
+function usage(problem: string): NodepoolError {
+  return new NodepoolError('usage', `${FLAG}: ${problem}`, FORM);
+}

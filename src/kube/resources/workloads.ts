@@ -1,0 +1,54 @@
+/** Pods and pod templates of all namespaces that name a RuntimeClass. */
+import type { NamingPod, NamingTemplate, TemplateKind } from '../../nodepool/runtime-class-users.ts';
+import type { WorkloadsPort } from '../../operations/workloads-port.ts';
+import {
+  decodeCronJob,
+  decodeDaemonSet,
+  decodeNamingPod,
+  decodeReplicated,
+  type NamingObject,
+  TEMPLATE_HASH,
+} from '../protobuf/workloads.ts';
+import type { Api } from './api.ts';
+import { NOT_ENDED } from './pods.ts';
+import { PODS, type Resource } from './resource.ts';
+
+const NAMING_PODS: Resource = { ...PODS, decode: decodeNamingPod };
+const APPS = { group: 'apps', version: 'v1' };
+const TEMPLATES: Readonly<Record<TemplateKind, Resource>> = {
+  Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment', decode: decodeReplicated },
+  StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet', decode: decodeReplicated },
+  DaemonSet: { ...APPS, plural: 'daemonsets', kind: 'DaemonSet', decode: decodeDaemonSet },
+  CronJob: { group: 'batch', version: 'v1', plural: 'cronjobs', kind: 'CronJob', decode: decodeCronJob },
+};
+
+export function workloadsPort(api: Api): WorkloadsPort {
+  return {
+    pods: names => api.list(NAMING_PODS, (pod: NamingObject) => toPod(pod, names), { fieldSelector: NOT_ENDED }),
+    templates: (kind, names) => api.list(TEMPLATES[kind], (object: NamingObject) => toTemplate(kind, object, names)),
+  };
+}
+
+function toPod({ metadata = {}, spec }: NamingObject, names: ReadonlySet<string>): NamingPod | undefined {
+  const runtimeClass = spec?.runtimeClassName ?? '';
+  if (!names.has(runtimeClass)) return undefined;
+  const { name = '', namespace = '', labels, ownerReferences } = metadata;
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  return {
+    namespace,
+    name,
+    runtimeClass,
+    controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
+    templateHash: labels?.[TEMPLATE_HASH],
+  };
+}
+
+function toTemplate(
+  kind: TemplateKind,
+  { metadata: { name = '', namespace = '' } = {}, spec }: NamingObject,
+  names: ReadonlySet<string>,
+): NamingTemplate | undefined {
+  const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
+  const runtimeClass = template?.spec?.runtimeClassName ?? '';
+  return names.has(runtimeClass) ? { kind, namespace, name, runtimeClass } : undefined;
+}

@@ -1,0 +1,53 @@
+/** Which workloads name a RuntimeClass: without it, the server refuses their new pods. */
+
+/** The kinds whose pod templates are read. Of a Job only the pods count: a finished one creates no more. */
+export const TEMPLATE_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'] as const;
+export type TemplateKind = (typeof TEMPLATE_KINDS)[number];
+
+/** An object with `runtimeClassName` in its pod spec. */
+interface Naming {
+  namespace: string;
+  name: string;
+  runtimeClass: string;
+}
+
+export interface NamingPod extends Naming {
+  /** The controlling owner reference. */
+  controller: { kind: string; name: string } | undefined;
+  /** The label pod-template-hash, which a Deployment sets. */
+  templateHash: string | undefined;
+}
+
+export interface NamingTemplate extends Naming {
+  kind: TemplateKind;
+}
+
+/** A controller of pods, or a pod without one. */
+export interface Workload extends Naming {
+  kind: string;
+  /** Its pods that name the RuntimeClass and have not ended. */
+  pods: number;
+}
+
+/** The pods by controller, and the templates that have no pod now; sorted by namespace, kind and name. */
+export function workloadsOf(pods: readonly NamingPod[], templates: readonly NamingTemplate[]): Workload[] {
+  const workloads = new Map<string, Workload>();
+  const add = (found: Omit<Workload, 'pods'>, pods: number) => {
+    const { namespace, kind, name, runtimeClass } = found;
+    const key = `${namespace} ${kind} ${name} ${runtimeClass}`;
+    const known = workloads.get(key);
+    if (known === undefined) workloads.set(key, { namespace, kind, name, runtimeClass, pods });
+    else known.pods += pods;
+  };
+  for (const template of templates) add(template, 0);
+  for (const pod of pods) add({ ...pod, ...controllerOf(pod) }, 1);
+  return [...workloads].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, workload]) => workload);
+}
+
+/** A Deployment names its ReplicaSets after itself and the hash of their template. */
+function controllerOf({ name, controller, templateHash }: NamingPod): { kind: string; name: string } {
+  if (controller === undefined) return { kind: 'Pod', name };
+  const suffix = `-${templateHash}`;
+  if (controller.kind !== 'ReplicaSet' || !controller.name.endsWith(suffix)) return controller;
+  return { kind: 'Deployment', name: controller.name.slice(0, -suffix.length) };
+}

@@ -1,0 +1,75 @@
+/** The workloads that lose their RuntimeClass when a pool is deleted, and what is said of them. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import { firstFew, noun, plural } from '../nodepool/plural.ts';
+import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../nodepool/runtime-class-users.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
+
+export interface RuntimeClassUsers {
+  workloads: Workload[];
+  /** A line for each RuntimeClass that is named, and for what could not be read. */
+  warnings: string[];
+}
+
+const MAX_NAMED = 10;
+
+/** Reads nothing without names. What may not be read is a warning. */
+export async function findRuntimeClassUsers(
+  runtimeClasses: readonly string[],
+  workloads: () => Promise<WorkloadsPort>,
+): Promise<RuntimeClassUsers> {
+  if (runtimeClasses.length === 0) return { workloads: [], warnings: [] };
+  const port = await workloads();
+  const names = new Set(runtimeClasses);
+  const [pods, ...templates] = await Promise.all([
+    attempt('pods', port.pods(names)),
+    ...TEMPLATE_KINDS.map(kind => attempt(`${kind}s without pods`, port.templates(kind, names))),
+  ]);
+  const found = workloadsOf(
+    pods.found,
+    templates.flatMap(({ found }) => found),
+  );
+  const named = runtimeClasses.flatMap(name => usersText(name, found));
+  const unread = [pods, ...templates].filter(({ error }) => error !== undefined);
+  return { workloads: found, warnings: [...named, ...unreadText(runtimeClasses, unread)] };
+}
+
+/** `Deployment ml/train`, as a yes covers it: pods come and go. */
+export function workloadName({ kind, namespace, name }: Workload): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function workloadText(workload: Workload): string {
+  return `${workloadName(workload)}${workload.kind === 'Pod' ? '' : ` (${plural(workload.pods, 'pod')})`}`;
+}
+
+interface Attempt<T> {
+  what: string;
+  found: T[];
+  error?: NodepoolError;
+}
+
+async function attempt<T>(what: string, reading: Promise<T[]>): Promise<Attempt<T>> {
+  try {
+    return { what, found: await reading };
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return { what, found: [], error };
+  }
+}
+
+function usersText(runtimeClass: string, workloads: readonly Workload[]): string[] {
+  const users = workloads.filter(workload => workload.runtimeClass === runtimeClass);
+  if (users.length === 0) return [];
+  const names = firstFew(users.map(workloadText), MAX_NAMED);
+  return [
+    `RuntimeClass ${runtimeClass} is deleted with its pool, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+  ];
+}
+
+function unreadText(runtimeClasses: readonly string[], unread: readonly Attempt<unknown>[]): string[] {
+  const reason = unread[0]?.error?.oneLine;
+  if (reason === undefined) return [];
+  const what = unread.map(({ what }) => what).join(', ');
+  const classes = `${noun(runtimeClasses.length, 'RuntimeClass')} ${runtimeClasses.join(', ')}`;
+  return [`cannot tell which ${what} name ${classes}, which the deletion removes: ${reason}`];
+}

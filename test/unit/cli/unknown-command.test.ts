@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unknownCommand } from '../../../src/cli/unknown-command.ts';
+
+const COMMANDS = ['get', 'create', 'delete'];
+const errorOf = (name: string) => {
+  const { message, next } = unknownCommand(name, 'kubectl nodepool', COMMANDS);
+  return next === undefined ? message : `${message}; next: ${next}`;
+};
+
+const cases: [name: string, expected: RegExp][] = [
+  ['ls', /^unknown command "ls"; next: kubectl nodepool get$/],
+  ['list', /next: kubectl nodepool get$/],
+  ['apply', /next: kubectl apply -f FILE, then kubectl nodepool reconcile/],
+  ['label', /next: kubectl nodepool edit NAME --label KEY=VALUE/],
+  ['taint', /next: kubectl nodepool edit NAME --taint KEY=VALUE:EFFECT/],
+  ['scale', /next: kubectl nodepool add NAME NODE\.\.\. .*creates no machines/],
+  ['rm', /next: kubectl nodepool delete NAME$/],
+  ['describe-pool', /next: kubectl nodepool describe NAME$/],
+  ['crete', /^unknown command "crete"; did you mean "create"\?$/],
+  ['constructor', /^unknown command "constructor"$/],
+  ['-o', /^unknown flag -o before the command; next: .*options/],
+];
+for (const [name, expected] of cases) test(name, () => assert.match(errorOf(name), expected));
