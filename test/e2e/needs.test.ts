@@ -106,7 +106,7 @@ const RUNS: Run[] = [
 
 test('the permissions in needs.ts are sufficient, and each is used', { timeout: 900_000 }, async t => {
   assert.deepEqual(
-    [...needs.keys()].filter(command => command !== 'view').toSorted(),
+    [...needs.keys()].filter(command => !command.startsWith('view')).toSorted(),
     RUNS.map(({ command }) => command).toSorted(),
   );
   await testEnv.nodes(

@@ -44,6 +44,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   events: [`list ${EVENTS}`],
   'events --watch': [`list,watch ${EVENTS}`],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`],
+  'view with describe': [`list ${CLASSES}`],
+  'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
   'top --pods': ['list pods.metrics.k8s.io'],
   diff: [...LOOK, `list ${CLASSES}`],
