@@ -61,7 +61,9 @@ test('templates, --sort-by and -L', async () => {
     await ok(['nodes', '-o', columns, '--sort-by', '.metadata.labels.tier']),
     'NODE   TIER\nb      brass\na      gold\nc      gold\n',
   );
-  const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split('\n');
+  const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split(
+    '\n',
+  );
   assert.match(table[0] ?? '', /AGE +TIER +NONE$/);
   assert.match(table[1] ?? '', /^b .* brass +<none>$/);
   const see = "See 'kubectl nodepool nodes --help'.";
