@@ -5,7 +5,7 @@ import type { Watched } from '../controller/source.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
-import type { PodsPort, Usage } from './pods-port.ts';
+import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -25,11 +25,19 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
+/** With the Event as the server has it. */
+export interface PoolEventObject extends PoolEventRecord {
+  object: { metadata: { name: string } };
+}
+
 export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */
   watch(pool?: string): Watched<PoolEventRecord | undefined>;
+  /** As list() and watch(), with the objects. */
+  listObjects(pool?: string): Promise<PoolEventObject[]>;
+  watchObjects(pool?: string): Watched<PoolEventObject | undefined>;
   /** Where a controller process sends its events. */
   sink(): EventSink;
 }
@@ -77,6 +85,8 @@ export interface ClusterReader {
   nodes: Pick<NodesClient, 'list'>;
 }
 
+export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -86,8 +96,12 @@ export interface Connection {
   pods: PodsPort;
   /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
   countNodes(labelSelector: string): Promise<number>;
+  /** A node exactly as the server sent it. */
+  nodeObject(name: string): Promise<RawNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
+  /** The same of all pods. */
+  podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
