@@ -5,7 +5,7 @@ import type { Watched } from '../controller/source.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
-import type { PodsPort, Usage } from './pods-port.ts';
+import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -96,6 +96,8 @@ export interface Connection {
   countNodes(labelSelector: string): Promise<number>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
+  /** The same of all pods. */
+  podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */

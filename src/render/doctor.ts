@@ -55,7 +55,11 @@ function tableLines(table: string[][]): string[] {
 
 /** As JSON or YAML; `status` is the worst of all. */
 export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
-  return printDocument('DoctorReport', { status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) }, format);
+  return printDocument(
+    'DoctorReport',
+    { status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) },
+    format,
+  );
 }
 
 /** The worst status; a skipped check does not count, the one that it depends on does. */

@@ -55,6 +55,7 @@ const RUNS: Run[] = [
   { command: 'nodes --why', lines: ['nodes --why a'] },
   { command: 'events', lines: ['events one'] },
   { command: 'top', lines: ['top'] },
+  { command: 'top --pods', lines: ['top --pods'] },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
   { command: 'create', lines: ['create x --node-selector grp=x'] },
   { command: 'create --nodes', lines: ['create y --nodes c'] },

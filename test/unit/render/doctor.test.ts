@@ -66,7 +66,7 @@ skipped  pools            another
 
 5 checks: 1 warning, 4 skipped`.slice(1),
   );
-  assert.equal('table' in JSON.parse(printChecks(checks)).checks[0], false);
+  assert.equal('table' in JSON.parse(printChecks(checks, 'json')).checks[0], false);
 });
 
 test('cuts a text of a megabyte, and thousands of equal findings', () => {
