@@ -43,7 +43,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
     timeout: Flags.string({
       default: TIMEOUT,
-      summary: 'Time limit for each node; 0 means none.',
+      summary: 'For each node; 0 means none.',
       helpValue: 'TIME',
     }),
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
@@ -53,7 +53,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     }),
     force: Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods without a controller: no controller will recreate them.',
+      summary: 'Also evict pods that no controller will recreate.',
     }),
     'pod-selector': Flags.string({
       ...PODS,
