@@ -142,7 +142,7 @@ async function notEmpty(name: string): Promise<string> {
 }
 
 /** Accepts a pool as `-o name` prints it. */
-async function poolName(name: string): Promise<string> {
+export async function poolName(name: string): Promise<string> {
   return notEmpty(name.replace(/^(?:nodepools?|npool)(?:\.nodes\.lailin\.xyz)?\//, ''));
 }
 

@@ -82,7 +82,14 @@ ${EXIT_STATUS}`;
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
     const { connection, approve } = connected;
-    const all = { pools: { names }, concurrency: flags.concurrency, dryRun: false, podCounts: false, approve };
+    const all = {
+      pools: { names },
+      concurrency: flags.concurrency,
+      dryRun: false,
+      podCounts: false,
+      approve,
+      print: 'lines' as const,
+    };
     // With -o only the objects go to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
     return showReconcile(all, shown, connection);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
+import { outputFlag } from '../cli/flags.ts';
 import { readController, readCrd, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
@@ -15,14 +15,7 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
     { description: 'All checks', command: '<%= config.bin %> doctor' },
     { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
   ];
-  static override flags = {
-    output: Flags.option({
-      options: ['json'] as const,
-      char: 'o',
-      summary: 'Print the checks as an object.',
-      helpValue: 'json',
-    })(),
-  };
+  static override flags = { output: outputFlag('Print the checks as an object.') };
 
   protected async execute(
     flags: FlagsOf<typeof Doctor>,
@@ -42,8 +35,8 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
       spinner.stop(),
     );
     const { printChecks, renderChecks, worst } = await import('../render/doctor.ts');
-    if (flags.output === 'json') {
-      io.out(printChecks(checks));
+    if (flags.output !== undefined) {
+      io.out(printChecks(checks, flags.output));
     } else {
       const { makeStyle } = await import('../render/style.ts');
       io.out(renderChecks(checks, makeStyle(io.color)));

@@ -82,8 +82,8 @@ async function explain(
   const { whyNode } = await import('../operations/why-node.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
-    const { printValue } = await import('../render/printers.ts');
-    io.out(printValue(explanation, output));
+    const { printDocument } = await import('../render/documents.ts');
+    io.out(printDocument('NodeExplanation', explanation, output));
     return 0;
   }
   const { renderWhy } = await import('../render/why.ts');

@@ -5,7 +5,7 @@ import type { Watched } from '../controller/source.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
-import type { PodsPort, Usage } from './pods-port.ts';
+import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -25,11 +25,19 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
+/** With the Event as the server has it. */
+export interface PoolEventObject extends PoolEventRecord {
+  object: { metadata: { name: string } };
+}
+
 export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */
   watch(pool?: string): Watched<PoolEventRecord | undefined>;
+  /** As list() and watch(), with the objects. */
+  listObjects(pool?: string): Promise<PoolEventObject[]>;
+  watchObjects(pool?: string): Watched<PoolEventObject | undefined>;
   /** Where a controller process sends its events. */
   sink(): EventSink;
 }
@@ -37,6 +45,8 @@ export interface EventsPort {
 export interface CrdPort {
   /** The installed CRD, raw, or undefined. */
   get(): Promise<Record<string, unknown> | undefined>;
+  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
+  otherGroups(): Promise<string[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
   apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
@@ -86,6 +96,8 @@ export interface Connection {
   countNodes(labelSelector: string): Promise<number>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
+  /** The same of all pods. */
+  podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */

@@ -2,7 +2,7 @@
 import { andMore, plural } from '../nodepool/plural.ts';
 import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
-import { printJson } from './printers.ts';
+import { printDocument } from './documents.ts';
 import type { Style } from './style.ts';
 import { type Cell, columnWidths, DESCRIBE, fit, renderTable } from './table.ts';
 
@@ -53,9 +53,13 @@ function tableLines(table: string[][]): string[] {
   );
 }
 
-/** As JSON; `status` is the worst of all. */
-export function printChecks(checks: Check[]): string {
-  return printJson({ status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) });
+/** As JSON or YAML; `status` is the worst of all. */
+export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
+  return printDocument(
+    'DoctorReport',
+    { status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) },
+    format,
+  );
 }
 
 /** The worst status; a skipped check does not count, the one that it depends on does. */

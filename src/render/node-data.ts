@@ -1,6 +1,6 @@
 /** `nodes -o json|yaml|name`. */
 import type { PoolNode } from '../operations/nodes.ts';
-import { printValue } from './printers.ts';
+import { printDocument } from './documents.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** `node/NAME`, one per line. */
@@ -23,5 +23,5 @@ export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
     alsoMatchedBy: conflicting,
     allocatable: node.allocatable,
   }));
-  return printValue({ items }, format);
+  return printDocument('PoolNodeList', { items }, format);
 }

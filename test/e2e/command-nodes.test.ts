@@ -78,7 +78,10 @@ test('shows nodes of no pool, nodes by labels, and JSON', async () => {
       },
     ],
   );
-  assert.match(await ok(['nodes', '--unassigned', '-o', 'yaml']), /^items:\n- .*\n(.*\n)* {2}pool: null\n/);
+  assert.match(
+    await ok(['nodes', '--unassigned', '-o', 'yaml']),
+    /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\nitems:\n- .*\n(.*\n)* {2}pool: null\n/,
+  );
 });
 
 test('nodes and diff name who set a value that differs, and when', async () => {

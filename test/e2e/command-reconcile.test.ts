@@ -116,10 +116,16 @@ test('reconcile refuses flags of the controller without --watch', async () => {
   }
 });
 
-test('reconcile --dry-run reports the same and writes nothing', async () => {
+test('reconcile --dry-run shows the changes; =server reports as a run does; both write nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
-  const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run']);
+  const changes = await cli(cluster(), ['diff']);
+  for (const flag of ['--dry-run', '--dry-run=client']) {
+    assert.deepEqual(await unchanged(['reconcile', flag]), { ...changes, code: 0 });
+  }
+  assert.match(changes.stdout, /^node a \(joins pool gpu\)\n/);
+  await refused(['reconcile', '-l', 'team=x', '--dry-run'], 0, 'No pools found.');
+  const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run=server']);
   const line = 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi  (server dry run)\n';
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: line, stderr: '' });
   assert.deepEqual([taintsOf(await testEnv.node('a')), await testEnv.events('gpu')], [[], []]);

@@ -2,33 +2,45 @@
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
-import type { PoolEventRecord } from '../../operations/ports.ts';
+import type { PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
 import { eventsPrinter } from '../../render/events.ts';
+import { objectStream } from '../../render/object-stream.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
-import { showChanges } from '../shared/show-changes.ts';
+import { type Changes, showChanges } from '../shared/show-changes.ts';
+
+interface EventChanges {
+  pool: string | undefined;
+  /** Undefined: a table. */
+  output: 'json' | 'yaml' | undefined;
+  headers: boolean;
+  verbosity: number;
+}
 
 /** Returns the exit code. */
 export function showEventChanges(
-  { pool, headers, verbosity }: { pool: string | undefined; headers: boolean; verbosity: number },
+  { pool, output, headers, verbosity }: EventChanges,
   io: Io,
-  connection: Connection,
+  { events }: Connection,
 ): Promise<number> {
-  const render = eventsPrinter(headers, makeStyle(io.color));
-  const print = (events: PoolEventRecord[]) => io.out(render(events, io.now()));
-  return showChanges<PoolEventRecord>(
-    {
-      resource: 'events.events.k8s.io',
-      watched: connection.events.watch(pool),
-      onStart(events) {
-        if (events.length > 0) print(events.toSorted(oldestFirst));
-        else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
-      },
-      onChanged: event => print([event]),
-      // The server expires events after an hour.
-      onDeleted() {},
+  const changes = <T extends PoolEventRecord>(print: (events: T[]) => void): Omit<Changes<T>, 'watched'> => ({
+    resource: 'events.events.k8s.io',
+    onStart(found) {
+      if (found.length > 0) print(found.toSorted(oldestFirst));
+      else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
     },
-    verbosity,
-    io,
-  );
+    onChanged: event => print([event]),
+    // The server expires events after an hour.
+    onDeleted() {},
+  });
+  if (output === undefined) {
+    const render = eventsPrinter(headers, makeStyle(io.color));
+    const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
+    return showChanges({ ...rows, watched: events.watch(pool) }, verbosity, io);
+  }
+  const render = objectStream(output, false);
+  const objects = changes<PoolEventObject>(found => {
+    for (const { object } of found) io.out(render(object, 'ADDED'));
+  });
+  return showChanges({ ...objects, watched: events.watchObjects(pool) }, verbosity, io);
 }

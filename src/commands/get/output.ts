@@ -39,7 +39,7 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
     if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
   }
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
-  const { readTemplate } = await import('./template.ts');
+  const { readTemplate } = await import('../shared/template.ts');
   return readTemplate(output, { headers, isTerminal });
 }
 

@@ -4,6 +4,7 @@ import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { failureLines } from '../../cli/failure-lines.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
+import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
@@ -19,15 +20,18 @@ export interface ReconcileChoice {
   dryRun: boolean;
   podCounts: boolean;
   approve: Approve;
+  /** To stdout. */
+  print: 'lines' | 'nothing' | 'json' | 'yaml';
 }
 
-/** Prints a line for each pool to stdout, failures to stderr; returns the exit code. */
+/** Prints the results to stdout, failures and warnings to stderr; returns the exit code. */
 export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
   const { concurrency, dryRun } = choice;
   const { cluster } = connection;
   const names = 'all' in choice.pools ? [] : await chosenNames(choice.pools, cluster.pools);
   if (names.length === 0 && !('all' in choice.pools)) {
+    await printResults([], choice, io);
     reportNoPools(io);
     return EXIT.done;
   }
@@ -43,13 +47,11 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const summaries = await interruptible(io, signal =>
     reconcile(proposal, { concurrency, dryRun, consent }, { ...work, signal }).finally(work.stop),
   );
+  await printResults(summaries, choice, io);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
     return EXIT.done;
   }
-  const { renderSummaries } = await import('../../render/summary.ts');
-  const { makeStyle } = await import('../../render/style.ts');
-  io.out(renderSummaries(summaries, { dryRun }, makeStyle(io.color)));
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
   if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));
   const said = new Set<string>();
@@ -62,6 +64,17 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const codes = summaries.map(exitCode);
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
+}
+
+async function printResults(pools: PoolSummary[], { print, dryRun }: ReconcileChoice, io: Io): Promise<void> {
+  if (print === 'json' || print === 'yaml') {
+    const { printSummaries } = await import('../../render/summary-data.ts');
+    io.out(printSummaries(pools, { dryRun }, print));
+  } else if (print === 'lines' && pools.length > 0) {
+    const { renderSummaries } = await import('../../render/summary.ts');
+    const { makeStyle } = await import('../../render/style.ts');
+    io.out(renderSummaries(pools, { dryRun }, makeStyle(io.color)));
+  }
 }
 
 function exitCode({ outcome, error }: PoolSummary): number {

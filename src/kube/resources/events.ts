@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
-import type { EventsPort, PoolEventRecord } from '../../operations/ports.ts';
+import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -63,16 +63,25 @@ export function eventWriter(api: Api, source: EventSource): ClusterPort['createE
   };
 }
 
+/** An item of a list has neither apiVersion nor kind; kubectl prints both. */
+function toObject(event: WireEvent): PoolEventObject {
+  const { metadata, ...rest } = event;
+  const named = { ...metadata, name: metadata?.name ?? '' };
+  return { ...toRecord(event), object: { apiVersion: 'events.k8s.io/v1', kind: 'Event', ...rest, metadata: named } };
+}
+
 export function eventsPort(api: Api, transport: Transport): EventsPort {
+  const list = <T>(map: (event: WireEvent) => T, pool: string | undefined) =>
+    api.list(EVENTS, (event: WireEvent) => (isOurs(event) ? map(event) : undefined), aboutPools(pool));
+  const watch = <T>(map: (event: WireEvent) => T, pool: string | undefined) => ({
+    source: listWatch(transport, EVENTS, aboutPools(pool)),
+    transform: (raw: unknown) => (isOurs(raw as WireEvent) ? map(raw as WireEvent) : undefined),
+  });
   return {
-    async list(pool) {
-      const events = await api.list(EVENTS, (event: WireEvent) => event, aboutPools(pool));
-      return events.filter(isOurs).map(toRecord);
-    },
-    watch: pool => ({
-      source: listWatch(transport, EVENTS, aboutPools(pool)),
-      transform: raw => (isOurs(raw as WireEvent) ? toRecord(raw as WireEvent) : undefined),
-    }),
+    list: pool => list(toRecord, pool),
+    watch: pool => watch(toRecord, pool),
+    listObjects: pool => list(toObject, pool),
+    watchObjects: pool => watch(toObject, pool),
     sink: () => eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
   };
 }

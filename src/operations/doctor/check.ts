@@ -24,6 +24,7 @@ export const CHECKS = [
   'server',
   'version',
   'crd',
+  'names',
   'permissions',
   'controller-permissions',
   'policies',

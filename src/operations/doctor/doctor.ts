@@ -17,6 +17,7 @@ import {
 } from './check.ts';
 import { checkController } from './controller.ts';
 import { checkCrd } from './crd.ts';
+import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies, policiesOff } from './policies.ts';
@@ -68,9 +69,10 @@ async function examine(
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
   const read = readState(connection, port);
   const off = attempt(() => policiesOff(policies, connection.manifests));
-  const [state, crd, permissions, controllerPermissions, controller] = await Promise.all([
+  const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
+    unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
@@ -90,6 +92,7 @@ async function examine(
     server: checkServer(port.access, probe),
     version: checkVersion(probe),
     crd,
+    names,
     permissions,
     'controller-permissions': controllerPermissions,
     policies: await findPolicies(policiesFound, isInstalled),

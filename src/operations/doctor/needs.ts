@@ -44,6 +44,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'events --watch': [`list,watch ${EVENTS}`],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
+  'top --pods': ['list pods.metrics.k8s.io'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff with NoExecute': PODS,

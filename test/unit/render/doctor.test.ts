@@ -66,7 +66,7 @@ skipped  pools            another
 
 5 checks: 1 warning, 4 skipped`.slice(1),
   );
-  assert.equal('table' in JSON.parse(printChecks(checks)).checks[0], false);
+  assert.equal('table' in JSON.parse(printChecks(checks, 'json')).checks[0], false);
 });
 
 test('cuts a text of a megabyte, and thousands of equal findings', () => {
@@ -82,7 +82,7 @@ test('cuts a text of a megabyte, and thousands of equal findings', () => {
     lines.slice(-5).map(line => line.trim()),
     ['- node n49', '- and 4950 more', 'next: r', '', '2 checks: 2 error'],
   );
-  assert.equal(JSON.parse(printChecks(checks)).checks[1].details.length, 5_000);
+  assert.equal(JSON.parse(printChecks(checks, 'json')).checks[1].details.length, 5_000);
 });
 
 test('adds no information by colour', () => {
@@ -93,7 +93,7 @@ test('adds no information by colour', () => {
 });
 
 test('prints JSON', () => {
-  const { status, checks } = JSON.parse(printChecks(CHECKS));
+  const { status, checks } = JSON.parse(printChecks(CHECKS, 'json'));
   assert.equal(status, 'error');
   assert.deepEqual(checks, CHECKS);
   assert.equal(worst(CHECKS.slice(0, 2)), 'warning');

@@ -111,6 +111,7 @@ test('prints names, and everything as JSON and YAML', () => {
     allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },
   });
   assert.deepEqual([items[3]?.pool, items[1]?.alsoMatchedBy], [null, ['late', 'later']]);
-  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^items:\n- allocatable:\n {4}cpu: "4"\n/);
-  assert.equal(printNodes([], 'json'), '{\n    "items": []\n}');
+  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^apiVersion: .*\nitems:\n- allocatable:\n {4}cpu: "4"\n/);
+  const none = { apiVersion: 'cli.nodes.lailin.xyz/v1alpha1', items: [], kind: 'PoolNodeList' };
+  assert.deepEqual(JSON.parse(printNodes([], 'json')), none);
 });

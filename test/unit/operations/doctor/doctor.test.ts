@@ -27,7 +27,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   };
   return {
     doctor: async () => port,
-    crd: { get: definition ?? (async () => ({})) },
+    crd: { get: definition ?? (async () => ({})), otherGroups: async () => [] },
     cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),

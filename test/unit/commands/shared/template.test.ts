@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readTemplate } from '../../../../src/commands/get/template.ts';
+import { readTemplate } from '../../../../src/commands/shared/template.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'output-template-'));
 after(() => rmSync(dir, { recursive: true }));

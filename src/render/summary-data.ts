@@ -1,0 +1,27 @@
+/** `reconcile -o json|yaml`. */
+import type { PoolSummary } from '../operations/reconcile.ts';
+import type { WriteFailure } from '../reconciler/failure.ts';
+import { troubleOf } from './cells.ts';
+import { printDocument } from './documents.ts';
+
+/** Without the last newline. */
+export function printSummaries(pools: PoolSummary[], { dryRun }: { dryRun: boolean }, format: 'json' | 'yaml'): string {
+  return printDocument('ReconcileResultList', { dryRun, items: pools.map(itemOf) }, format);
+}
+
+function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
+  const status = outcome?.status;
+  const failures: WriteFailure[] = [...(outcome?.failures ?? [])];
+  if (error !== undefined) failures.push({ message: error.oneLine, next: error.next });
+  return {
+    pool,
+    result: outcome?.kind ?? (error === undefined ? 'not begun' : 'failed'),
+    status: status?.status ?? null,
+    reason: status?.status === 200 ? null : (troubleOf(status)?.message ?? null),
+    nodeCount: status?.nodeCount ?? null,
+    nodes: { joined, left, updated, unwritten: outcome?.unwritten ?? 0 },
+    runtimeClass: outcome?.runtimeClass.kind ?? 'unchanged',
+    failures: failures.map(({ message, next = null, node = null }) => ({ message, next, node })),
+    warnings: outcome?.warnings ?? [],
+  };
+}
