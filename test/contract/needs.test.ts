@@ -19,7 +19,7 @@ const needs = needsOf(Object.keys(commands), controller);
 /** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
 
-test("lists the commands that need more than the role in docs/permissions.md", () => {
+test('lists the commands that need more than the role in docs/permissions.md', () => {
   const page = readFileSync(new URL('docs/permissions.md', ROOT), 'utf8');
   const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(page) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
