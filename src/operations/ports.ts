@@ -85,6 +85,8 @@ export interface ClusterReader {
   nodes: Pick<NodesClient, 'list'>;
 }
 
+export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -94,6 +96,8 @@ export interface Connection {
   pods: PodsPort;
   /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
   countNodes(labelSelector: string): Promise<number>;
+  /** A node exactly as the server sent it. */
+  nodeObject(name: string): Promise<RawNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
   /** The same of all pods. */

@@ -54,7 +54,7 @@ const HABITS: Habit[] = [
   ['rollout status web', 2, /next: kubectl nodepool diff/],
   ['diff web', 0, /^$/],
   ['reconcile --dry-run', 0, /^$/],
-  ['reconcile web -o json', 0, /"name": "web"/],
+  ['reconcile web -o json', 0, /"pool": "web"/],
   ['reconcile --quiet', 0, /^$/],
   ['nodes web', 0, /^web-1 /m],
   ['nodes web -o name', 0, /^node\/web-1$/m],
@@ -89,7 +89,10 @@ const HABITS: Habit[] = [
 
 test('what a kubectl user types first works, or leads there in one line', { timeout: 600_000 }, async () => {
   await testEnv.nodes(...[1, 2, 3].map(n => ({ name: `web-${n}`, labels: role('web') })));
-  await testEnv.pool('web', { labels: { tier: 'gold' } });
+  await testEnv.pool('web', {
+    labels: { tier: 'gold' },
+    taints: [{ key: 'dedicated', value: 'web', effect: 'NoSchedule' }],
+  });
   await testEnv.reconcile();
   const file = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: web}\n';
   const cwd = cluster().dir;
