@@ -8,7 +8,7 @@ export async function poolMembers(names: readonly string[], cluster: ClusterRead
   const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
-  if (missing.length > 0) throw poolNotFound(missing);
+  if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   return new Map(names.map(name => [name, state.members(name).sort(byName)]));
 }

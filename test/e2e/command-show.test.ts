@@ -145,6 +145,22 @@ test('events lists events of all pools or one, of any controller, oldest first',
   await refused(['events', 'nope'], 0, 'No events found for pool nope.');
 });
 
+test('events -o json and yaml print the objects that kubectl prints', async () => {
+  await testEnv.pool('gpu', { handler: 'runc' });
+  await testEnv.pool('other');
+  await testEnv.reconcile();
+  for (const format of ['json', 'yaml']) {
+    const theirs = ['get', 'events.v1.events.k8s.io', '-n', 'default', '-o', format];
+    const { stdout } = await kubectl(cluster(), [...theirs, '--field-selector', 'regarding.kind=NodePool']);
+    assert.match(stdout, /RuntimeClassCreated/);
+    assert.equal(await ok(['events', '-o', format]), stdout);
+    assert.equal(await ok(['events', '--for', 'nodepool/gpu', '-o', format]), stdout);
+  }
+  const { items } = JSON.parse(await ok(['events', 'other', '-o', 'json'])) as { items: object[] };
+  assert.deepEqual(items, []);
+  await refused(['events', 'gpu', '--for', 'gpu'], 2, /^error: a name and --for select the same thing; /);
+});
+
 test('events escapes control characters in notes', async () => {
   const pool = await testEnv.pool('gpu');
   const body = {
