@@ -1,6 +1,4 @@
-import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, outputFlag } from '../cli/flags.ts';
 import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
@@ -19,26 +17,8 @@ ${DIFF_EXIT_STATUS}`;
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = { output: outputFlag('Print the differences as an object.') };
 
-  protected async execute(
-    { output }: FlagsOf<typeof Diff>,
-    args: ArgsOf<typeof Diff>,
-    { io, connect }: Deps,
-  ): Promise<number> {
-    const { diff } = await import('../operations/diff.ts');
-    const { renderDiff } = await import('../render/diff.ts');
-    const { makeStyle } = await import('../render/style.ts');
-    const connection = await connect();
-    const { plan, warnings } = await diff(args.name ?? [], connection);
-    for (const warning of warnings) io.err(warningLine(warning));
-    if (output !== undefined) {
-      const { printDiff } = await import('../render/diff-data.ts');
-      io.out(printDiff(plan, output));
-    }
-    const text = output === undefined ? renderDiff(plan, makeStyle(io.color), io.now()) : '';
-    if (text !== '') io.out(text);
-    await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
-    const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
-    const changed = nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
-    return changed > 0 ? 1 : 0;
+  protected async execute({ output }: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
+    const { showDiff } = await import('./shared/show-diff.ts');
+    return Math.min(1, await showDiff(args.name ?? [], output, deps, await deps.connect()));
   }
 }

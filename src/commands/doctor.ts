@@ -6,13 +6,13 @@ import { readController, readCrd, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
-  static override summary = 'Find out what is wrong, and what to do about it.';
+  static override summary = 'Check everything that pools depend on.';
   static override description =
-    `Checks what pools stand on, one thing after the other, and says of each finding what to do. Nothing is changed. What cannot be checked because of an earlier finding is skipped.
+    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes, and prints what to do about each problem. Changes nothing. Checks that depend on one that failed are skipped.
 
-Exit status: 0 all is well, or there are only warnings; 1 some check is an error; 2 usage.`;
+Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
   static override examples = [
-    { description: 'Everything', command: '<%= config.bin %> doctor' },
+    { description: 'All checks', command: '<%= config.bin %> doctor' },
     { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
   ];
   static override flags = { output: outputFlag('Print the checks as an object.') };
@@ -30,7 +30,7 @@ Exit status: 0 all is well, or there are only warnings; 1 some check is an error
       policies: policies.objects,
       commands: this.config.commandIDs,
     };
-    const spinner = await progress('Looking at the cluster');
+    const spinner = await progress('Checking the cluster');
     const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>
       spinner.stop(),
     );

@@ -2,65 +2,84 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, namesArg, nodeName, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
+/** For each node, as EKS: managed node groups give up on a node after this time. */
+const TIMEOUT = '15m';
 
 export default class Drain extends BaseCommand<typeof Drain> {
-  static override summary = "Empty a pool's nodes for maintenance.";
+  static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `All nodes of the pools are cordoned first, so that no pod moves to a node that is next. Then pool after pool is drained, its nodes as kubectl drain does it: pods are evicted, PodDisruptionBudgets are respected, and what they hold back is tried again every 5 s. What needs a flag is told before anything is changed. After Ctrl-C, run it again: it goes on where it ended. 'uncordon' opens the nodes again.
+    `Cordons all nodes of the pools, so that evicted pods do not move to a node that is drained next. Then drains pool after pool: evicts the pods of one node after the other, as kubectl drain. PodDisruptionBudgets are respected: a refused eviction is tried again every 5 s. A node that is not drained within --timeout (${TIMEOUT}) fails, and the next one begins.
+
+Before anything is changed, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts by nodeSelector, node affinity and taints. Free resources on other nodes are not checked.
+
+After Ctrl-C or a failure, run it again to continue. 'uncordon' makes the nodes schedulable again.
 
 Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
-    { description: 'One node at a time', command: '<%= config.bin %> drain worker --ignore-daemonsets' },
+    { description: 'One node after the other', command: '<%= config.bin %> drain worker --ignore-daemonsets' },
     {
-      description: 'While a quarter of the nodes at most is unavailable',
-      command: '<%= config.bin %> drain worker --ignore-daemonsets --max-unavailable 25%',
+      description: 'Some nodes of the pool',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
     },
     {
-      description: 'See what would happen, and which budgets stand in the way',
+      description: 'While a quarter of the nodes at most is unavailable; the others stay schedulable',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --max-unavailable 25% --rolling',
+    },
+    {
+      description: 'Show what would happen, and which budgets refuse evictions',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; one unless told.', helpValue: 'N' }),
+    node: repeatedFlag({ summary: 'Only these members: a,b; repeatable.', helpValue: 'NAME' }),
+    parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Members unavailable at a time: those being drained, and those that are not Ready.',
+      summary: 'Maximum number of unavailable members: those being drained, and those that are not Ready.',
       helpValue: 'N|%',
     }),
-    timeout: Flags.string({ default: '0', summary: 'Longest time for one node; 0 waits for ever.', helpValue: 'TIME' }),
-    'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Leave the pods of DaemonSets where they are.' }),
+    rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained, not all at the start.' }),
+    timeout: Flags.string({
+      default: TIMEOUT,
+      summary: 'Give up on a node after this time; 0 waits for ever.',
+      helpValue: 'TIME',
+    }),
+    'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
     'delete-emptydir-data': Flags.boolean({
       ...PODS,
       summary: 'Also evict pods with emptyDir volumes: their data is lost.',
     }),
-    force: Flags.boolean({ ...PODS, summary: 'Also evict pods without a controller: nothing brings them back.' }),
+    force: Flags.boolean({
+      ...PODS,
+      summary: 'Also evict pods without a controller: no controller will recreate them.',
+    }),
     'pod-selector': Flags.string({
       ...PODS,
-      summary: 'Only pods with these labels: a=b,c!=d,e.',
+      summary: 'Only evict pods with these labels: a=b,c!=d,e.',
       helpValue: 'SELECTOR',
     }),
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: "Seconds that a pod has to end; negative: the pod's own.",
+      summary: "Seconds that a pod has to terminate; negative: the pod's own.",
       helpValue: 'N',
     }),
-    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods, whatever PodDisruptionBudgets say.' }),
+    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods: PodDisruptionBudgets are not respected.' }),
     'skip-wait-for-delete-timeout': Flags.integer({
       ...PODS,
       default: 0,
       min: 0,
-      summary: 'Do not wait for pods whose deletion began more than N seconds ago; 0 waits.',
+      summary: 'Do not wait for pods that have been terminating for more than N seconds; 0 waits.',
       helpValue: 'N',
     }),
-    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
+    'dry-run': dryRunFlag('Show what would happen: "client" only reads, "server" has the server check every write.'),
     yes: yesFlag,
   };
 
@@ -74,6 +93,8 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
         pools,
         dryRun: flags['dry-run'],
         yes: flags.yes,
+        nodes: await Promise.all((flags.node ?? []).map(nodeName)),
+        isRolling: flags.rolling,
         pace: members => parsePace(parallel, maxUnavailable, members),
         rules: {
           force: flags.force,

@@ -69,11 +69,8 @@ ${EXIT_STATUS}`;
     const { showReconcile } = await import('./shared/show-reconcile.ts');
     // With -o only the object goes to stdout.
     const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
-    return showReconcile(
-      { pools: { names }, concurrency, dryRun: false, podCounts: false, approve },
-      shown,
-      connection,
-    );
+    const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve, print: 'lines' as const };
+    return showReconcile(choice, shown, connection);
   }
 }
 

@@ -1,37 +1,46 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
 import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { checkNames } from '../operations/doctor/names.ts';
 import { type InstallOutcome, install } from '../operations/install.ts';
 import type { DryRun } from '../operations/ports.ts';
 
 export default class Install extends BaseCommand<typeof Install> {
-  static override summary = 'Install or update the NodePool resource in the cluster.';
+  static override summary = 'Install or update the NodePool CRD in the cluster.';
   static override description =
-    'Applies the definition of NodePool and waits until the cluster serves it. With --controller the cluster gets a controller too, which reconciles as things change: a Deployment in the namespace nodepool-system, the permissions it needs, and admission policies that keep kubelets from what pools rely on. It may be run again at any time.';
+    'Applies the CRD of NodePool and waits until the API server serves it. With --controller, also installs a controller, which reconciles pools and nodes when they change: a Deployment in the namespace nodepool-system, its RBAC rules, and admission policies that prevent kubelets from changing the membership and the record of their nodes. The command can be repeated.';
   static override examples = [
-    { description: 'Install it, or bring it up to date', command: '<%= config.bin %> install' },
-    { description: 'See the manifest; this needs no cluster', command: '<%= config.bin %> install --dry-run -o yaml' },
+    { description: 'Install or update the CRD', command: '<%= config.bin %> install' },
     {
-      description: 'Reconcile in the cluster, with the image you built',
+      description: 'Print the manifest; this needs no cluster',
+      command: '<%= config.bin %> install --dry-run -o yaml',
+    },
+    {
+      description: 'Install the controller too, with an image that you built',
       command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
     },
-    { description: 'Have the server check it', command: '<%= config.bin %> install --dry-run=server' },
+    { description: 'Validate on the server without a change', command: '<%= config.bin %> install --dry-run=server' },
   ];
   static override flags = {
-    controller: Flags.boolean({ summary: 'Install the controller as well.' }),
-    image: Flags.string({ summary: 'Image that the controller runs.', helpValue: 'IMAGE' }),
-    'pod-counts': Flags.boolean({ summary: 'Have the controller count pods; it may read them then.' }),
-    'no-policies': Flags.boolean({ summary: 'Install the controller without the admission policies.' }),
+    controller: Flags.boolean({ summary: 'Also install the controller.' }),
+    image: Flags.string({ summary: 'Image of the controller.', helpValue: 'IMAGE' }),
+    'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
+    'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
-      'Change nothing: "client" only reads, and with -o not even that; "server" has the server validate it.',
+      'Change nothing: "client" compares with the cluster, or with -o only prints; "server" validates on the server.',
     ),
-    output: outputFlag('Print what is sent, instead of messages.'),
-    timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is served.', helpValue: 'TIME' }),
+    output: outputFlag('Print the manifests instead of messages.'),
+    timeout: Flags.string({
+      default: '60s',
+      summary: 'Maximum time to wait until the CRD is served.',
+      helpValue: 'TIME',
+    }),
   };
 
   protected async execute(
@@ -44,7 +53,7 @@ export default class Install extends BaseCommand<typeof Install> {
     const controller = await readWanted(root, flags);
     const apply = async () => {
       const connection = await connect();
-      const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool resource');
+      const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool CRD');
       const options = { crd: manifest.object, controller: controller?.objects ?? [], timeoutMs };
       return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
     };
@@ -56,6 +65,8 @@ export default class Install extends BaseCommand<typeof Install> {
       );
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
+    if (status === 'warning') io.err(warningLine(`${message}; ${remedy}`));
     return 0;
   }
 }
@@ -68,7 +79,7 @@ async function readWanted(
     const alone =
       image !== undefined ? '--image' : podCounts ? '--pod-counts' : noPolicies ? '--no-policies' : undefined;
     if (alone === undefined) return undefined;
-    throw new NodepoolError('usage', `${alone} is for the controller`, 'add --controller');
+    throw new NodepoolError('usage', `${alone} is only valid with --controller`, 'add --controller');
   }
   if (image !== undefined) {
     const wanted = await readControllerWith(root, image, podCounts);
@@ -81,8 +92,8 @@ async function readWanted(
   }
   throw new NodepoolError(
     'usage',
-    '--controller needs the image to run',
-    'build it from the Dockerfile of the sources, push it, and name it with --image',
+    '--controller needs an image',
+    'build it from the Dockerfile of the sources, push it, and add --image IMAGE',
   );
 }
 
@@ -97,7 +108,7 @@ function lines({ crd, controller }: InstallOutcome, dryRun: DryRun): string[] {
   return [
     `${CRD_NAME} ${crd}${suffix}`,
     ...controller.map(({ object, applied, checked }) => {
-      const unchecked = checked ? '' : `, unchecked: there is no namespace ${object.metadata.namespace} yet`;
+      const unchecked = checked ? '' : `, not validated: namespace ${object.metadata.namespace} does not exist yet`;
       return `${nameOf(object)} ${applied}${suffix}${unchecked}`;
     }),
   ];

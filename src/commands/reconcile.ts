@@ -2,9 +2,9 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, evictYesFlag, namesArg, outputFlag } from '../cli/flags.ts';
-import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
-import { EXIT_STATUS } from '../cli/report-error.ts';
+import { concurrencyFlag, dryRunFlag, evictYesFlag, namesArg, outputFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
+import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
 
@@ -19,14 +19,16 @@ ${EXIT_STATUS}`;
     { description: 'Two pools', command: '<%= config.bin %> reconcile worker gpu' },
     {
       description: 'Have the server check every write, and change nothing',
-      command: '<%= config.bin %> reconcile --dry-run',
+      command: '<%= config.bin %> reconcile --dry-run=server',
     },
     { description: 'Keep at it as things change, until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolChoiceFlags,
-    'dry-run': Flags.boolean({ summary: 'Send every write as a server dry run: it is checked and not stored.' }),
+    'dry-run': dryRunFlag(
+      'Change nothing: "client" shows the changes as diff does, "server" has the server validate them.',
+    ),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
     'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
@@ -50,9 +52,21 @@ ${EXIT_STATUS}`;
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
+    if (dryRun === 'client') {
+      const { chosenNames } = await import('../operations/choose-pools.ts');
+      const { showDiff } = await import('./shared/show-diff.ts');
+      const names = 'all' in pools ? [] : await chosenNames(pools, connection.cluster.pools);
+      if (names.length > 0 || 'all' in pools) await showDiff(names, flags.output, deps, connection);
+      else reportNoPools(deps.io);
+      return EXIT.done;
+    }
     const podCounts = flags['pod-counts'];
-    const approve = approver({ yes: flags.yes, dryRun }, deps.io, connection.pods);
+    const approve = approver({ yes: flags.yes, dryRun: dryRun === 'server' }, deps.io, connection.pods);
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print }, deps, connection);
+    return showReconcile(
+      { pools, concurrency, dryRun: dryRun === 'server', podCounts, approve, print },
+      deps,
+      connection,
+    );
   }
 }

@@ -15,15 +15,22 @@ interface Shown {
   /** Undefined: a table. */
   output: 'json' | 'yaml' | 'csv' | undefined;
   headers: boolean;
+  /** A line for each resource, instead of columns. */
+  byResource: boolean;
 }
 
 export default class Top extends BaseCommand<typeof Top> {
-  static override summary = 'Show what pools have, what pods ask for and use, and what is free.';
+  static override summary = 'Show requested, used and free resources of pools.';
   static override description =
-    `Requests and limits are those of pods that have not ended, counted as the scheduler counts them. USED is there where the cluster serves metrics.k8s.io. FREE counts only nodes that take new pods: Ready and not cordoned. NODES is how many do, of how many.`;
+    `Requests and limits are those of pods that are bound to a node and have not ended, counted by the scheduler's rules. USED is shown if the cluster serves metrics.k8s.io. FREE and MAX-FREE count nodes that accept new pods: Ready and not cordoned; NODES is how many of the pool's nodes do. MAX-FREE is the most that is free on one node: a pod that requests more cannot be scheduled now. On a terminal, columns that do not fit are left out; --by resource and a pipe show all.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> top' },
+    { description: 'A line for each resource, with limits', command: '<%= config.bin %> top --by resource' },
     { description: 'Each node of a pool', command: '<%= config.bin %> top gpu --nodes' },
+    {
+      description: 'The pods of a pool that request most CPU',
+      command: '<%= config.bin %> top gpu --pods --sort-by cpu.requested',
+    },
     { description: 'The fullest pools first', command: '<%= config.bin %> top --sort-by memory' },
     {
       description: 'Free GPUs',
@@ -31,35 +38,41 @@ export default class Top extends BaseCommand<typeof Top> {
     },
     { description: 'Numbers for a spreadsheet', command: '<%= config.bin %> top --nodes -o csv' },
   ];
-  static override args = { name: namesArg('Names of the pools; none means all, and the nodes of no pool.') };
+  static override args = { name: namesArg('Names of the pools. Default: all pools, and the nodes of no pool.') };
   static override flags = {
-    nodes: Flags.boolean({ summary: 'Show each node.' }),
+    nodes: Flags.boolean({ summary: 'Show each node.', exclusive: ['pods'] }),
+    pods: Flags.boolean({ summary: 'Show each pod.', exclusive: ['nodes', 'no-pods', 'by'] }),
+    by: Flags.option({
+      options: ['resource'] as const,
+      summary: 'Show a line for each resource, with limits and bars.',
+      helpValue: 'resource',
+    })(),
     resources: Flags.string({
-      summary: 'Resources to show: names with commas between, or all; else cpu, memory, pods and GPUs.',
+      summary: 'Resources to show: comma-separated names, or all. Default: cpu, memory, pods and accelerators.',
       helpValue: 'NAMES|all',
     }),
     'sort-by': Flags.string({
       default: 'name',
-      summary: 'name, nodes, RESOURCE (the fullest first) or RESOURCE.MEASURE, as cpu.free (the most first).',
+      summary: 'Sort by name, nodes, RESOURCE (highest requested percentage first) or RESOURCE.MEASURE, as cpu.free.',
       helpValue: 'KEY',
     }),
-    'no-pods': Flags.boolean({ summary: 'Read neither pods nor usage: only what is allocatable is known then.' }),
+    'no-pods': Flags.boolean({ summary: 'Skip pods and metrics; show allocatable only.' }),
     output: Flags.option({
       options: ['json', 'yaml', 'csv'] as const,
       char: 'o',
-      summary: 'Output format: exact quantities.',
+      summary: 'Output format, with exact quantities.',
       helpValue: 'json|yaml|csv',
     })(),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
-    selector: Flags.string({ char: 'l', summary: 'Only pools with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    'no-headers': Flags.boolean({ summary: 'Do not print the header line.' }),
+    selector: Flags.string({ char: 'l', summary: 'Label selector of pools: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
   };
 
   protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {
-    const { nodes, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
+    const { nodes, pods: eachPod, by, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
     const resources = flags.resources === undefined ? ('usual' as const) : parseResources(flags.resources);
-    const options = { names: args.name ?? [], selector, pods: !noPods, nodes, resources, sortBy };
+    const options = { names: args.name ?? [], selector, pods: !noPods, nodes, eachPod, resources, sortBy };
     const found = await read(options, deps);
-    return show(found, { options, output, headers: !flags['no-headers'] }, deps);
+    return show(found, { options, output, headers: !flags['no-headers'], byResource: by !== undefined }, deps);
   }
 }
 
@@ -70,29 +83,48 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
   // Nodes alone are read too fast for a spinner.
   const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
-  const { warnings, usage } = found;
+  const { warnings, usage, podUsage } = found;
   for (const warning of warnings.slice(0, MAX_WARNINGS)) io.err(warningLine(warning));
   if (warnings.length > MAX_WARNINGS) io.err(warningLine(andMore(warnings.length - MAX_WARNINGS)));
-  if (usage?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${usage.reason}`));
+  const failure = [podUsage, usage].find(each => each?.kind === 'failed');
+  if (failure?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${failure.reason}`));
   return found;
 }
 
-async function show(found: Figures, { options, output, headers }: Shown, { io }: Deps): Promise<number> {
-  const withNodes = options.nodes;
+async function show(found: Figures, shown: Shown, { io }: Deps): Promise<number> {
+  const { options, output, headers } = shown;
   if (output !== undefined) {
     const { printTop, topCsv } = await import('../render/top-data.ts');
-    io.out(output === 'csv' ? topCsv(found, { withNodes, headers }) : printTop(found, withNodes, output));
+    const rows = options.eachPod ? 'pods' : options.nodes ? 'nodes' : 'pools';
+    io.out(output === 'csv' ? topCsv(found, { rows, headers }) : printTop(found, rows, output));
     return EXIT.done;
   }
-  if (found.pools.length === 0 || (withNodes && found.nodes.length === 0)) {
-    io.err(found.pools.length === 0 ? 'No pools found.' : 'No nodes found.');
+  const nothing = whatIsMissing(found, options);
+  if (nothing !== undefined) {
+    io.err(`No ${nothing} found.`);
     return EXIT.done;
   }
-  const { renderTopNodes, renderTopPools } = await import('../render/top.ts');
   const { makeStyle } = await import('../render/style.ts');
   const { barGlyphs } = await import('../render/bar.ts');
-  const bars = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
-  const table = { headers, everyResource: Array.isArray(options.resources), bars };
-  io.out((withNodes ? renderTopNodes : renderTopPools)(found, table, makeStyle(io.color)));
+  const terminal = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
+  const table = { headers, everyResource: Array.isArray(options.resources), terminal };
+  const render = await rendererOf(shown);
+  io.out(render(found, table, makeStyle(io.color)));
   return EXIT.done;
+}
+
+function whatIsMissing({ pools, nodes, pods }: Figures, options: TopOptions): string | undefined {
+  if (pools.length === 0) return 'pools';
+  if (options.nodes && nodes.length === 0) return 'nodes';
+  return options.eachPod && pods.length === 0 ? 'pods' : undefined;
+}
+
+async function rendererOf({ options, byResource }: Shown) {
+  if (byResource) {
+    const { renderNodeResources, renderPoolResources } = await import('../render/top-resources.ts');
+    return options.nodes ? renderNodeResources : renderPoolResources;
+  }
+  const { renderTopNodes, renderTopPods, renderTopPools } = await import('../render/top.ts');
+  if (options.eachPod) return renderTopPods;
+  return options.nodes ? renderTopNodes : renderTopPools;
 }

@@ -15,23 +15,27 @@ import { removeController } from './uninstall/remove-controller.ts';
 const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
-  static override summary = 'Remove the NodePool resource from the cluster.';
+  static override summary = 'Delete the NodePool CRD from the cluster.';
   static override description =
-    'Refuses while pools exist, or nodes still carry what a pool that is gone applied. With --cascade every pool is deleted first: its labels and taints leave the nodes, and what they displaced comes back. With --controller only the controller in the cluster and the admission policies are removed, which has to be done first: pools and nodes stay as they are.';
+    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels and taints are removed from the nodes, and the values that they replaced are restored. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
   static override examples = [
-    { description: 'Remove it when no pool is left', command: '<%= config.bin %> uninstall' },
-    { description: 'Delete all pools too', command: '<%= config.bin %> uninstall --cascade' },
-    { description: 'Remove the controller only', command: '<%= config.bin %> uninstall --controller' },
-    { description: 'See what that would delete', command: '<%= config.bin %> uninstall --cascade --dry-run' },
+    { description: 'Delete the CRD when no pool exists', command: '<%= config.bin %> uninstall' },
+    { description: 'Delete all pools, then the CRD', command: '<%= config.bin %> uninstall --cascade' },
+    { description: 'Delete only the controller', command: '<%= config.bin %> uninstall --controller' },
+    { description: 'Show what would be deleted', command: '<%= config.bin %> uninstall --cascade --dry-run' },
   ];
   static override flags = {
-    cascade: Flags.boolean({ summary: 'Delete the pools that exist, releasing their nodes.' }),
+    cascade: Flags.boolean({ summary: 'Release the nodes of all pools and delete the pools first.' }),
     controller: Flags.boolean({
-      summary: 'Remove the controller, its namespace and the policies only; pools stay.',
+      summary: 'Delete only the controller, its namespace and the policies.',
       exclusive: ['cascade'],
     }),
-    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
-    timeout: Flags.string({ default: '60s', summary: 'Longest wait until it is gone.', helpValue: 'TIME' }),
+    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" validates on the server.'),
+    timeout: Flags.string({
+      default: '60s',
+      summary: 'Maximum time to wait until the CRD is deleted.',
+      helpValue: 'TIME',
+    }),
     concurrency: concurrencyFlag,
     yes: yesFlag,
   };
@@ -77,7 +81,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       case 'deleted':
         for (const name of outcome.found.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${suffix}`);
         for (const { pool, nodes } of outcome.found.orphans) {
-          io.out(`${plural(nodes, 'node')} of pool "${pool}", which is gone, released${suffix}`);
+          io.out(`${plural(nodes, 'node')} of deleted pool "${pool}" released${suffix}`);
         }
         io.out(`${DELETED_CRD} deleted${suffix}`);
         return 0;
@@ -91,8 +95,8 @@ function question({ pools, orphans }: CrdUsage): string {
     ...(pools.length > 0
       ? [`delete ${pools.length === 1 ? 'the pool' : `${pools.length} pools`} ${pools.join(', ')}`]
       : []),
-    ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of pools that are gone`] : []),
-    'remove the NodePool resource from the cluster',
+    ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of deleted pools`] : []),
+    'delete the NodePool CRD',
   ];
   const text = steps.join(' and ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;

@@ -6,14 +6,14 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { sanitizeJson, sanitizeLine } from '../render/sanitize.ts';
 
 export default class Version extends BaseCommand<typeof Version> {
-  static override summary = 'Print the versions of this program and of the cluster.';
+  static override summary = 'Print the client and server versions.';
   static override examples = [
     { description: 'Both versions', command: '<%= config.bin %> version' },
-    { description: 'Without asking a cluster', command: '<%= config.bin %> version --client' },
+    { description: 'Only the client version; this needs no cluster', command: '<%= config.bin %> version --client' },
   ];
   static override flags = {
-    client: Flags.boolean({ summary: 'Print the version of this program alone.' }),
-    output: outputFlag('Print both as an object.'),
+    client: Flags.boolean({ summary: 'Print only the client version.' }),
+    output: outputFlag('Print the versions as an object.'),
   };
 
   protected async execute(

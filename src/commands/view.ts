@@ -10,14 +10,16 @@ import type { Log } from '../controller/log.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { cordonNode } from '../operations/cordon.ts';
 import { createLiveView, type LiveView } from '../operations/view.ts';
+import { createUsagePoll } from '../operations/view-usage.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { makeStyle } from '../render/style.ts';
-import type { Running } from '../view/run.ts';
+import type { Ended, Running } from '../view/run.ts';
+import { drainOnTerminal } from './view/drain.ts';
 
 export default class View extends BaseCommand<typeof View> {
-  static override summary = 'Watch pools, nodes and events on a full screen, live.';
+  static override summary = 'Show pools, nodes and events on a live full screen.';
   static override description =
-    'A list of pools, with bars of their nodes; enter goes into a pool, a node, an event. Reads only, but for c and u: they cordon and uncordon the selected node, after asking. ? shows the keys.';
+    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. It writes only after asking: c and u cordon and uncordon the selected node, D drains the pool. ? shows the keys, q goes back, ctrl-c quits.';
   static override examples = [{ description: 'All pools', command: '<%= config.bin %> view' }];
 
   protected async execute(flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {
@@ -25,15 +27,25 @@ export default class View extends BaseCommand<typeof View> {
     if (!stdinIsTTY || !stdoutIsTTY || env.TERM === 'dumb') {
       throw new NodepoolError('usage', 'view needs a terminal', 'use `kubectl nodepool get --watch` without one');
     }
-    return showView(flags.verbosity, deps);
+    const shell = {
+      io: deps.io,
+      version: deps.version,
+      run: (words: string[]) => this.config.runCommand('drain', words),
+    };
+    return showView(flags.verbosity, deps, pool => drainOnTerminal(pool, this.argv, shell));
   }
 }
 
 /**
  * Runs until q, Ctrl-C or a signal. Returns the exit code.
  * @param verbosity of the log, which is written only if stderr is no terminal
+ * @param drain drains a pool on the restored terminal
  */
-async function showView(verbosity: number, { io, connect, progress }: Deps): Promise<number> {
+async function showView(
+  verbosity: number,
+  { io, connect, progress }: Deps,
+  drain: (pool: string) => Promise<void>,
+): Promise<number> {
   let running: Running | undefined;
   const write = createLog(io, 'text', verbosity);
   // A line would break the screen, whose title shows outages.
@@ -42,7 +54,8 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
     else if (running === undefined && level === 'warning') io.err(warningLine(text));
   };
   const isTerminalTaken = () => running !== undefined;
-  const { cluster, events, clusterName } = await connect({ log, isTerminalTaken });
+  const connection = await connect({ log, isTerminalTaken });
+  const { cluster, events, pods, nodeUsage, clusterName } = connection;
   const spinner = await progress('Reading pools and nodes');
   const live = createLiveView({
     cluster,
@@ -53,20 +66,23 @@ async function showView(verbosity: number, { io, connect, progress }: Deps): Pro
     log,
     onChange: () => running?.changed(),
   });
+  const onChange = () => running?.changed();
+  const usage = createUsagePoll({ pods, nodeUsage, clock: systemClock, onChange });
   try {
     const { runView } = await started(cluster.pools, live).finally(() => spinner.stop());
-    running = runView({
-      stdin: io.stdin,
-      stdout: io.stdout,
-      live,
-      clusterName,
-      clock: systemClock,
-      now: io.now,
-      style: makeStyle(io.color),
-      cordon: ({ node, unschedulable }) =>
-        cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
-    });
-    await running.ended.finally(stopOnSignal(running));
+    let ended: Ended | undefined;
+    do {
+      running = runView({
+        ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
+        ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
+        cordon: ({ node, unschedulable }) =>
+          cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
+        read: async place => (await import('./view/texts.ts')).readText(place, connection, io.now),
+      });
+      ended = await running.ended.finally(stopOnSignal(running));
+      running = undefined;
+      if (ended.drain !== undefined) await drain(ended.drain);
+    } while (ended.drain !== undefined);
     return EXIT.done;
   } finally {
     leaveSoon();

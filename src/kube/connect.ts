@@ -14,7 +14,7 @@ import { eventsPort, eventWriter } from './resources/events.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { countNodes, nodesClient } from './resources/nodes.ts';
+import { countNodes, nodeObject, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { RequestLog } from './transport/request-log.ts';
@@ -75,10 +75,12 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       countByNode: () => countPods(api),
       watch: () => watchPods(transport),
       placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
-      demand: async nodes => (await import('./resources/pod-demand.ts')).podDemand(api, nodes),
+      demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
     countNodes: labelSelector => countNodes(api, labelSelector),
+    nodeObject: name => nodeObject(api, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
+    podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),

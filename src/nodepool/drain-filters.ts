@@ -2,6 +2,7 @@
  * Decides for each pod whether a drain evicts it, leaves it, or refuses. The rules are those of kubectl
  * drain (k8s.io/kubectl/pkg/drain, filters.go). All broken rules of a pod are reported.
  */
+import type { PodPlacement } from './placement.ts';
 import { firstFew } from './plural.ts';
 
 /** The fields of a pod that are kept. */
@@ -18,6 +19,10 @@ export interface DrainPod {
   /** A mirror pod: a static pod that its kubelet runs without the API server. */
   isMirror: boolean;
   hasEmptyDir: boolean;
+  labels: Record<string, string>;
+  /** The condition Ready. */
+  isReady: boolean;
+  placement: PodPlacement;
 }
 
 /** The flags of kubectl drain that select pods. */

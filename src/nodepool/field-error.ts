@@ -7,7 +7,8 @@ function explain(fields: readonly string[]): string {
     return 'give the pool a name in metadata.name';
   const parts = new Set(fields.map(field => /^(metadata|spec|status)\b/.exec(field)?.[1]));
   const [part] = parts;
-  const what = parts.size === 1 && part !== undefined ? `nodepool.${part}` : 'nodepool';
+  // The short name: other API groups have a resource nodepools, too.
+  const what = parts.size === 1 && part !== undefined ? `npool.${part}` : 'npool';
   return `see what the fields take with \`kubectl explain ${what}\``;
 }
 

@@ -4,6 +4,7 @@ import { own } from './json.ts';
 import {
   addInAnyOrder,
   addResourceLists,
+  compareQuantities,
   type Quantity,
   QuantityError,
   quantityToNumber,
@@ -21,10 +22,12 @@ export interface Figures {
   used: Quantity | undefined;
   /** Available to new pods: allocatable minus requested, of each node that accepts pods. */
   free: Quantity | undefined;
+  /** The largest `free` of one node that has a place for another pod: no larger pod can be scheduled now. */
+  maxFree: Quantity | undefined;
 }
 
 export type Measure = keyof Figures;
-export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
+export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free', 'maxFree'];
 
 /** Totals of the pods that are bound to a node and have not terminated. */
 export interface NodeLoad {
@@ -53,7 +56,13 @@ export interface Reading {
   onProblem: (problem: string) => void;
 }
 
-function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, onProblem }: Reading): Figures {
+/** @param isFull see isFull() */
+function figuresOf(
+  resource: string,
+  { node, load, used }: NodeFacts,
+  isFull: boolean,
+  { read, onProblem }: Reading,
+): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
     const text = list && own(list, resource);
     if (text === undefined) return undefined;
@@ -67,13 +76,26 @@ function figuresOf(resource: string, { node, load, used }: NodeFacts, { read, on
   };
   const allocatable = quantityOf('allocatable', node.allocatable) ?? ZERO;
   const requested = load && requestedOf(resource, load);
+  const free = requested && (takesPods(node) ? remaining(allocatable, requested) : ZERO);
   return {
     allocatable,
     requested,
     limits: resource === 'pods' ? undefined : load && (load.limits.get(resource) ?? ZERO),
     used: quantityOf('usage of', used),
-    free: requested && (takesPods(node) ? remaining(allocatable, requested) : ZERO),
+    free,
+    maxFree: free && (isFull ? ZERO : free),
   };
+}
+
+/** Whether the node has as many pods as it may have: what else is free there is of use to no pod. */
+function isFull({ node, load }: NodeFacts, read: ReadQuantity): boolean {
+  if (load === undefined) return false;
+  try {
+    return quantityToNumber(read(own(node.allocatable, 'pods') ?? '0')) <= load.pods;
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    return false;
+  }
 }
 
 /** Every pod takes one of the node's pod slots, whatever it requests. */
@@ -92,7 +114,13 @@ function addFigures(a: Figures, b: Figures): Figures {
     limits: sum(a.limits, b.limits),
     used: sum(a.used, b.used),
     free: sum(a.free, b.free),
+    maxFree: larger(a.maxFree, b.maxFree),
   };
+}
+
+function larger(a: Quantity | undefined, b: Quantity | undefined): Quantity | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return compareQuantities(a, b) < 0 ? b : a;
 }
 
 /** Totals over several nodes: of a pool, or of the cluster. */
@@ -112,6 +140,7 @@ export class Tally {
       limits: resource === 'pods' ? undefined : none,
       used: undefined,
       free: none,
+      maxFree: none,
     });
     this.figures = new Map(resources.map(resource => [resource, empty(resource)]));
   }
@@ -119,8 +148,9 @@ export class Tally {
   add(facts: NodeFacts, reading: Reading): void {
     this.nodes += 1;
     if (takesPods(facts.node)) this.schedulable += 1;
+    const full = isFull(facts, reading.read);
     for (const [resource, before] of this.figures) {
-      this.figures.set(resource, addFigures(before, figuresOf(resource, facts, reading)));
+      this.figures.set(resource, addFigures(before, figuresOf(resource, facts, full, reading)));
     }
   }
 

@@ -38,7 +38,11 @@ const MAX_ATTEMPTS = 20;
 export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
   const { nodes: names } = options;
   const pools = [...new Set(options.pools)];
-  const members = [...(await poolMembers(pools, deps.cluster)).values()].flat();
+  return chooseMembers([...(await poolMembers(pools, deps.cluster)).values()].flat(), names, pools);
+}
+
+/** Of the members those with these names; without names, all. Throws when a name is no member's. */
+export function chooseMembers(members: Node[], names: readonly string[], pools: readonly string[]): Node[] {
   if (names.length === 0) return members;
   const nonMembers = names.filter(name => !members.some(node => node.name === name));
   if (nonMembers.length > 0) throw notMembers(nonMembers, pools);

@@ -23,6 +23,8 @@ export interface Probe {
   latencyMs: number;
   /** By the server's clock, to the second, and by ours, when an answer came; undefined when the server did not say. */
   clocks: { server: Date; ours: Date } | undefined;
+  /** The server took no credentials of this user, and answers requests as those of system:anonymous, who may do nothing. */
+  isAnonymous: boolean;
 }
 
 /** As RBAC has it. */

@@ -158,7 +158,7 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
         pending.askAt = undefined;
         return;
       }
-      hold(`the end of its namespace: ${removal.message}`, pending, work);
+      hold(`the deletion of its namespace: ${removal.message}`, pending, work);
       pending.askAt = now + RETRY_MS;
   }
 }
@@ -222,6 +222,6 @@ function timedOut({ drain, options, left, errors }: Work): NodepoolError {
     const why = drain.held.get(name);
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
-  const late = `gave up after ${options.timeoutMs / 1000} s: ${groupByOutcome(outcomes).join('; ')}`;
+  const late = `gave up after ${options.timeoutMs / 1000} s (--timeout): ${groupByOutcome(outcomes).join('; ')}`;
   return new NodepoolError('cluster', [...errors, late].join('; '));
 }

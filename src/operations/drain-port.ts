@@ -1,4 +1,5 @@
 /** The client for pods that a drain takes. src/kube implements it. */
+import type { Budget } from '../nodepool/budgets.ts';
 import type { DrainPod } from '../nodepool/drain-filters.ts';
 
 /** How a pod is evicted or deleted. */
@@ -27,6 +28,8 @@ export type Removal =
 export interface DrainPort {
   /** @param podSelector a label selector, as the server takes it */
   podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
+  /** All PodDisruptionBudgets of the cluster. */
+  budgets(): Promise<Budget[]>;
   hasDaemonSet(namespace: string, name: string): Promise<boolean>;
   /** Throws NodepoolError when the eviction can never succeed. */
   evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;

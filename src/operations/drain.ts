@@ -1,6 +1,6 @@
 /**
- * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next; then drains pool after
- * pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
+ * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
+ * comes; drains pool after pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
  */
 import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
@@ -8,11 +8,12 @@ import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
+import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
+import { outlookOf } from './drain-outlook.ts';
 import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
-import { poolMembers } from './pool-members.ts';
+import { readMembers } from './pool-members.ts';
 
 export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | CordonEvent | NodeFailure;
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
@@ -20,13 +21,17 @@ type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 
 export interface DrainPlan {
   pools: PlannedPool[];
-  /** About pods that a flag allows to evict, or to leave: a line for each kind. */
+  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
   warnings: string[];
+  /** What the drain will wait for. */
+  notes: string[];
 }
 
 export interface PlannedPool {
   pool: string;
   nodes: PlannedNode[];
+  /** Members that are not drained. */
+  otherMembers: Node[];
 }
 
 export interface PlannedNode {
@@ -36,6 +41,10 @@ export interface PlannedNode {
 }
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
+  /** Only these members; empty: all. */
+  nodes: readonly string[];
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
   /** @param members of the pool */
   pace: (members: number) => DrainPace;
 }
@@ -57,29 +66,40 @@ type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & {
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
 
-/** Writes nothing. Throws when a pool does not exist or one of the pods may not be evicted. */
+/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
 export async function planDrain(
   names: readonly string[],
-  options: Pick<DrainOptions, 'rules' | 'podSelector'>,
+  options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
-  const members = [...(await poolMembers(names, deps.cluster))];
+  const { members, nodes: all } = await readMembers(names, deps.cluster);
+  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
   const reader = podReader(options, deps.port, deps.now);
   const judged = await Promise.all(
-    members.flatMap(([pool, nodes]) => nodes.map(async node => ({ pool, node, ...(await reader.read(node.name)) }))),
+    [...members].flatMap(([pool, nodes]) =>
+      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
+    ),
   );
   const refusing = judged.filter(({ refusals }) => refusals.length > 0);
   if (refusing.length > 0) throw refused(refusing);
-  const nodes = Map.groupBy(judged, ({ pool }) => pool);
+  const byPool = Map.groupBy(judged, ({ pool }) => pool);
+  const drained = new Set(judged.map(({ node }) => node.name));
+  const isOther = ({ name }: Node) => !drained.has(name);
+  const pods = judged.flatMap(({ evict }) => evict);
+  const { disableEviction } = options;
+  const { warnings, notes } = await outlookOf({ pods, others: all.filter(isOther), disableEviction }, deps.port);
   return {
-    pools: members.map(([pool]) => {
-      return { pool, nodes: (nodes.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })) };
-    }),
-    warnings: groupByOutcome(judged.flatMap(({ warnings }) => warnings)),
+    pools: [...members].map(([pool, ofPool]) => ({
+      pool,
+      nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
+      otherMembers: ofPool.filter(isOther),
+    })),
+    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...warnings],
+    notes,
   };
 }
 
-/** Cordons the nodes of all pools, then drains pool after pool; yields the result of each pool at its end. */
+/** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
 export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
   const limitObjects = createLimiter(MAX_OBJECTS);
   const work = plan.pools.map(planned => {
@@ -87,17 +107,25 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
     const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, state) };
     return { planned, state, deps };
   });
-  for (const { planned, state, deps } of work) await cordonAll(planned, state.drains, deps);
+  if (!options.isRolling) {
+    for (const { planned, state, deps } of work) await cordonAll(planned.nodes, state.drains, deps);
+  }
   for (const { planned, state, deps } of work) {
     await drainPool(planned, state.drains, options, deps);
     yield state;
   }
 }
 
-function notBegun({ nodes: planned }: PlannedPool, { pace }: DrainOptions): NodeDrain[] {
+/** How many of its nodes may be drained at a time: a share is one of all members. */
+export function paceOf({ nodes, otherMembers }: PlannedPool, { pace }: Pick<DrainOptions, 'pace'>): DrainPace {
+  return pace(nodes.length + otherMembers.length);
+}
+
+function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
+  const { nodes: planned } = pool;
   const pods = new Map(planned.map(({ node, pods }) => [node.name, pods.length]));
   const nodes = planned.map(({ node }) => node);
-  return drainOrder(nodes, pace(nodes.length)).map(({ name }): NodeDrain => {
+  return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrain => {
     return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map() };
   });
 }
@@ -105,31 +133,41 @@ function notBegun({ nodes: planned }: PlannedPool, { pace }: DrainOptions): Node
 async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainOptions, deps: Work): Promise<void> {
   const planned = new Map(pool.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
   const nodes = pool.nodes.map(({ node }) => node);
-  const pace = options.pace(nodes.length);
+  const { isRolling } = options;
   if (deps.dryRun === 'client') {
-    for (const each of drains) preview(each, planned.get(each.node)?.pods ?? [], deps);
+    for (const each of drains) {
+      if (isRolling) await cordonAll(pool.nodes, [each], deps);
+      preview(each, planned.get(each.node)?.pods ?? [], deps);
+    }
     return;
   }
   const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
   const isDry = deps.dryRun === 'server';
   // A node that was cordoned and empty before the plan has got no pod since; a dry run cordons nothing.
-  for (const each of drains) if (each.pods === 0 && (wasCordoned(each.node) || isDry)) finish(each, deps);
+  const isDone = ({ node, pods, phase }: NodeDrain) =>
+    !isRolling && phase === 'not begun' && pods === 0 && (wasCordoned(node) || isDry);
+  for (const each of drains.filter(isDone)) finish(each, deps);
   // Evictions start from the plan's list: pods that came before the cordon are in the next list. That list has no selector;
-  // with one, and for empty nodes, pods are listed again after the cordon.
+  // with one, for empty nodes, and for nodes that are cordoned later, pods are listed again after the cordon.
   const listed = ({ node, pods }: NodeDrain) =>
-    isDry || (pods > 0 && options.podSelector === undefined) ? planned.get(node)?.pods : undefined;
+    isDry || (pods > 0 && options.podSelector === undefined && !isRolling) ? planned.get(node)?.pods : undefined;
   const waiting = drains.filter(({ phase }) => phase === 'not begun');
-  const slots = new DrainSlots(
-    pace,
-    nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
-  );
+  const slots = new DrainSlots(paceOf(pool, options), [
+    ...nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
+    ...pool.otherMembers,
+  ]);
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
     while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node)) {
       const next = waiting[0];
       waiting.shift();
-      const run = drainOne(next, options, { ...deps, pods }, listed(next)).finally(() => {
+      const begin = async () => {
+        if (isRolling) await cordonAll(pool.nodes, [next], deps);
+        if (next.phase === 'not begun' && !deps.signal.aborted)
+          await drainOne(next, options, { ...deps, pods }, listed(next));
+      };
+      const run = begin().finally(() => {
         underWay.delete(run);
         slots.release(next.node, next.phase === 'drained');
       });
@@ -141,16 +179,16 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
 }
 
 /** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll({ nodes }: PlannedPool, drains: NodeDrain[], deps: Work): Promise<void> {
+async function cordonAll(planned: readonly PlannedNode[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
-  const writes = nodes.map(({ node }) => ({
-    drain: drainOf.get(node.name),
-    result: deps.limitObjects(() => cordon(node)),
-  }));
+  const writes = planned.flatMap(({ node }) => {
+    const drain = drainOf.get(node.name);
+    return drain === undefined ? [] : [{ drain, result: deps.limitObjects(() => cordon(node)) }];
+  });
   for (const { drain, result } of writes) {
     const outcome = await result;
-    if (drain === undefined || outcome === undefined) continue;
+    if (outcome === undefined) continue;
     deps.onEvent({ kind: 'cordon', result: outcome });
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
@@ -191,7 +229,7 @@ function refused(refusing: readonly { pool: string; refusals: PodOutcome[] }[]):
   return new NodepoolError(
     'input',
     `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
-    'use the flags that are named, or take care of these pods first',
+    'use the flags named above, or remove these pods first',
     { items: groupByOutcome(refusing.flatMap(({ refusals }) => refusals)) },
   );
 }

@@ -1,6 +1,7 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
+import { attempt } from './doctor/check.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
@@ -21,6 +22,8 @@ export type Applied = 'created' | 'configured' | 'unchanged';
 
 export interface InstallOutcome {
   crd: Applied;
+  /** The other API groups that serve nodepools; empty as well when the server does not tell. */
+  otherGroups: string[];
   controller: {
     object: ManifestObject;
     applied: Applied;
@@ -37,6 +40,7 @@ export async function install(
   if (dryRun === 'client') return compare(crd, controller, ports);
   const outcome: InstallOutcome = {
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
+    otherGroups: await otherGroups(ports),
     controller: [],
   };
   if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
@@ -49,6 +53,12 @@ export async function install(
   return outcome;
 }
 
+/** For a warning, which is not worth an error. */
+async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
+  const asked = await attempt(() => crd.otherGroups());
+  return 'value' in asked ? asked.value : [];
+}
+
 async function compare(
   crd: Record<string, unknown>,
   controller: ManifestObject[],
@@ -56,6 +66,7 @@ async function compare(
 ): Promise<InstallOutcome> {
   const [live, ...objects] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
   return {
+    otherGroups: await otherGroups(ports),
     crd: wouldBe(crd, live),
     controller: controller.map((object, at) => ({ object, applied: wouldBe(object, objects[at]), checked: true })),
   };
@@ -77,6 +88,6 @@ export function isWithin(wanted: unknown, live: unknown): boolean {
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {
-  const text = `cannot create ${kind} ${name}: its namespace ${namespace} was deleted meanwhile`;
+  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted in the meantime`;
   return new NodepoolError('cluster', text, 'run the command again');
 }

@@ -5,10 +5,19 @@ import type { ClusterReader } from './ports.ts';
 
 /** The members of each pool, by name. Throws when one of the pools does not exist. */
 export async function poolMembers(names: readonly string[], cluster: ClusterReader): Promise<Map<string, Node[]>> {
+  return (await readMembers(names, cluster)).members;
+}
+
+/** As poolMembers(), with all nodes of the cluster. */
+export async function readMembers(
+  names: readonly string[],
+  cluster: ClusterReader,
+): Promise<{ members: Map<string, Node[]>; nodes: Node[] }> {
   const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
-  return new Map(names.map(name => [name, state.members(name).sort(byName)]));
+  const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
+  return { members, nodes };
 }

@@ -5,7 +5,7 @@ import type { Watched } from '../controller/source.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
-import type { PodsPort, Usage } from './pods-port.ts';
+import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -45,6 +45,8 @@ export interface EventsPort {
 export interface CrdPort {
   /** The installed CRD, raw, or undefined. */
   get(): Promise<Record<string, unknown> | undefined>;
+  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
+  otherGroups(): Promise<string[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
   apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
@@ -83,6 +85,8 @@ export interface ClusterReader {
   nodes: Pick<NodesClient, 'list'>;
 }
 
+export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -92,8 +96,12 @@ export interface Connection {
   pods: PodsPort;
   /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
   countNodes(labelSelector: string): Promise<number>;
+  /** A node exactly as the server sent it. */
+  nodeObject(name: string): Promise<RawNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
+  /** The same of all pods. */
+  podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */

@@ -48,7 +48,7 @@ export function checkSortKey(text: string, choice: Choice, pods: boolean): void 
 }
 
 /** The most first, the unknown last; what is equal stays as it is, by name. */
-export function sortTop<T extends { tally: Tally }>(rows: readonly T[], key: SortKey): T[] {
+export function sortTop<T extends { tally: Pick<Tally, 'nodes' | 'figures'> }>(rows: readonly T[], key: SortKey): T[] {
   if (key.by === 'name') return [...rows];
   if (key.by === 'nodes') return rows.toSorted((a, b) => b.tally.nodes - a.tally.nodes);
   const { resource, measure } = key;

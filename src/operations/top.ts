@@ -10,10 +10,11 @@ import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/resour
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
-import type { Demand, PodsPort, Usage } from './pods-port.ts';
+import type { Demand, PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { ClusterReader, Connection } from './ports.ts';
 import { selectorError } from './selector-error.ts';
 import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
+import { type TopNode, type TopPod, topPods } from './top-pods.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
 export interface TopOptions {
@@ -25,6 +26,8 @@ export interface TopOptions {
   pods: boolean;
   /** Whether each node is wanted too. */
   nodes: boolean;
+  /** Whether each pod is wanted too. */
+  eachPod: boolean;
   resources: Choice;
   /** See parseSortKey(). */
   sortBy: string;
@@ -34,6 +37,7 @@ export interface TopDeps {
   cluster: ClusterReader;
   pods: Pick<PodsPort, 'demand'>;
   nodeUsage: Connection['nodeUsage'];
+  podUsage: Connection['podUsage'];
   clock: Clock;
 }
 
@@ -43,24 +47,20 @@ export interface TopPool {
   tally: Tally;
 }
 
-export interface TopNode {
-  node: Node;
-  pool: string | undefined;
-  /** Of this node alone. */
-  tally: Tally;
-}
-
 export interface Top {
   /** In the order asked for: by name, nodes of no pool last, where there are any. */
   pools: TopPool[];
   /** The same: by pool and name. Empty unless they were asked for. */
   nodes: TopNode[];
+  /** The same, by pool, node, namespace and name. Empty unless they were asked for. */
+  pods: TopPod[];
   /** Of all pools in here. */
   total: Tally;
   /** What figures there are for. */
   resources: string[];
   /** Undefined where nobody asked for it. */
   usage: Usage | undefined;
+  podUsage: PodUsage | undefined;
   /** What counts as nothing because it cannot be read, and resources that no node has; each a sentence. */
   warnings: string[];
 }
@@ -78,15 +78,16 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   const noUsage = new AbortController();
   const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
   const isAll = options.names.length === 0 && options.selector === undefined;
+  const podsAsked = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
   const meant = meantPools(options, deps);
-  const demandOf = async () => deps.pods.demand(isAll ? undefined : membersOf(await meant));
+  const demandOf = async () => deps.pods.demand(isAll ? undefined : membersOf(await meant), options.eachPod);
   const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
-  const usage = await usageAsked;
+  const [usage, podUsage] = await Promise.all([usageAsked, podsAsked]);
   cancel();
   const { resources, warnings } = chooseResources(options.resources, nodes, demand);
   const key = parseSortKey(options.sortBy, resources, options.pods);
-  const table = new Table(resources, demand, usage, options.nodes);
+  const table = new Table(resources, demand, usage, options.nodes || options.eachPod);
   for (const name of pools) table.add(name, state.members(name));
   if (isAll) {
     const free = nodes.filter(node => state.ownership(node.name)?.owner === undefined);
@@ -94,8 +95,13 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   }
   for (const problem of demand?.problems ?? []) warnings.push(problem);
   for (const problem of table.problems) warnings.push(problem);
-  const { total } = table;
-  return { pools: sortTop(table.pools, key), nodes: sortTop(table.nodes, key), total, resources, usage, warnings };
+  const { total, pools: rows } = table;
+  const pods = options.eachPod ? topPods(table.nodes, demand?.pods ?? [], podUsage) : [];
+  const nodeRows = options.nodes ? sortTop(table.nodes, key) : [];
+  return {
+    ...{ pools: sortTop(rows, key), nodes: nodeRows, pods: sortTop(pods, key) },
+    ...{ total, resources, usage, podUsage, warnings },
+  };
 }
 
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */

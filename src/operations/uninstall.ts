@@ -29,7 +29,7 @@ export interface UninstallOptions {
 /** What still uses the CRD, and has to be deleted or released before it, by name. */
 export interface CrdUsage {
   pools: string[];
-  /** Pools that are gone, and how many nodes still carry what they applied. */
+  /** Deleted pools, and how many nodes still have their records. */
   orphans: { pool: string; nodes: number }[];
 }
 
@@ -94,7 +94,7 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
     const { name, namespace } = object.metadata;
     throw new NodepoolError(
       'input',
-      `the controller is in the cluster: deployment ${name} in namespace ${namespace}`,
+      `the controller is installed: deployment ${name} in namespace ${namespace}`,
       'remove it first: kubectl nodepool uninstall --controller',
     );
   }
@@ -149,7 +149,7 @@ function interrupted(results: readonly PoolResult[]): NodepoolError {
   const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
   return new NodepoolError(
     'interrupted',
-    `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD is still there`,
+    `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD was not deleted`,
     'run uninstall again to finish',
   );
 }
@@ -157,8 +157,8 @@ function interrupted(results: readonly PoolResult[]): NodepoolError {
 function notWaitedFor(): NodepoolError {
   return new NodepoolError(
     'interrupted',
-    'interrupted: all nodes are released, and the server is still removing the CRD',
-    'it goes on with that by itself; see `kubectl get crd nodepools.nodes.lailin.xyz`',
+    'interrupted: all nodes are released; the server is still deleting the CRD',
+    'no action is needed; to check: kubectl get crd nodepools.nodes.lailin.xyz',
   );
 }
 
@@ -171,21 +171,21 @@ function stillUsed({ pools, orphans }: CrdUsage): NodepoolError {
       : []),
     ...(nodes > 0
       ? [
-          `${nodes === 1 ? '1 node still carries' : `${nodes} nodes still carry`} what pools that are gone applied: ${firstFew(names, MAX_NAMED)}`,
+          `${nodes === 1 ? '1 node still has' : `${nodes} nodes still have`} labels or taints of deleted pools: ${firstFew(names, MAX_NAMED)}`,
         ]
       : []),
   ];
   const next =
     pools.length > 0
       ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
-      : 'release them with `kubectl nodepool reconcile`, or add --cascade, which does so';
+      : 'release them with `kubectl nodepool reconcile`, or add --cascade';
   return new NodepoolError('input', what.join('; '), next);
 }
 
 function notReleased(pools: string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `the resource stays, since these pools could not be deleted or are new: ${pools.join(', ')}`,
-    `see kubectl nodepool describe ${pools[0]}, then run uninstall again`,
+    `the CRD was not deleted: these pools could not be deleted or are new: ${pools.join(', ')}`,
+    `see \`kubectl nodepool describe ${pools[0]}\`, then run uninstall again`,
   );
 }

@@ -4,7 +4,7 @@ import type { Check, CheckStatus } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printDocument } from './documents.ts';
 import type { Style } from './style.ts';
-import { type Cell, DESCRIBE, renderTable } from './table.ts';
+import { type Cell, columnWidths, DESCRIBE, fit, renderTable } from './table.ts';
 
 /** Characters of a text: a message of a condition or a server may have a megabyte. */
 const MAX_SHOWN = 1000;
@@ -14,18 +14,52 @@ const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
 /** The status is a word, so that it can be read without colour. Without the last newline. */
 export function renderChecks(checks: Check[], style: Style): string {
-  const rows = checks.flatMap(({ id, status, message, details, remedy }): Cell[][] => [
-    [statusCell(status, style), id, shorten(message, MAX_SHOWN)],
-    ...details.slice(0, MAX_DETAILS).map(detail => ['', '', shorten(`- ${detail}`, MAX_SHOWN)]),
-    ...(details.length > MAX_DETAILS ? [['', '', andMore(details.length - MAX_DETAILS, '- ')]] : []),
+  const rows = folded(checks).flatMap(({ name, status, message, details, remedy, table }): Cell[][] => [
+    [statusCell(status, style), name, shorten(message, MAX_SHOWN)],
+    ...detailLines(details, table).map(line => ['', '', line]),
     ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]]),
   ]);
   return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
 }
 
+/** Skipped checks in a row that have one reason are one line: the check before says what is wrong. */
+function folded(checks: readonly Check[]): (Omit<Check, 'id'> & { name: string })[] {
+  const lines: (Check & { last: string; count: number })[] = [];
+  for (const check of checks) {
+    const before = lines.at(-1);
+    const isAlike = check.status === 'skipped' && before?.status === 'skipped' && before.message === check.message;
+    if (isAlike) Object.assign(before, { last: check.id, count: before.count + 1 });
+    else lines.push({ ...check, last: check.id, count: 1 });
+  }
+  return lines.map(({ id, last, count, ...rest }) =>
+    count === 1
+      ? { ...rest, name: id }
+      : { ...rest, name: `${id} - ${last}`, message: `${rest.message} (${count} checks)` },
+  );
+}
+
+function detailLines(details: readonly string[], table: string[][] | undefined): string[] {
+  const [lines, mark] = table === undefined ? [details, '- '] : [tableLines(table), ''];
+  return [
+    ...lines.slice(0, MAX_DETAILS).map(line => shorten(`${mark}${line}`, MAX_SHOWN)),
+    ...(lines.length > MAX_DETAILS ? [andMore(lines.length - MAX_DETAILS, mark)] : []),
+  ];
+}
+
+function tableLines(table: string[][]): string[] {
+  const widths = columnWidths(table);
+  return table.map(row =>
+    row.map((cell, at) => (at === row.length - 1 ? cell : fit(cell, (widths[at] ?? 0) + 2))).join(''),
+  );
+}
+
 /** As JSON or YAML; `status` is the worst of all. */
 export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
-  return printDocument('DoctorReport', { status: worst(checks), checks }, format);
+  return printDocument(
+    'DoctorReport',
+    { status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) },
+    format,
+  );
 }
 
 /** The worst status; a skipped check does not count, the one that it depends on does. */

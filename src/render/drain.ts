@@ -1,12 +1,14 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
+import type { DrainPace } from '../nodepool/drain-slots.ts';
 import { andMore, plural } from '../nodepool/plural.ts';
-import type { DrainEvent } from '../operations/drain.ts';
+import type { DrainEvent, DrainOptions, PlannedPool } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
+import { formatDuration } from './time.ts';
 
 export interface DrainWords {
   /** Pods are deleted, not evicted. */
@@ -38,6 +40,28 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'failed':
       return unable('drain', event.node, event.error);
   }
+}
+
+/** On a terminal, what is waited for is yellow, and what is done green. */
+export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined {
+  if (kind === 'held' || kind === 'stuck') return 'yellow';
+  return kind === 'drained' ? 'green' : undefined;
+}
+
+/** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.` */
+export function drainHeading(
+  { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
+  { pace, isRolling, timeoutMs }: Pick<DrainOptions, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
+): string {
+  const rate =
+    pace.kind === 'parallel'
+      ? `${pace.nodes} at a time`
+      : `while at most ${plural(pace.nodes, 'member')} ${pace.nodes === 1 ? 'is' : 'are'} unavailable`;
+  const cordon = isRolling ? 'each is cordoned right before' : 'all are cordoned first';
+  const limit = timeoutMs === 0 ? 'none' : timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
+  return sanitizeLine(
+    `Draining ${plural(nodes.length, 'node')} of pool ${pool}, ${rate}; ${cordon}. Timeout for each node: ${limit}.`,
+  );
 }
 
 /** The spinner's line: `Draining worker: 2/5 nodes; node-3 4/10 pods, 2 wait for …`. */

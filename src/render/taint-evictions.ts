@@ -50,8 +50,8 @@ function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): str
   const note = (count: number, one: string, many: string, what: string) =>
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
-    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which makes none there again without a toleration'),
-    ...note(withoutController, 'has', 'have', 'no controller: nothing makes such a pod anew elsewhere'),
+    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which recreates none there without a toleration'),
+    ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
     ...note(ended, 'has', 'have', 'ended already'),
   ];
 }

@@ -2,21 +2,30 @@
 
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
-import type { Top, TopNode, TopPool } from '../operations/top.ts';
+import type { Top, TopPool } from '../operations/top.ts';
+import type { TopNode, TopPod } from '../operations/top-pods.ts';
 import { renderCsv } from './csv.ts';
 import { printDocument } from './documents.ts';
 
-/** Without the last newline. */
-export function printTop({ pools, nodes, total }: Top, withNodes: boolean, format: 'json' | 'yaml'): string {
+/** What there is an object, or lines, for each of. */
+type Rows = 'pools' | 'nodes' | 'pods';
+
+/** Pools, and what else was asked for. Without the last newline. */
+export function printTop({ pools, nodes, pods, total }: Top, rows: Rows, format: 'json' | 'yaml'): string {
   const own = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
   const fields = {
     pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
     ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
     total: tallyJson(total),
-    ...(withNodes ? { nodes: nodes.map(nodeJson) } : {}),
+    ...(rows === 'nodes' ? { nodes: nodes.map(nodeJson) } : {}),
+    ...(rows === 'pods' ? { pods: pods.map(podJson) } : {}),
   };
   return printDocument('PoolUsage', fields, format);
+}
+
+function podJson({ pod: { namespace, name, node }, pool, tally }: TopPod) {
+  return { namespace, name, node, ...(pool === undefined ? {} : { pool }), resources: resourcesJson(tally) };
 }
 
 function nodeJson({ node, pool, tally }: TopNode) {
@@ -28,7 +37,7 @@ function tallyJson(tally: Tally) {
   return { nodeCount: tally.nodes, schedulableNodeCount: tally.schedulable, resources: resourcesJson(tally) };
 }
 
-function resourcesJson({ figures }: Tally) {
+function resourcesJson({ figures }: Pick<Tally, 'figures'>) {
   return Object.fromEntries([...figures].map(([resource, its]) => [resource, figuresJson(its)]));
 }
 
@@ -57,22 +66,38 @@ function rounded(percent: number | undefined): number | undefined {
   return percent === undefined ? undefined : Math.round(percent * 100) / 100;
 }
 
+/** The columns that version 0.1.0 began with; others come last. */
+const FIRST = MEASURES.filter(measure => measure !== 'maxFree');
 const FIGURES = [
   'resource',
-  ...MEASURES.flatMap(measure => [measure, `${measure}Value`]),
+  ...FIRST.flatMap(measure => [measure, `${measure}Value`]),
   'requestedPercent',
   'limitsPercent',
   'usedPercent',
+  'maxFree',
+  'maxFreeValue',
 ];
 
-/** A line for each resource of each pool, or of each node; unknown values are empty. Without totals. */
-export function topCsv(
-  { pools, nodes }: Top,
-  { withNodes, headers }: { withNodes: boolean; headers: boolean },
-): string {
-  const header = [...(withNodes ? ['node', 'pool', 'schedulable'] : ['pool', 'nodes', 'schedulableNodes']), ...FIGURES];
-  const rows = withNodes ? nodes.flatMap(nodeRows) : pools.flatMap(poolRows);
-  return renderCsv(headers ? [header, ...rows] : rows);
+const HEADS: Readonly<Record<Rows, string[]>> = {
+  pools: ['pool', 'nodes', 'schedulableNodes'],
+  nodes: ['node', 'pool', 'schedulable'],
+  pods: ['namespace', 'pod', 'node', 'pool'],
+};
+
+/** A line for each resource of each pool, node or pod; unknown values are empty. Without totals. */
+export function topCsv({ pools, nodes, pods }: Top, { rows, headers }: { rows: Rows; headers: boolean }): string {
+  const header = [...HEADS[rows], ...FIGURES];
+  const lines = {
+    pools: () => pools.flatMap(poolRows),
+    nodes: () => nodes.flatMap(nodeRows),
+    pods: () => pods.flatMap(podRows),
+  };
+  const found = lines[rows]();
+  return renderCsv(headers ? [header, ...found] : found);
+}
+
+function podRows({ pod: { namespace, name, node }, pool = '', tally }: TopPod): string[][] {
+  return figureRows([namespace, name, node, pool], tally);
 }
 
 function poolRows({ pool = '', tally }: TopPool): string[][] {
@@ -83,12 +108,13 @@ function nodeRows({ node, pool = '', tally }: TopNode): string[][] {
   return figureRows([node.name, pool, String(takesPods(node))], tally);
 }
 
-function figureRows(head: string[], { figures }: Tally): string[][] {
+function figureRows(head: string[], { figures }: Pick<Tally, 'figures'>): string[][] {
   return [...figures].map(([resource, its]) => [
     ...head,
     resource,
-    ...MEASURES.flatMap(measure => quantityCells(its[measure])),
+    ...FIRST.flatMap(measure => quantityCells(its[measure])),
     ...[its.requested, its.limits, its.used].map(quantity => String(rounded(percentOf(quantity, its)) ?? '')),
+    ...quantityCells(its.maxFree),
   ]);
 }
 

@@ -1,125 +1,186 @@
-/** The table of `kubectl nodepool top`: a line for each resource of a pool or node. No cell has a space in it. */
+/** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
 
-import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
-import { type Figures, percentOf, type Tally } from '../nodepool/resource-usage.ts';
+import type { Figures, Tally } from '../nodepool/resource-usage.ts';
+import type { NoUsage, PodUsage } from '../operations/pods-port.ts';
 import type { Top } from '../operations/top.ts';
-import { type BarGlyphs, bar } from './bar.ts';
-import { NONE, nodeStatusCell, oneWord, shorten } from './cells.ts';
-import { displayQuantity } from './quantity.ts';
+import { NONE, nodeStatusCell, oneWord } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
+import { amount, nodesCell, percentCell, type TopTableOptions } from './top-cells.ts';
 
-export interface TopTableOptions {
-  headers: boolean;
-  /** Also shows extended resources that a pool or a node does not have. */
-  everyResource: boolean;
-  /** Bars fill the rest of a terminal of that width; undefined without a terminal. */
-  bars: { columns: number; glyphs: BarGlyphs } | undefined;
-}
-
-/** Width of a bar; there are no narrower ones. */
-const MAX_BAR_WIDTH = 20;
-const NARROWEST_BAR = 5;
-/** Characters of an amount: a huge quantity has thousands of digits. */
-const MAX_AMOUNT_WIDTH = 24;
-/** Percent of allocatable. */
-const [FILLING, FULL] = [80, 95];
-
+/** A column, and the cells of all rows. */
 interface Column {
   header: string;
-  cell: (figures: Figures, resource: string) => Cell;
+  cells: Cell[];
+  /** On a narrow terminal columns with a higher number are left out first; 0 never is. */
+  rank: number;
 }
 
-/** A row: its first cells, and the figures for the other columns. */
-interface Line {
-  head: Cell[];
-  resource: string;
-  figures: Figures;
+/** What a column shows of a resource. */
+interface Measure {
+  /** After the resource's name. */
+  suffix: string;
+  rank: number;
+  cell: (figures: Figures, resource: string) => Cell;
+  /** Of the resources that metrics.k8s.io reports. */
+  isUsage?: boolean;
 }
+
+const METERED = ['cpu', 'memory'];
+
+/** Narrow enough for several of them in 80 columns. */
+const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
 
 /** Pools, then their total. */
-export function renderTopPools({ pools, total, usage }: Top, options: TopTableOptions, style: Style): string {
-  const lines = pools.flatMap(({ pool, tally }) => linesOf([pool ?? NONE, nodesCell(tally)], tally, options));
-  const sum = ['TOTAL', nodesCell(total)].map(text => ({ text, paint: style.bold }));
-  const all = pools.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return tableOf(['POOL', 'NODES'], all, usage, options, style);
+export function renderTopPools(
+  { pools, total, usage, resources }: Top,
+  options: TopTableOptions,
+  style: Style,
+): string {
+  const tallies = pools.map(({ tally }) => tally);
+  const names: Cell[] = pools.map(({ pool }) => pool ?? NONE);
+  const all = pools.length > 1 ? [...tallies, total] : tallies;
+  const sum: Cell[] = pools.length > 1 ? [{ text: 'TOTAL', paint: style.bold }] : [];
+  const columns = [
+    { header: 'POOL', cells: [...names, ...sum], rank: 0 },
+    { header: 'NODES', cells: all.map(nodesCell), rank: 1 },
+    ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
+  ];
+  return tableOf(columns, options);
 }
 
 /** Nodes, then the total of all. */
-export function renderTopNodes({ nodes, total, usage }: Top, options: TopTableOptions, style: Style): string {
-  const lines = nodes.flatMap(row =>
-    linesOf([row.node.name, row.pool ?? NONE, nodeStatusCell(row.node, style)], row.tally, options),
-  );
-  const sum = ['TOTAL', NONE, nodesCell(total)].map(text => ({ text, paint: style.bold }));
-  const all = nodes.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
-  return tableOf(['NODE', 'POOL', 'STATUS'], all, usage, options, style);
+export function renderTopNodes(
+  { nodes, total, usage, resources }: Top,
+  options: TopTableOptions,
+  style: Style,
+): string {
+  const hasSum = nodes.length > 1;
+  const tallies = nodes.map(({ tally }) => tally);
+  const sum = (text: string): Cell[] => (hasSum ? [{ text, paint: style.bold }] : []);
+  const columns = [
+    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], rank: 0 },
+    { header: 'POOL', cells: [...nodes.map(({ pool }) => pool ?? NONE), ...sum(NONE)], rank: 2 },
+    {
+      header: 'STATUS',
+      cells: [...nodes.map(({ node }) => nodeStatusCell(node, style)), ...sum(nodesCell(total))],
+      rank: 1,
+    },
+    ...resourceColumns(
+      hasSum ? [...tallies, total] : tallies,
+      resources,
+      measuresOf(usage, false, style),
+      usage !== undefined,
+    ),
+  ];
+  return tableOf(columns, options);
 }
 
-/** Schedulable nodes of all nodes. */
-function nodesCell({ schedulable, nodes }: Tally): string {
-  return `${schedulable}/${nodes}`;
+/** Pods, without a total. */
+export function renderTopPods({ pods, podUsage, resources }: Top, options: TopTableOptions, style: Style): string {
+  const columns = [
+    { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
+    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1 },
+    { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), rank: 0 },
+    { header: 'POD', cells: pods.map(({ pod }) => pod.name), rank: 0 },
+    ...resourceColumns(
+      pods.map(({ tally }) => tally),
+      resources.filter(name => name !== 'pods'),
+      podMeasures(podUsage, style),
+      true,
+    ),
+  ];
+  return tableOf(columns, options);
 }
 
-function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOptions): Line[] {
-  return [...figures]
-    .filter(([resource, its]) => everyResource || !isNothing(resource, its))
-    .map(([resource, its]) => ({ head, resource, figures: its }));
+function measuresOf(usage: Top['usage'], isOfPools: boolean, style: Style): Measure[] {
+  if (usage === undefined) {
+    return [{ suffix: '', rank: 0, cell: ({ allocatable }, resource) => amount(allocatable, resource) }];
+  }
+  const used: Measure = {
+    suffix: '-USED%',
+    rank: 4,
+    cell: figures => percentCell(figures.used, figures, style),
+    isUsage: true,
+  };
+  const maxFree: Measure = {
+    suffix: '-MAX-FREE',
+    rank: 7,
+    cell: (figures, resource) => amount(figures.maxFree, resource),
+  };
+  return [
+    { suffix: '-REQ', rank: 6, cell: ({ requested }, resource) => amount(requested, resource) },
+    { suffix: '%', rank: 0, cell: figures => percentCell(figures.requested, figures, style) },
+    ...(usage.kind === 'served' ? [used] : []),
+    { suffix: '-FREE', rank: 3, cell: ({ free }, resource) => amount(free, resource) },
+    // Of one node it is FREE.
+    ...(isOfPools ? [maxFree] : []),
+  ];
 }
 
-/** An extended resource that is neither allocatable nor requested. */
-function isNothing(resource: string, { allocatable, requested }: Figures): boolean {
-  return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
-}
-
-function tableOf(head: string[], lines: Line[], usage: Top['usage'], options: TopTableOptions, style: Style): string {
-  const columns = columnsOf(usage, style);
-  const header = [...head, 'RESOURCE', ...columns.map(column => column.header)];
-  const rows = lines.map(({ head: first, resource, figures }) => [
-    ...first,
-    oneWord(resource),
-    ...columns.map(({ cell }) => cell(figures, resource)),
-  ]);
-  const table: Cell[][] = options.headers ? [header, ...rows] : rows;
-  const { bars } = options;
-  const room = bars === undefined ? 0 : Math.min(bars.columns - takenWidth(table, DESCRIBE), MAX_BAR_WIDTH);
-  if (bars === undefined || usage === undefined || room < NARROWEST_BAR) return renderTable(table, DESCRIBE);
-  for (const [at, { figures }] of lines.entries()) rows[at]?.push(barCell(figures, room, bars.glyphs, style));
-  return renderTable(table, DESCRIBE);
-}
-
-function barCell(figures: Figures, width: number, glyphs: BarGlyphs, style: Style): Cell {
-  const percent = percentOf(figures.requested, figures);
-  return percent === undefined ? '' : { text: bar(percent / 100, width, glyphs), paint: fillPaint(percent, style) };
-}
-
-function columnsOf(usage: Top['usage'], style: Style): Column[] {
-  const allocatable: Column = { header: 'ALLOC', cell: ({ allocatable }, resource) => amount(allocatable, resource) };
-  if (usage === undefined) return [allocatable];
-  const used: Column[] = [
-    { header: 'USED', cell: ({ used }, resource) => amount(used, resource) },
-    { header: 'USED%', cell: figures => percentCell(figures.used, figures, style) },
+function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Measure[] {
+  const used: Measure[] = [
+    { suffix: '-USED', rank: 2, cell: ({ used }, resource) => amount(used, resource), isUsage: true },
+    { suffix: '-USED%', rank: 6, cell: figures => percentCell(figures.used, figures, style), isUsage: true },
   ];
   return [
-    allocatable,
-    { header: 'REQUESTED', cell: ({ requested }, resource) => amount(requested, resource) },
-    { header: 'REQ%', cell: figures => percentCell(figures.requested, figures, style) },
-    { header: 'LIMITS', cell: ({ limits }, resource) => amount(limits, resource) },
-    ...(usage.kind === 'served' ? used : []),
-    { header: 'FREE', cell: ({ free }, resource) => amount(free, resource) },
+    { suffix: '-REQ', rank: 0, cell: ({ requested }, resource) => amount(requested, resource) },
+    { suffix: '%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
+    ...(usage?.kind === 'served' ? used : []),
   ];
 }
 
-function amount(quantity: Quantity | undefined, resource: string): string {
-  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
+/** @param seesPods without pods, PODS is what nodes can run */
+function resourceColumns(
+  tallies: readonly Pick<Tally, 'figures'>[],
+  resources: readonly string[],
+  measures: readonly Measure[],
+  seesPods: boolean,
+): Column[] {
+  const headers = headersOf(resources);
+  const columnOf = (resource: string, header: string, { rank, cell }: Omit<Measure, 'suffix'>): Column => {
+    const cells = tallies.map(({ figures }): Cell => {
+      const its = figures.get(resource);
+      return its === undefined ? NONE : cell(its, resource);
+    });
+    return { header, cells, rank };
+  };
+  return resources.flatMap(resource => {
+    const header = headers.get(resource) ?? resource;
+    if (resource === 'pods' && seesPods) return [columnOf(resource, header, { rank: 5, cell: podsCell })];
+    const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
+    return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
+  });
 }
 
-/** Truncated to whole percents, as by `kubectl describe node`. */
-function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
-  const percent = percentOf(quantity, figures);
-  return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
+/** `42/110`: pods on the nodes, and how many they can run. */
+function podsCell({ requested, allocatable }: Figures): string {
+  return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
 }
 
-function fillPaint(percent: number, style: Style): (text: string) => string {
-  if (percent >= FULL) return style.red;
-  return percent >= FILLING ? style.yellow : style.green;
+/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
+function headersOf(resources: readonly string[]): Map<string, string> {
+  const short = (resource: string) => SHORT[resource] ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
+  const times = (header: string) => resources.filter(resource => short(resource) === header).length;
+  return new Map(
+    resources.map(resource => {
+      const header = short(resource);
+      return [resource, oneWord(times(header) > 1 ? resource.toUpperCase() : header)];
+    }),
+  );
+}
+
+function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {
+  const rowsOf = (of: readonly Column[]): Cell[][] => {
+    const rows = (of[0]?.cells ?? []).map((_, i) => of.map(({ cells }) => cells[i] ?? ''));
+    return headers ? [of.map(({ header }) => header), ...rows] : rows;
+  };
+  if (terminal === undefined) return renderTable(rowsOf(columns), DESCRIBE);
+  let left = columns;
+  const ranks = [...new Set(columns.map(({ rank }) => rank))].filter(rank => rank > 0).toSorted((a, b) => b - a);
+  for (const rank of ranks) {
+    if (takenWidth(rowsOf(left), DESCRIBE) - DESCRIBE.gap <= terminal.columns) break;
+    left = left.filter(column => column.rank !== rank);
+  }
+  return renderTable(rowsOf(left), DESCRIBE);
 }

@@ -1,41 +1,40 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
+import type { LiveUsage } from '../operations/view-usage.ts';
 import { nodeStatusCell, stateCell, statusCell } from '../render/cells.ts';
 import { eventTypeCell } from '../render/events.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
-import { type Cell, safeText } from '../render/table.ts';
+import { safeText } from '../render/table.ts';
 import { formatAge } from '../render/time.ts';
 import { nodesBar } from './bar.ts';
+import type { Column } from './column.ts';
 import { amount, type EventRow, gpuOf, type NodeRow, type PoolRow } from './rows.ts';
+import { usageColumns } from './usage.ts';
 
-export interface Column<Row> {
-  title: string;
-  /** Shift and this letter sorts by it. */
-  letter: string;
-  cell(row: Row, now: Date): Cell;
-  value(row: Row): string | number;
-  align?: 'right';
-  /** The first press sorts from the largest. */
-  descending?: boolean;
-  /** On a narrow screen columns with a higher number are dropped first; 0 is never dropped. */
-  rank: number;
-  /** It is cut before others are dropped. */
-  shrinks?: boolean;
-}
-
+/** Sorted behind every name. */
+const LAST = '\uffff';
 /** From this width of the terminal on the bar has 20, or 10 characters. */
 const [WIDE, MIDDLE] = [110, 70];
 
-/** @param width of the terminal */
-export function poolColumns(rows: readonly PoolRow[], width: number, style: Style): Column<PoolRow>[] {
+/**
+ * @param width of the terminal
+ * @param usage undefined shows allocatable resources
+ */
+export function poolColumns(
+  rows: readonly PoolRow[],
+  width: number,
+  style: Style,
+  usage: LiveUsage | undefined,
+): Column<PoolRow>[] {
   const bar = width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
   return [
-    name(row => row.key),
+    // The nodes of no pool come last.
+    { ...name<PoolRow>(row => row.key), value: ({ key, pool }) => (pool === undefined ? LAST : key) },
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ pool }) => statusCell(pool, style),
-      value: ({ pool }) => pool.status?.status ?? 0,
+      cell: ({ pool }) => (pool === undefined ? '' : statusCell(pool, style)),
+      value: ({ pool }) => pool?.status?.status ?? 0,
       descending: true,
       rank: 1,
     },
@@ -60,16 +59,18 @@ export function poolColumns(rows: readonly PoolRow[], width: number, style: Styl
     },
     {
       title: 'CORDONED',
-      letter: 'D',
+      letter: 'X',
       cell: ({ cordoned }) => (cordoned > 0 ? { text: String(cordoned), paint: style.yellow } : '0'),
       value: ({ cordoned }) => cordoned,
       descending: true,
       align: 'right',
-      rank: 8,
+      rank: rows.some(({ cordoned }) => cordoned > 0) ? 3 : 8,
     },
     ...(rows.some(({ drift }) => drift > 0) ? [driftColumn(style)] : []),
-    ...resources<PoolRow>(rows, row => row.allocatable),
-    age(({ pool }) => pool.metadata.creationTimestamp),
+    ...(usage === undefined
+      ? resources<PoolRow>(rows, row => row.allocatable)
+      : usageColumns(rows, ({ members: nodes, allocatable }) => ({ nodes, allocatable }), usage, style)),
+    age(({ pool }) => pool?.metadata.creationTimestamp),
   ];
 }
 
@@ -86,7 +87,7 @@ function driftColumn(style: Style): Column<PoolRow> {
   };
 }
 
-export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<NodeRow>[] {
+export function nodeColumns(rows: readonly NodeRow[], style: Style, usage: LiveUsage | undefined): Column<NodeRow>[] {
   return [
     name(row => row.key),
     {
@@ -100,14 +101,17 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style): Column<Node
       title: 'STATE',
       letter: 'T',
       cell: ({ membership, changes }) => {
+        if (membership === undefined) return '';
         const cell = stateCell(membership, changes, style);
         // Most nodes are in sync: colour is for the others.
         return membership.kind === 'member' && changes === 0 ? safeText(cell) : cell;
       },
-      value: ({ membership: { kind }, changes }) => kind + (kind === 'member' ? changes : ''),
+      value: ({ membership: { kind } = { kind: '' }, changes }) => kind + (kind === 'member' ? changes : ''),
       rank: 2,
     },
-    ...resources<NodeRow>(rows, ({ node }) => node.allocatable),
+    ...(usage === undefined
+      ? resources<NodeRow>(rows, ({ node }) => node.allocatable)
+      : usageColumns(rows, ({ node }) => ({ nodes: [node], allocatable: node.allocatable }), usage, style)),
     age(({ node }) => node.creationTimestamp),
   ];
 }
@@ -155,7 +159,14 @@ function name<Row>(of: (row: Row) => string): Column<Row> {
 /** Sorted by age: the reverse of the time of creation. */
 function age<Row>(of: (row: Row) => string | undefined): Column<Row> {
   const value = (row: Row) => -Date.parse(of(row) ?? '') || 0;
-  return { title: 'AGE', letter: 'A', cell: (row, now) => formatAge(of(row), now), value, align: 'right', rank: 7 };
+  return {
+    title: 'AGE',
+    letter: 'A',
+    cell: (row, now) => (of(row) === undefined ? '' : formatAge(of(row), now)),
+    value,
+    align: 'right',
+    rank: 7,
+  };
 }
 
 /** CPU, memory, pods, and GPUs where there are any. */

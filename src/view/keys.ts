@@ -16,6 +16,7 @@ const NAMED = {
   return: 'enter',
   escape: 'escape',
   backspace: 'backspace',
+  tab: 'tab',
   // Most terminals send it for the backspace key.
   delete: 'backspace',
 } as const satisfies Partial<Record<keyof InkKey, Key>>;
@@ -27,6 +28,6 @@ const CONTROLS: Readonly<Record<string, Key[]>> = { '\r': ['enter'], '\n': ['ent
 export function keysOf(input: string, key: InkKey): Key[] {
   for (const [name, ours] of Object.entries(NAMED)) if (key[name as keyof typeof NAMED]) return [ours];
   if (key.ctrl) return input.length === 1 ? [`ctrl-${input}`] : [];
-  if (key.meta || key.tab) return [];
+  if (key.meta) return [];
   return [...input].flatMap(character => CONTROLS[character] ?? (character >= ' ' ? [character] : []));
 }

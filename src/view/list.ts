@@ -2,8 +2,8 @@
 import type { Style } from '../render/style.ts';
 import { type Cell, columnWidths, fit, safeText } from '../render/table.ts';
 import { cut } from '../render/width.ts';
-import type { Column } from './columns.ts';
-import type { Sort } from './state.ts';
+import type { Column } from './column.ts';
+import type { Sort } from './places.ts';
 
 export interface ListOptions {
   /** Key of the selected row. */

@@ -11,10 +11,12 @@ import { differing, planOf } from '../reconciler/node-plan.ts';
 import { shortEvent } from '../render/events.ts';
 import { numberOf } from '../render/quantity.ts';
 import type { NodeCounts } from './bar.ts';
+import { NO_POOL } from './places.ts';
 
 export interface PoolRow {
   key: string;
-  pool: NodePool;
+  /** Undefined for the nodes of no pool. */
+  pool: NodePool | undefined;
   counts: NodeCounts;
   /** Ready or not: all that need an uncordon. */
   cordoned: number;
@@ -22,13 +24,14 @@ export interface PoolRow {
   /** Members that the next reconcile changes. */
   drift: number;
   allocatable: ResourceList;
+  members: readonly Node[];
 }
 
 export interface NodeRow {
   key: string;
   node: Node;
-  /** As in `describe`. */
-  membership: DescribedNode['membership'];
+  /** As in `describe`; undefined for a node of no pool. */
+  membership: DescribedNode['membership'] | undefined;
   /** Of the next reconcile on this node. */
   changes: number;
 }
@@ -47,19 +50,33 @@ export interface Totals {
   allocatable: ResourceList;
 }
 
+/** Pools, and a row for the nodes of no pool, if there are any. */
 export function poolRows(clusterState: ClusterState): PoolRow[] {
-  return clusterState.poolNames().flatMap(name => {
+  const rows = clusterState.poolNames().flatMap((name): PoolRow[] => {
     const pool = clusterState.pool(name);
     if (pool === undefined) return [];
     const members = clusterState.members(name);
-    return [
-      { key: name, pool, ...summary(members), size: members.length, drift: differing(clusterState, name).length },
-    ];
+    const drift = differing(clusterState, name).length;
+    return [{ key: name, pool, ...summary(members), size: members.length, drift, members }];
   });
+  const unassigned = unassignedNodes(clusterState);
+  if (unassigned.length === 0) return rows;
+  const { length: size } = unassigned;
+  return [...rows, { key: NO_POOL, pool: undefined, ...summary(unassigned), size, drift: 0, members: unassigned }];
+}
+
+function unassignedNodes(clusterState: ClusterState): Node[] {
+  return [...clusterState.nodes()].filter(({ name }) => clusterState.ownership(name)?.owner === undefined);
 }
 
 /** Members, former members with the pool's labels and taints, and matching nodes that another pool owns. */
 export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
+  if (pool === NO_POOL) {
+    return unassignedNodes(clusterState).map(node => {
+      const isLeaving = clusterState.ownership(node.name)?.record !== undefined;
+      return { key: node.name, node, membership: isLeaving ? { kind: 'leaving' } : undefined, changes: 0 };
+    });
+  }
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
       return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
@@ -89,8 +106,7 @@ export function eventRows(
 
 export function totals(clusterState: ClusterState): Totals {
   const all = [...clusterState.nodes()];
-  const unassigned = all.filter(({ name }) => clusterState.ownership(name)?.owner === undefined).length;
-  return { nodes: all.length, ...summary(all), unassigned };
+  return { nodes: all.length, ...summary(all), unassigned: unassignedNodes(clusterState).length };
 }
 
 /** For sorting; a missing or invalid quantity is 0. */

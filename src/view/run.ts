@@ -3,25 +3,19 @@ import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
 import type { Clock } from '../controller/clock.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
 import type { CordonResult } from '../operations/cordon.ts';
 import type { LiveView } from '../operations/view.ts';
+import type { LiveUsage, UsagePoll } from '../operations/view-usage.ts';
 import { cordonLine } from '../render/cordon.ts';
 import { formatError } from '../render/error.ts';
 import type { Style } from '../render/style.ts';
 import { type Contents, contentsOf, sceneOf } from './contents.ts';
+import { clampSelection } from './cursor.ts';
 import { type Key, keysOf } from './keys.ts';
+import { type Effect, initialState, isText, type Place, placeOf, type State, type Target } from './places.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
-import {
-  clampSelection,
-  type Effect,
-  initialState,
-  isText,
-  paste,
-  placeOf,
-  press,
-  type Target,
-  withMessage,
-} from './state.ts';
+import { paste, press, withMessage, withText } from './state.ts';
 
 export interface RunOptions {
   stdin: Readable;
@@ -31,7 +25,21 @@ export interface RunOptions {
   clock: Clock;
   now: () => Date;
   style: Style;
+  /** Where to start: undefined shows the pools. */
+  state: State | undefined;
+  usage: UsagePoll;
   cordon(target: Target): Promise<CordonResult>;
+  /** The text of a place. Rejects with a NodepoolError. */
+  read(place: ReadPlace): Promise<string>;
+}
+
+export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
+
+/** Why it ended, and how to go on there. */
+export interface Ended {
+  state: State;
+  /** The pool to drain on the restored terminal. */
+  drain: string | undefined;
 }
 
 export interface Running {
@@ -40,7 +48,7 @@ export interface Running {
   /** Restores the terminal. */
   stop(): void;
   /** Resolves when the terminal is restored; rejects with an error of rendering. */
-  ended: Promise<unknown>;
+  ended: Promise<Ended>;
 }
 
 /** Between redraws after changes in the cluster, and between those for ages. */
@@ -49,10 +57,11 @@ const FRAMES_PER_SECOND = 30;
 
 /** Takes over the terminal until stop(). */
 export function runView(options: RunOptions): Running {
-  const { live, clock, now, style } = options;
+  const { live, clock, now, style, usage } = options;
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
-  let state = initialState;
+  let state = options.state ?? initialState;
+  let drain: string | undefined;
   let isStopped = false;
   let cached: { key: string; contents: Contents } | undefined;
   let cancelDraw: (() => void) | undefined;
@@ -61,20 +70,29 @@ export function runView(options: RunOptions): Running {
 
   /** Rows are computed again only after a change: not for a key that moves the cursor. */
   function contents(): Contents {
-    const { kind, pool, subject, sort, filter } = placeOf(state);
+    const { kind, pool, subject, sort, filter, text } = placeOf(state);
     const { columns } = size();
+    const shown = shownUsage();
     const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
-    const key = JSON.stringify([live.version(), kind, pool, subject, sort, filter, columns, second]);
+    const versions = [live.version(), shown && usage.version()];
+    const key = JSON.stringify([versions, kind, pool, subject, sort, filter, text, columns, second]);
     if (cached?.key !== key)
-      cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style }) };
+      cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style, usage: shown }) };
     return cached.contents;
   }
 
-  const scene = () => sceneOf(contents(), pageOf(state, size()), name => live.clusterState.node(name));
+  function shownUsage(): LiveUsage | undefined {
+    const { kind } = placeOf(state);
+    return state.usage && (kind === 'pools' || kind === 'nodes') ? usage.current() : undefined;
+  }
+
+  const scene = () => sceneOf(contents(), pageOf(state, size()), live);
 
   function element() {
+    usage.setShown(shownUsage() !== undefined);
     state = clampSelection(state, scene());
-    const facts = { clusterName: options.clusterName, live, now: now(), style };
+    const { clusterName } = options;
+    const facts = { clusterName, live, usage: shownUsage(), names: scene().names, now: now(), style };
     return h(Screen, { lines: screenLines(state, contents(), size(), facts), onKeys, onPaste });
   }
 
@@ -92,7 +110,7 @@ export function runView(options: RunOptions): Running {
       // The next key of the same input applies to the place that this one led to.
       state = clampSelection(state, scene());
       if (effect !== undefined) run(effect);
-      if (effect?.kind === 'quit') return;
+      if (isStopped) return;
     }
     draw();
   }
@@ -103,9 +121,28 @@ export function runView(options: RunOptions): Running {
   }
 
   function run(effect: Effect): void {
-    if (effect.kind === 'quit') running.stop();
-    else if (effect.kind === 'redraw') instance.clear();
-    else cordon(effect.target);
+    if (effect.kind === 'redraw') instance.clear();
+    else if (effect.kind === 'cordon') cordon(effect.target);
+    else if (effect.kind === 'read') read(effect.place);
+    else {
+      drain = effect.kind === 'drain' ? effect.pool : undefined;
+      running.stop();
+    }
+  }
+
+  function read(place: ReadPlace): void {
+    // A rejection with another error is a bug and ends the program as an unhandled one.
+    void options.read(place).then(
+      text => {
+        state = withText(state, place, text);
+        draw();
+      },
+      (error: unknown) => {
+        if (!(error instanceof NodepoolError)) throw error;
+        state = withText(state, place, formatError(error.lines, error.next));
+        draw();
+      },
+    );
   }
 
   function cordon(target: Target): void {
@@ -150,12 +187,16 @@ export function runView(options: RunOptions): Running {
     },
     stop() {
       isStopped = true;
+      usage.setShown(false);
       cancelTick();
       cancelDraw?.();
       stdout.off('resize', draw);
       instance.unmount();
     },
-    ended: instance.waitUntilExit().finally(() => stdin.setRawMode(false)),
+    ended: instance
+      .waitUntilExit()
+      .finally(() => stdin.setRawMode(false))
+      .then(() => ({ state, drain })),
   };
   return running;
 }

@@ -1,6 +1,7 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
 import { plural } from '../nodepool/plural.ts';
 import type { LiveView, Outage } from '../operations/view.ts';
+import type { LiveUsage } from '../operations/view-usage.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
@@ -9,8 +10,9 @@ import { formatDuration } from '../render/time.ts';
 import { widthOf, wrap } from '../render/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
+import { candidates } from './jump.ts';
+import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
 import { gpuOf } from './rows.ts';
-import { isText, type Place, placeOf, type State } from './state.ts';
 
 export interface Size {
   columns: number;
@@ -20,6 +22,9 @@ export interface Size {
 export interface Facts {
   clusterName: string;
   live: Pick<LiveView, 'clusterState' | 'outages'>;
+  /** Undefined where it is not shown. */
+  usage: LiveUsage | undefined;
+  names: Scene['names'];
   now: Date;
   style: Style;
 }
@@ -28,6 +33,8 @@ export interface Facts {
 const TALL = 10;
 const TALL_FRAME = 6;
 const LOW_FRAME = 2;
+/** Names shown while one is typed. */
+const MAX_CANDIDATES = 20;
 
 /** The lines of the body: rows of a list without its header, or lines of a text. */
 export function pageOf(state: State, { rows }: Size): number {
@@ -97,17 +104,14 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
   return fit({ text, paint: shown => paintBar(shown, style) }, width);
 }
 
-/** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (2 of 12) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
+/** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (12-30 of 240) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
 function placeLine(
   { kind, pool, subject, filter, top }: Place,
   contents: Contents,
   { width, page }: { width: number; page: number },
   style: Style,
 ): string {
-  const count =
-    contents.kind === 'text'
-      ? linesText(top, page, contents.lines.length)
-      : countText(contents.keys.length, contents.total);
+  const count = contents.kind === 'text' ? linesText(top, page, contents.lines.length) : countText(top, page, contents);
   const of = pool === undefined ? [] : [pool];
   const trail = {
     pools: [`Pools${count}`],
@@ -115,14 +119,20 @@ function placeLine(
     node: ['Pools', ...of, `${subject ?? ''}${count}`],
     events: ['Pools', ...of, `Events${count}`],
     event: ['Pools', ...of, `Event${count}`],
+    describe: ['Pools', ...of, `Describe${count}`],
+    yaml: ['Pools', ...of, ...(subject === undefined ? [] : [subject]), `YAML${count}`],
     help: [`Help${count}`],
   }[kind];
   const text = `${trail.join(' > ')}${filter === '' ? '' : `  /${filter}`}`;
   return fit({ text, paint: style.cyan }, width);
 }
 
-function countText(shown: number, total: number): string {
-  return shown === total ? ` (${total})` : ` (${shown} of ${total})`;
+/** The rows on the screen, if there are more; of a filtered list, also how many there are without the filter. */
+function countText(top: number, page: number, { keys, total }: Extract<Contents, { kind: 'list' }>): string {
+  const { length } = keys.filter(key => key !== NO_POOL);
+  if (length <= page) return length === total ? ` (${total})` : ` (${length} of ${total})`;
+  const range = `${top + 1}-${Math.min(top + page, length)} of ${length}`;
+  return length === total ? ` (${range})` : ` (${range}, ${total} in all)`;
 }
 
 /** Empty for a text that fits. */
@@ -131,20 +141,30 @@ function linesText(top: number, page: number, length: number): string {
 }
 
 /** The last message; else why events are missing; else why the selected pool is not 200. */
-function messageLine(state: State, contents: Contents, width: number, { live, style }: Facts): string {
+function messageLine(state: State, contents: Contents, width: number, facts: Facts): string {
+  const { live, style, usage } = facts;
   const { message, mode } = state;
   const place = placeOf(state);
   if (mode.kind === 'filter') return fit(`/${tail(place.filter, width - 2)}█`, width);
+  if (mode.kind === 'jump') return jumpLine(mode.text, width, facts);
   if (message !== undefined) return fit({ text: message.text, paint: paintOf(message, style) }, width);
   if (place.kind === 'events') {
     const outage = live.outages().find(({ resource }) => resource === 'events');
     if (outage !== undefined) return fit({ text: `events: ${outage.message}`, paint: style.red }, width);
   }
+  if (usage?.kind === 'failed') return fit({ text: `usage: ${usage.message}`, paint: style.red }, width);
+  if (usage?.kind === 'reading') return fit('Reading pods …', width);
   const pool =
     place.kind === 'pools' && place.selected !== undefined ? live.clusterState.pool(place.selected) : undefined;
   const trouble = pool !== undefined && pool.status?.status !== 200 ? troubleOf(pool.status) : undefined;
   const text = trouble === undefined ? '' : `${pool?.metadata.name}: ${trouble.reason}: ${trouble.message}`;
   return contents.kind === 'text' ? fit('', width) : fit({ text, paint: style.yellow }, width);
+}
+
+/** What is typed, and where it leads: `:gp█  gpu  gpu-1`. */
+function jumpLine(text: string, width: number, { names }: Facts): string {
+  const found = text === '' ? [] : candidates(text, names()).slice(0, MAX_CANDIDATES);
+  return fit(partsThatFit([`:${tail(text, width - 2)}█`, ...found], width), width);
 }
 
 /** The end of the filter, where the user types. */
@@ -153,19 +173,36 @@ function tail(text: string, width: number): string {
   return lines.at(-1) ?? '';
 }
 
+const HINTS: Readonly<Record<Place['kind'], string[]>> = {
+  pools: [
+    '? help',
+    'q quit',
+    'enter nodes',
+    'd describe',
+    't usage',
+    '/ filter',
+    ': jump',
+    'e events',
+    'y yaml',
+    'D drain',
+  ],
+  nodes: ['? help', 'q back', 'c cordon', 'u uncordon', 'enter details', 't usage', '/ filter', ': jump', 'y yaml'],
+  node: ['? help', 'q back', 'c cordon', 'u uncordon', 'y yaml', 'e events'],
+  events: ['? help', 'q back', 'enter details', '/ filter'],
+  event: ['? help', 'q back'],
+  describe: ['? help', 'q back', 'y yaml', '↑ ↓ scroll'],
+  yaml: ['? help', 'q back', '↑ ↓ scroll'],
+  help: ['any key: back', '↑ ↓ scroll'],
+};
+
 function hintLine(state: State, width: number, style: Style): string {
   const place = placeOf(state);
-  const hints =
-    state.mode.kind === 'filter'
-      ? ['enter: keep the filter', 'esc: without it']
-      : {
-          pools: ['? help', 'q quit', 'enter nodes', 'e events', '/ filter', 'N S C M … sort'],
-          nodes: ['? help', 'esc back', 'c cordon', 'u uncordon', 'enter details', 'e events', '/ filter', 'q quit'],
-          node: ['? help', 'esc back', 'c cordon', 'u uncordon', 'e events', 'q quit'],
-          events: ['? help', 'esc back', 'enter whole', '/ filter', 'q quit'],
-          event: ['? help', 'esc back', 'q quit'],
-          help: ['any key: back', '↑ ↓ scroll'],
-        }[place.kind];
+  const hints = {
+    filter: ['enter keep the filter', 'esc remove it'],
+    jump: ['enter go to the first', 'tab complete', 'esc cancel'],
+    confirm: HINTS[place.kind],
+    browse: HINTS[place.kind],
+  }[state.mode.kind];
   return fit({ text: partsThatFit(hints, width), paint: style.dim }, width);
 }
 
@@ -174,8 +211,8 @@ function boxLines({ mode, message }: State, width: number, style: Style): string
   if (mode.kind === 'confirm') {
     const { node, unschedulable } = mode.target;
     const what = unschedulable
-      ? `Cordon node ${node.name}? It gets no new pods; those on it stay.`
-      : `Uncordon node ${node.name}? It gets new pods again.`;
+      ? `Cordon node ${node.name}? No new pods are scheduled to it; its pods keep running.`
+      : `Uncordon node ${node.name}? New pods can be scheduled to it again.`;
     return box([...wrap(what, width), 'y yes   any other key no'], width, text => text);
   }
   if (mode.kind === 'filter' || message === undefined || widthOf(message.text) <= width) return [];

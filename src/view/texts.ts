@@ -28,10 +28,10 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ['Name', node.name],
     ['Pool', ownership?.owner ?? NONE],
     ...(holder !== undefined && holder !== ownership?.owner
-      ? [['Held by', `${holder}, which has let it go`] as Field]
+      ? [['Held by', `${holder}: released by the next reconcile`] as Field]
       : []),
     ...(ownership !== undefined && ownership.conflicting.length > 0
-      ? [['Matches too', ownership.conflicting.join(', ')] as Field]
+      ? [['Also matched by', ownership.conflicting.join(', ')] as Field]
       : []),
     ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
@@ -70,21 +70,23 @@ export function fieldLines(fields: readonly Field[], width: number): string[] {
 /** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓  k j', 'up, down'],
-  ['g G  home end', 'first, last'],
-  ['pgup pgdn space', 'a page'],
-  ['enter  →', 'into the pool, the node, the event'],
-  ['esc  ←', 'take the filter away, then back'],
+  ['g G  pgup pgdn', 'first, last; a page, as space'],
+  ['enter  →', 'open the pool, the node, the event'],
+  ['q esc  ←', 'back; esc removes the filter first'],
   ['/', 'filter the rows; !text: those without it'],
+  [':', 'jump to a pool or node; tab completes'],
+  ['d  y', 'describe, YAML'],
+  ['t', 'requested and used resources'],
   ['e  E', 'events of the pool, of all pools'],
-  ['c  u', 'cordon, uncordon the node; asks first'],
+  ['c  u  D', 'cordon, uncordon node, drain pool; ask first'],
   ['N S A', 'sort by name, status, age'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
-  ['Z R D F', 'pools: by nodes, ready share, cordoned, drift'],
+  ['V W', 'sort by cpu used, memory used'],
+  ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
   ['T', 'nodes: by state; events: by type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
-  ['', 'the same key again turns the order round'],
-  ['ctrl-l', 'draw the screen anew'],
-  ['q  ctrl-c', 'quit'],
+  ['', 'the same key again reverses the order'],
+  ['ctrl-l  ctrl-c', 'redraw the screen, quit'],
   ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
 ];
 

@@ -19,9 +19,9 @@ const needs = needsOf(Object.keys(commands), controller);
 /** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
 
-test("lists the commands that need more than the README's role", () => {
-  const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
-  const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
+test('lists the commands that need more than the role in docs/permissions.md', () => {
+  const page = readFileSync(new URL('docs/permissions.md', ROOT), 'utf8');
+  const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(page) ?? [];
   const granted = new Set(grantsOf(load(yaml) as ManifestObject).map(questionText));
   const lacking = needs.flatMap(({ command, questions }) => {
     const beyond = questions.filter(question => !granted.has(anywhere(question)));
@@ -33,7 +33,9 @@ test("lists the commands that need more than the README's role", () => {
     'nodes --watch: watch nodepools.nodes.lailin.xyz, watch nodes',
     'events --watch: watch events.events.k8s.io',
     'view: watch nodepools.nodes.lailin.xyz, watch nodes, watch events.events.k8s.io',
+    'view with usage: list pods, list nodes.metrics.k8s.io',
     'top: list pods, list nodes.metrics.k8s.io',
+    'top --pods: list pods.metrics.k8s.io',
     ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(
       command => `${command} with NoExecute: list pods`,
     ),

@@ -1,4 +1,4 @@
-/** Checks the README, except the output of its commands, which test/e2e/readme.test.ts compares. */
+/** Checks the README and the page of options, except the output of commands, which test/e2e/readme.test.ts compares. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,7 +6,13 @@ import manifest from '../../oclif.manifest.json' with { type: 'json' };
 import { globalFlags } from '../../src/cli/flags.ts';
 import { DIFF_EXIT_STATUS, EXIT, EXIT_STATUS } from '../../src/cli/report-error.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const read = (page: string) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
+const readme = read('README.md');
+const options = read('docs/commands/options.md');
+
+test('the README fits three screens', () => {
+  assert.ok(readme.split('\n').length <= 200);
+});
 
 /**
  * `console` blocks are run. `yaml` blocks are files that those commands use. `sh` blocks are not run, since they set up
@@ -21,20 +27,20 @@ test('a test runs every block that shows output', () => {
   }
 });
 
-test('the README lists the exit codes as --help does', () => {
+test('the page of options lists the exit codes as --help does', () => {
   assert.match(manifest.commands.drain.description, /, 130 interrupted\.$/);
   const codes = [...EXIT_STATUS.matchAll(/(\d+) ([^,.]+)/g)].map(([, code, words]) => `| ${code} | ${words}`);
   assert.deepEqual(
     codes.map(row => Number(row.split(' ')[1])),
     Object.values(EXIT),
   );
-  for (const row of codes) assert.ok(readme.includes(`\n${row}`), row);
+  for (const row of codes) assert.ok(options.includes(`\n${row}`), row);
   const [, diff = ''] = DIFF_EXIT_STATUS.split('as of ');
-  assert.ok(diff !== '' && readme.includes(`\`diff\` ends as ${diff}`), diff);
+  assert.ok(diff !== '' && options.includes(`\`diff\` ends as ${diff}`), diff);
 });
 
-test('the README describes -v as --help does', () => {
+test('the page of options describes -v as --help does', () => {
   const [, levels = 'none'] = (globalFlags.verbosity.summary ?? '').split(/: |\.$/);
   assert.match(levels, /^\d .*, \d /);
-  assert.ok(readme.replaceAll('`--watch`', '--watch').includes(`log to stderr: ${levels} |`), levels);
+  assert.ok(options.includes(`log to stderr: ${levels} |`), levels);
 });

@@ -65,7 +65,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(
     drained.filter(list => !list.startsWith('pods')),
-    ['nodepools', 'nodes'],
+    ['nodepools', 'nodes', 'poddisruptionbudgets'],
   );
   const asked = drained.filter(list => list.startsWith('pods'));
   assert.deepEqual(

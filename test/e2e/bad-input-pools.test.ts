@@ -31,7 +31,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain nodepool.spec`',
+    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain npool.spec`',
   ],
   [
     'another kind',
@@ -67,7 +67,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'a bad key and an owned one',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
-    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)\nnext: see what the fields take with \`kubectl explain nodepool.spec\``,
+    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)\nnext: see what the fields take with \`kubectl explain npool.spec\``,
   ],
   [
     'one name twice',

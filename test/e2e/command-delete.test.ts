@@ -107,12 +107,19 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   const spec = { containers: [container('c', {})], runtimeClassName };
   const labels = { app: 'train' };
   const template = { metadata: { labels }, spec };
-  const path = '/apis/apps/v1/namespaces/default/deployments';
-  const deployment = { metadata: { name: 'train' }, spec: { selector: { matchLabels: labels }, template } };
-  await raw(cluster()).expect('POST', path, deployment);
-  t.after(() => raw(cluster()).expect('DELETE', `${path}/train`));
+  const controlled = { selector: { matchLabels: labels }, template };
+  const jobTemplate = { spec: { template: { spec: { ...spec, restartPolicy: 'Never' } } } };
+  for (const [path, body] of [
+    ['apps/v1/namespaces/default/deployments', controlled],
+    ['apps/v1/namespaces/default/statefulsets', { ...controlled, serviceName: 'train' }],
+    ['apps/v1/namespaces/default/daemonsets', controlled],
+    ['batch/v1/namespaces/default/cronjobs', { schedule: '0 0 * * *', jobTemplate }],
+  ] as const) {
+    await raw(cluster()).expect('POST', `/apis/${path}`, { metadata: { name: 'train' }, spec: body });
+    t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
+  }
   const warning =
-    'warning: RuntimeClass node-pool-gpu is deleted with its pool, and 2 workloads name it: Deployment default/train (0 pods), Pod default/a-job. Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates';
+    'warning: RuntimeClass node-pool-gpu is deleted with its pool, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
@@ -120,7 +127,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   await refused(
     ['delete', 'gpu'],
     1,
-    `${warning}\nerror: 2 workloads name RuntimeClass node-pool-gpu, and could create no new pods; nothing was changed; next: if that is meant, run the command again with --yes`,
+    `${warning}\nerror: 5 workloads name RuntimeClass node-pool-gpu, and could create no new pods; nothing was changed; next: if that is meant, run the command again with --yes`,
   );
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);

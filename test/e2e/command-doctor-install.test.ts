@@ -18,7 +18,7 @@ describe('before and after install', () => {
   const cluster = useCluster({});
   const doctor = doctorOf(cluster);
   const { ok } = commandsOf(cluster);
-  const STATE = ['overlaps', 'orphans', 'pools', 'specs', 'membership', 'handlers', 'quantities'];
+  const STATE = ['overlaps', 'orphans', 'pools', 'drift', 'specs', 'membership', 'handlers', 'quantities'];
 
   test('skips further checks without a usable kubeconfig or server', async () => {
     const others = CHECKS.slice(1).map(id => `${id} skipped`);
@@ -47,13 +47,24 @@ describe('before and after install', () => {
     await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'token: not-one'));
     const unknown = await doctor('--kubeconfig', gone);
     assert.match(unknown.find('server').message, /refused the credentials of user "nodepool-demo" \(401\)$/);
+    const { stdout } = await cli(cluster(), ['doctor', '--kubeconfig', gone]);
+    const [, server = '', next = '', skipped = '', ...rest] = stdout.split('\n');
+    assert.match(server, /^error {4}server .*401/);
+    assert.match(next, /^ +next: log in again/);
+    assert.match(skipped, /^skipped {2}version - quantities +see the check server \(15 checks\)$/);
+    assert.deepEqual(rest, ['', '17 checks: 1 ok, 1 error, 15 skipped', '']);
+    // Without credentials, and with a server that takes requests for those of system:anonymous.
+    await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'username: ""'));
+    const anonymous = await doctor('--kubeconfig', gone);
+    assert.deepEqual(anonymous.troubles, ['server error', ...others.slice(1)]);
+    assert.match(anonymous.find('server').message, /^not logged in to https:\/\/|401\)$/);
   });
 
   test('reports a missing CRD', async () => {
     const { find, troubles } = await doctor();
     const skipped = STATE.map(id => `${id} skipped`);
-    assert.deepEqual(troubles, ['definition error', 'controller-permissions skipped', ...skipped]);
-    assert.equal(find('definition').remedy, 'run `kubectl nodepool install`');
+    assert.deepEqual(troubles, ['crd error', 'controller-permissions skipped', ...skipped]);
+    assert.equal(find('crd').remedy, 'run `kubectl nodepool install`');
     const { kubeconfig, server } = cluster();
     assert.equal(
       find('kubeconfig').message,
@@ -63,7 +74,7 @@ describe('before and after install', () => {
     assert.equal(find('version').message, 'Kubernetes v1.36.3');
     const bob = await kubeconfigFor(cluster(), 'bob');
     const { find: bobs } = await doctor('--kubeconfig', bob);
-    assert.equal(bobs('definition').remedy, 'ask for a role with verb list on nodepools.nodes.lailin.xyz');
+    assert.equal(bobs('crd').remedy, 'ask for a role with verb list on nodepools.nodes.lailin.xyz');
   });
 
   test('reports an outdated CRD and its pools, and accepts the current one', async () => {
@@ -89,8 +100,8 @@ describe('before and after install', () => {
     );
 
     const old = await doctor();
-    assert.equal(old.find('definition').status, 'error');
-    assert.deepEqual(old.find('definition').details, [
+    assert.equal(old.find('crd').status, 'error');
+    assert.deepEqual(old.find('crd').details, [
       'there is no field spec.nodeSelector',
       'there is no field spec.unmanaged',
     ]);
@@ -99,14 +110,14 @@ describe('before and after install', () => {
 
     await ok(['install']);
     const now = await doctor();
-    assert.equal(now.find('definition').status, 'ok');
+    assert.equal(now.find('crd').status, 'ok');
     assert.equal(now.find('specs').status, 'error', 'the pool is as it was');
     const stricter = (await raw(cluster()).expect('GET', CRD)) as Crd;
     stricter.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
     await raw(cluster()).expect('PUT', CRD, stricter);
     // While the handler of the pools is replaced, requests may get 503.
     const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
-    const { status, details } = checks.find(({ id }) => id === 'definition') ?? {};
+    const { status, details } = checks.find(({ id }) => id === 'crd') ?? {};
     assert.deepEqual([status, details], ['warning', ['spec.versions[v1].schema']]);
   });
 });

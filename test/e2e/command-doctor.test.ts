@@ -40,7 +40,7 @@ describe('in a reconciled cluster', () => {
     assert.equal(find('handlers').message, 'no member is known to lack the runtime handler of its pool');
     const text = await ok(['doctor']);
     assert.match(text, /^ok {7}kubeconfig {14}\//);
-    assert.match(text, /\n\n16 checks: 15 ok, 1 skipped\n$/);
+    assert.match(text, /\n\n17 checks: 16 ok, 1 skipped\n$/);
   });
 
   test('reports overlapping pools, pools whose status is not 200 and pools never reconciled', async () => {
@@ -59,6 +59,18 @@ describe('in a reconciled cluster', () => {
     ]);
   });
 
+  test('reports nodes that others changed, until they are reconciled', async () => {
+    await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') });
+    await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+    await testEnv.reconcile();
+    await testEnv.patchNode('b', { metadata: { labels: { tier: 'mine' } } });
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'drift warning']);
+    assert.deepEqual(find('drift').details, ['gpu: 1 node: b']);
+    await ok(['reconcile']);
+    assert.equal((await doctor()).find('drift').status, 'ok');
+  });
+
   test('reports records of deleted pools', async () => {
     await testEnv.nodes({ name: 'a', labels: role('one') });
     await testEnv.pool('one', { labels: { tier: 'gold' } });
@@ -67,7 +79,9 @@ describe('in a reconciled cluster', () => {
     await api().expect('DELETE', `${POOLS}/one`);
     const { find, troubles } = await doctor();
     assert.deepEqual(troubles, ['controller-permissions skipped', 'orphans warning']);
-    assert.deepEqual(find('orphans').details, ['pool one is gone, and what it set is still on 1 node: a']);
+    assert.deepEqual(find('orphans').details, [
+      'pool one is deleted, and its labels and taints are still on 1 node: a',
+    ]);
     await ok(['reconcile']);
     assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
   });
@@ -108,15 +122,20 @@ describe('in a reconciled cluster', () => {
       notAllowed.map(id => `${id} warning`),
     );
     const { details } = find('permissions');
-    assert.ok(details.includes('edit lacks: patch nodepools.nodes.lailin.xyz'), details.join('\n'));
-    assert.ok(!details.some(detail => detail.startsWith('get lacks')), details.join('\n'));
+    const patches = details.find(detail => detail.startsWith('patch nodepools.nodes.lailin.xyz: needed by '));
+    assert.match(patches ?? '', / edit,/, details.join('\n'));
+    assert.ok(!details.some(detail => / get(,|$)/.test(detail)), details.join('\n'));
+    const { stdout: text } = await cli(cluster(), ['doctor', '--kubeconfig', rita]);
+    assert.match(text, /\n +MISSING +NEEDED BY\n/);
+    const lines = text.split('\n').length;
+    assert.ok(lines < 60, text);
     assert.match(find('controller').message, /^not checked: cannot get \w+ ".*": user "rita" lacks the permission$/);
-    assert.match(find('definition').message, /^the NodePool resource is served; not compared/);
+    assert.match(find('crd').message, /^the NodePool resource is served; its CRD was not compared/);
 
     const bob = await kubeconfigFor(cluster(), 'bob');
     const nobody = await doctor('--kubeconfig', bob);
     assert.equal(nobody.find('permissions').status, 'error');
-    assert.equal(nobody.find('definition').status, 'error');
+    assert.equal(nobody.find('crd').status, 'error');
     assert.equal(nobody.find('overlaps').status, 'skipped');
   });
 
@@ -147,9 +166,9 @@ describe('in a reconciled cluster', () => {
     await ok(['install', '--controller', '--image', 'registry.example.com/kubectl-nodepool:0.1.0']);
     const { find, troubles } = await doctor();
     assert.deepEqual(troubles, ['controller error']);
-    assert.match(find('controller').message, /installed in the cluster and not at work/);
+    assert.match(find('controller').message, /installed in the cluster and does not run/);
     const account = 'system:serviceaccount:nodepool-system:nodepool-controller';
-    assert.equal(find('controller-permissions').message, `${account} may do what the controller asks for`);
+    assert.equal(find('controller-permissions').message, `${account} has the permissions of the controller`);
     const binding = '/apis/rbac.authorization.k8s.io/v1/namespaces/nodepool-system/rolebindings/nodepool-controller';
     await api().expect('DELETE', binding);
     await eventually('it counts', async () => (await doctor()).troubles.includes('controller-permissions error'));
@@ -169,7 +188,7 @@ describe('in a reconciled cluster', () => {
     await api().expect('PATCH', `${bindings}/${policy}`, { spec: { validationActions: ['Audit'] } });
     const { find: after } = await doctor();
     assert.deepEqual([after('policies').status, after('membership').status], ['warning', 'warning']);
-    assert.deepEqual(after('policies').details, [`${policy}: missing, or not as this version has it`]);
+    assert.deepEqual(after('policies').details, [`${policy}: missing, or different from that of this version`]);
     await ok(['uninstall', '--controller', '--yes']);
     const { find: none } = await doctor();
     assert.deepEqual([none('policies').status, none('membership').status], ['ok', 'warning']);

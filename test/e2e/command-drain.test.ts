@@ -9,7 +9,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, refused, unchanged } = commandsOf(cluster);
+const { refused, unchanged } = commandsOf(cluster);
 const { worker, drain, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
@@ -27,6 +27,7 @@ test('cordons all members, evicts pods that have a controller, and writes no oth
   );
   assert.equal(code, 0);
   const said = [
+    'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.',
     'evicting pod default/p',
     'pod default/p evicted',
     'evicting pod default/ended',
@@ -56,7 +57,7 @@ test('refuses pods that need a flag before it writes anything', async () => {
   cannot delete pods that declare no controller (use --force to override): default/bare
   cannot delete pods whose DaemonSet does not exist (use --force to override): default/lost-1
   cannot delete pods with local storage (use --delete-emptydir-data to override): default/data
-next: use the flags that are named, or take care of these pods first`,
+next: use the flags named above, or remove these pods first`,
   );
   assert.deepEqual(await names(), all);
 
@@ -97,10 +98,67 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
     assert.equal(code, 0);
     assert.deepEqual(stdout.split('\n').slice(0, 2), [`node/w-1 cordoned${suffix}`, `node/w-2 cordoned${suffix}`]);
     assert.match(stderr, /^evicting pod default\/q \(.*dry run\)$/m);
+    assert.match(
+      stderr,
+      /^PodDisruptionBudget default\/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more$/m,
+    );
+    assert.match(stderr, /^Not checked: whether other nodes have enough free resources\.$/m);
     const waits = /^pod default\/p on node w-1 waits for PodDisruptionBudget default\/web: .* \(server dry run\)$/m;
     assert.equal(waits.test(stderr), flag === '--dry-run=server');
   }
   assert.deepEqual(await names(), ['elsewhere', 'p', 'q']);
+});
+
+test('names what no waiting solves: budgets that never allow an eviction, pods that no other node takes', async () => {
+  await worker();
+  await pod({ name: 'p', node: 'w-1', labels: WEB });
+  await pod({ name: 'picky', node: 'w-2', nodeSelector: role('worker') });
+  await api().expect('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+    metadata: { name: 'strict' },
+    spec: { maxUnavailable: 0, selector: { matchLabels: WEB } },
+  });
+  const never =
+    'warning: PodDisruptionBudget default/strict never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction\n';
+  const pending =
+    'warning: pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity: default/picky\n';
+  const all = await drain('--dry-run');
+  assert.ok(all.stderr.startsWith(never + pending), all.stderr);
+  assert.doesNotMatch((await drain('--dry-run', '--disable-eviction')).stderr, /PodDisruptionBudget/);
+  // The other member takes it.
+  assert.doesNotMatch((await drain('--dry-run', '--node', 'w-2')).stderr, /Pending/);
+});
+
+test('--node drains some of the members, --rolling cordons each when its turn comes', async () => {
+  await worker();
+  await testEnv.nodes({ name: 'w-3', labels: role('worker') });
+  for (const node of ['w-1', 'w-2', 'w-3']) await pod({ name: `on-${node}`, node, labels: WEB });
+  await refused(
+    ['drain', 'worker', '--node', 'w-1,other'],
+    1,
+    'error: --node: node "other" is not a member of nodepool worker; next: list the members with `kubectl nodepool describe worker`',
+  );
+  const some = await drain(NOW, '--node', 'node/w-3');
+  assert.equal(
+    some.stdout,
+    'node/w-3 cordoned\nnode/w-3 drained\nnodepool.nodes.lailin.xyz/worker drained (1 node, 1 pod)\n',
+  );
+  await budget('web', WEB, 0);
+  const rolling = await drain(NOW, '--node', 'w-1,w-2', '--rolling', '--max-unavailable=1', '--timeout=1s');
+  assert.equal(rolling.code, 1);
+  assert.deepEqual(await closed(), ['w-1', 'w-3']);
+  assert.match(
+    rolling.stderr,
+    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each is cordoned/m,
+  );
+  assert.match(
+    rolling.stderr,
+    /^error: nodepool "worker" not drained: 2 of 2 nodes left to drain; --max-unavailable is used up by members that failed or are not Ready; next: run the command again to continue, or make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker --node w-1`$/m,
+  );
+  assert.match(rolling.stdout, /^w-2 +not begun +0\/1$/m);
+  await budget('web', WEB, 2);
+  const rest = await drain(NOW, '--rolling');
+  assert.match(rest.stdout, /^node\/w-1 drained\nnode\/w-2 cordoned\nnode\/w-2 drained\n/m);
+  assert.equal(rest.code, 0);
 });
 
 test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
@@ -146,7 +204,8 @@ test('several pools: cordons all their nodes, then drains pool after pool', asyn
   assert.deepEqual([code, stdout], [0, `${lines.join('\n')}\n`]);
   assert.match(stderr, /^No nodes found in nodepool empty\.$/m);
   assert.deepEqual(await names(), ['elsewhere']);
-  assert.match(await ok(['drain', '-l', 'team=a']), /^node\/a-1 already cordoned\nnode\/a-1 drained\n[^\n]+\n$/);
+  const again = await cli(cluster(), ['drain', '-l', 'team=a']);
+  assert.match(again.stdout, /^node\/a-1 already cordoned\nnode\/a-1 drained\n[^\n]+\n$/);
   await refused(['drain', '-l', 'team=x'], 0, 'No pools found.');
 });
 

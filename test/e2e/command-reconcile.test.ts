@@ -114,7 +114,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.pool('late', { nodeSelector: role('gpu') }, { younger: true });
   const results = (stdout: string) => JSON.parse(stdout) as { dryRun: boolean; items: Record<string, unknown>[] };
-  const dry = await unchanged(['reconcile', 'gpu', '--dry-run', '-o', 'json']);
+  const dry = await unchanged(['reconcile', 'gpu', '--dry-run=server', '-o', 'json']);
   assert.deepEqual([dry.code, results(dry.stdout).dryRun], [0, true]);
   const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
   const { items } = results(stdout);
@@ -153,10 +153,16 @@ test('reconcile refuses flags of the controller without --watch', async () => {
   }
 });
 
-test('reconcile --dry-run reports the same and writes nothing', async () => {
+test('reconcile --dry-run shows the changes; =server reports as a run does; both write nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
-  const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run']);
+  const changes = await cli(cluster(), ['diff']);
+  for (const flag of ['--dry-run', '--dry-run=client']) {
+    assert.deepEqual(await unchanged(['reconcile', flag]), { ...changes, code: 0 });
+  }
+  assert.match(changes.stdout, /^node a \(joins pool gpu\)\n/);
+  await refused(['reconcile', '-l', 'team=x', '--dry-run'], 0, 'No pools found.');
+  const { code, stdout, stderr } = await unchanged(['reconcile', '--dry-run=server']);
   const line = 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi  (server dry run)\n';
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: line, stderr: '' });
   assert.deepEqual([taintsOf(await testEnv.node('a')), await testEnv.events('gpu')], [[], []]);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
+import { container, createPods, preparePods } from './many-pods.ts';
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts';
 import { role, useTestEnv } from './test-env.ts';
 
@@ -36,11 +37,11 @@ test('shows the usage that kubectl top shows', async () => {
   await twoNodes();
   await served();
   assert.equal(
-    await ok(['top', '--resources', 'cpu,memory']),
+    await ok(['top', '--by', 'resource', '--resources', 'cpu,memory']),
     `
-POOL    NODES  RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED   USED%  FREE
-worker  2/2    cpu       8      0          0%    0       1.75   21%    8
-worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi
+POOL    NODES  RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED   USED%  FREE   MAX-FREE
+worker  2/2    cpu       8      0          0%    0       1.75   21%    8      4
+worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi  2.9Gi
 `.slice(1),
   );
   const { nodes } = JSON.parse(await ok(['top', '--nodes', '-o', 'json', '--sort-by', 'cpu.used']));
@@ -63,13 +64,29 @@ worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi
   );
 });
 
+test('shows the usage of pods', async () => {
+  await preparePods(cluster());
+  await twoNodes();
+  const usage = { cpu: '150m', memory: '64Mi' };
+  (await served()).podUsage = { 'default/w1-app': usage, 'default/gone': { cpu: '7' } };
+  const pod = { name: 'app', spec: { containers: [container('main', { cpu: '1', memory: '128Mi' })] } };
+  await createPods(cluster(), 'w1', [pod]);
+  assert.equal(
+    await ok(['top', '--pods', '--resources', 'cpu,memory']),
+    `
+POOL    NODE  NAMESPACE  POD     CPU-REQ  CPU%  CPU-USED  CPU-USED%  MEM-REQ  MEM%  MEM-USED  MEM-USED%
+worker  w1    default    w1-app  1        25%   0.15      3%         128Mi    4%    64Mi      2%
+`.slice(1),
+  );
+});
+
 test('warns when the metrics API fails or hangs, and shows the rest', { timeout: 60_000 }, async () => {
   await twoNodes();
   const server = await served();
   server.mood = 'fails';
   const failing = await cli(cluster(), ['top']);
   assert.deepEqual([failing.code, failing.stderr], [0, 'warning: no usage: metrics.k8s.io: no scrape yet\n']);
-  assert.match(failing.stdout, /^worker +2\/2 +cpu +8 +0 +0% +0 +8$/m);
+  assert.match(failing.stdout, /^worker +2\/2 +\S+ +\d+% +\d+ +4 +/m);
   server.mood = 'hangs';
   const start = performance.now();
   const hanging = await cli(cluster(), ['top']);

@@ -1,6 +1,7 @@
 /** `top`: its output. Its figures: command-top-figures.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
@@ -41,25 +42,38 @@ test('shows pools in a table, without pods, by node, selected and sorted', async
   assert.equal(
     stdout,
     `
-POOL    NODES  RESOURCE        ALLOC   REQUESTED  REQ%  LIMITS  FREE
-gpu     1/1    cpu             16      0          0%    0       16
-gpu     1/1    memory          64Gi    0          0%    0       64Gi
-gpu     1/1    pods            50      1          2%    <none>  49
-gpu     1/1    nvidia.com/gpu  8       6          75%   6       2
-worker  2/3    cpu             12      4          33%   0       5
-worker  2/3    memory          8.8Gi   2Gi        22%   2Gi     4.8Gi
-worker  2/3    pods            330     2          0%    <none>  219
-<none>  1/1    cpu             4       0          0%    0       4
-<none>  1/1    memory          2.9Gi   0          0%    0       2.9Gi
-<none>  1/1    pods            110     0          0%    <none>  110
-TOTAL   4/5    cpu             32      4          12%   0       25
-TOTAL   4/5    memory          75.7Gi  2Gi        2%    2Gi     71.8Gi
-TOTAL   4/5    pods            490     3          0%    <none>  378
-TOTAL   4/5    nvidia.com/gpu  8       6          75%   6       2
+POOL    NODES  CPU-REQ  CPU%  CPU-FREE  CPU-MAX-FREE  MEM-REQ  MEM%  MEM-FREE  MEM-MAX-FREE  PODS   GPU-REQ  GPU%    GPU-FREE  GPU-MAX-FREE
+gpu     1/1    0        0%    16        16            0        0%    64Gi      64Gi          1/50   6        75%     2         2
+worker  2/3    4        33%   5         4             2Gi      22%   4.8Gi     2.9Gi         2/330  0        <none>  0         0
+<none>  1/1    0        0%    4         4             0        0%    2.9Gi     2.9Gi         0/110  0        <none>  0         0
+TOTAL   4/5    4        12%   25        16            2Gi      2%    71.8Gi    64Gi          3/490  6        75%     2         2
 `.slice(1),
   );
   assert.equal(
-    await ok(['top', 'worker', '--nodes', '--resources', 'cpu', '--sort-by', 'cpu.requested']),
+    await ok(['top', '--by', 'resource', '--resources', 'cpu,memory']),
+    `
+POOL    NODES  RESOURCE  ALLOC   REQUESTED  REQ%  LIMITS  FREE    MAX-FREE
+gpu     1/1    cpu       16      0          0%    0       16      16
+gpu     1/1    memory    64Gi    0          0%    0       64Gi    64Gi
+worker  2/3    cpu       12      4          33%   0       5       4
+worker  2/3    memory    8.8Gi   2Gi        22%   2Gi     4.8Gi   2.9Gi
+<none>  1/1    cpu       4       0          0%    0       4       4
+<none>  1/1    memory    2.9Gi   0          0%    0       2.9Gi   2.9Gi
+TOTAL   4/5    cpu       32      4          12%   0       25      16
+TOTAL   4/5    memory    75.7Gi  2Gi        2%    2Gi     71.8Gi  64Gi
+`.slice(1),
+  );
+  assert.equal(
+    await ok(['top', '--pods', '--sort-by', 'memory', '--resources', 'cpu,memory']),
+    `
+POOL    NODE  NAMESPACE  POD   CPU-REQ  CPU%  MEM-REQ  MEM%
+worker  w1    default    w1-p  3        75%   1Gi      34%
+worker  w3    default    w3-p  1        25%   1Gi      34%
+gpu     g1    default    g1-p  0        0%    0        0%
+`.slice(1),
+  );
+  assert.equal(
+    await ok(['top', 'worker', '--by', 'resource', '--nodes', '--resources', 'cpu', '--sort-by', 'cpu.requested']),
     `
 NODE   POOL    STATUS                    RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  FREE
 w1     worker  Ready                     cpu       4      3          75%   0       1
@@ -70,12 +84,12 @@ TOTAL  <none>  2/3                       cpu       12     4          33%   0    
   );
   assert.equal(
     await ok(['top', '-l', 'team=ml', '--no-pods', '--no-headers', '--resources', 'nvidia.com/gpu,cpu']),
-    'gpu  1/1  nvidia.com/gpu  8\ngpu  1/1  cpu             16\n',
+    'gpu  1/1  8  16\n',
   );
   const csv = await ok(['top', '-o', 'csv', '--resources', 'memory', '--no-headers']);
   assert.equal(
     csv.split('\n')[1],
-    'worker,3,2,memory,9193560Ki,9414205440,2Gi,2147483648,2Gi,2147483648,,,5080464Ki,5202395136,22.81,22.81,',
+    'worker,3,2,memory,9193560Ki,9414205440,2Gi,2147483648,2Gi,2147483648,,,5080464Ki,5202395136,22.81,22.81,,3064520Ki,3138068480',
   );
 });
 
@@ -110,7 +124,7 @@ test('refuses wrong command lines with the next step', async () => {
   const odd = await unchanged(['top', 'gpu', '--resources', 'nvidia.com/gpus', '--no-headers']);
   assert.deepEqual(odd, {
     code: 0,
-    stdout: 'gpu  1/1  nvidia.com/gpus  0  0  <none>  0  0\n',
+    stdout: 'gpu  1/1  0  <none>  0  0\n',
     stderr: 'warning: no node has the resource "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?\n',
   });
   await testEnv.clean();
@@ -135,15 +149,27 @@ test('names the missing permission for pods and the flag that does without them'
   const text =
     'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods';
   assert.deepEqual({ code, stderr: stderr.trimEnd() }, { code: 1, stderr: text });
-  assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +cpu +16$/m);
+  assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +16 +/m);
+});
+
+test('fits a terminal of 80 columns', { skip: NO_TERMINAL }, async () => {
+  await createSmallCluster();
+  const { shown: all } = await inTerminal(cluster(), ['top'], '', 80);
+  // Behind the spinner.
+  const shown = stripVTControlCharacters(all.slice(all.indexOf('POOL')));
+  assert.ok(
+    shown.split('\n').every(line => line.length <= 80),
+    shown,
+  );
+  assert.match(shown, /^POOL +NODES +CPU% +CPU-FREE +MEM% +MEM-FREE +PODS +GPU% +GPU-FREE$/m);
 });
 
 test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {
   await createSmallCluster();
-  const { code, shown } = await inTerminal(cluster(), ['top', 'gpu'], '', 90);
+  const { code, shown } = await inTerminal(cluster(), ['top', 'gpu', '--by', 'resource'], '', 90);
   assert.equal(code, 0);
-  const line = /^gpu +1\/1 +nvidia.com\/gpu +8 +6 +75% +6 +2 +(#+-+)$/m.exec(shown);
+  const line = /^gpu +1\/1 +nvidia.com\/gpu +8 +6 +75% +6 +2 +2 +(#+-+)$/m.exec(shown);
   assert.ok(line, shown);
   const [, bar = ''] = line;
-  assert.ok(bar.length >= 10 && bar.length <= 20 && line[0].length <= 90, shown);
+  assert.ok(bar.length >= 5 && bar.length <= 20 && line[0].length <= 90, shown);
 });

@@ -50,7 +50,7 @@ test('filters, sorts and shows help', async t => {
   terminal.resize(60, 12);
   assertScreen('help-60x12', await terminal.settled());
   terminal.type('{end}');
-  await terminal.shows(/^Help \(lines 11-17 of 17\)[\s\S]*not ready/m);
+  await terminal.shows(/^Help \(lines 13-19 of 19\)[\s\S]*not ready/m);
   terminal.type('q');
   await terminal.shows(/^>worker-1 /m);
 });
@@ -94,7 +94,7 @@ test('cordon and uncordon ask with the name of the node and write only spec.unsc
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
-  terminal.type('G{enter}');
+  terminal.type('jj{enter}');
   await terminal.shows(/^>worker-1 /m);
   const before = await testEnv.node('worker-1');
   terminal.type('c');
@@ -121,6 +121,53 @@ test('cordon and uncordon ask with the name of the node and write only spec.unsc
     return { ...rest, metadata: meta };
   };
   assert.deepEqual(still(after), still(before));
+});
+
+test('shows describe, YAML and usage, and jumps to a node', async t => {
+  await createSmallCluster(testEnv);
+  const terminal = openTerminal(t, cluster(), ['view'], { columns: 100, env: { NO_COLOR: '1' } });
+  await terminal.shows(/^>gpu /m);
+  terminal.type('d');
+  await terminal.shows(/^Pools > gpu > Describe[\s\S]*^Name: +gpu$/m);
+  terminal.type('y');
+  await terminal.shows(/^Pools > gpu > YAML[\s\S]*^kind: NodePool$/m);
+  terminal.type('qq:wor');
+  await terminal.shows(/^:wor█ {2}worker {2}worker-1 /m);
+  terminal.type('ker-3{enter}');
+  await terminal.shows(/^Pools > worker > Nodes \(3\)[\s\S]*^>worker-3 /m);
+  terminal.type('y');
+  await terminal.shows(/^Pools > worker > worker-3 > YAML[\s\S]*^kind: Node$/m);
+  terminal.type('qqt');
+  await terminal.shows(/ CPU REQ +MEM REQ[\s\S]*^>worker .* 0% /m);
+});
+
+test('D drains the pool with the command on the restored terminal, and returns', async t => {
+  await createSmallCluster(testEnv);
+  const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
+  await terminal.shows(/^>gpu /m);
+  terminal.type('jjD');
+  await terminal.shows(/^\$ kubectl nodepool drain worker$/m);
+  assert.equal(terminal.isAlternate(), false);
+  terminal.type('--ignore-daemonsets --nonsense{enter}');
+  await terminal.shows(/^error: unknown flag --nonsense[\s\S]*Press enter to return/m);
+  terminal.type('{enter}');
+  await terminal.shows(/^>worker /m);
+  terminal.type('D');
+  await terminal.shows(/drain worker$/m);
+  terminal.type('{enter}');
+  await terminal.shows(/\[y\/N\]$/m);
+  terminal.type('y{enter}');
+  await terminal.shows(/Press enter to return/);
+  terminal.type('{enter}');
+  await terminal.shows(/^>worker .* 3 +12/m);
+  assert.equal(terminal.isAlternate(), true);
+  assert.equal((await testEnv.node('worker-1')).spec.unschedulable, true);
+  terminal.type('D');
+  await terminal.shows(/drain worker$/m);
+  terminal.type('{ctrl-d}');
+  await terminal.shows(/^>worker /m);
+  terminal.type('q');
+  assert.equal((await terminal.exit).exitCode, 0);
 });
 
 test('shows the whole error when the permission to write is missing', async t => {
@@ -240,7 +287,7 @@ test('reports the next step without a terminal, a pool or permission', async t =
   assert.equal(barred.isAlternate(), false);
   const empty = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await empty.shows(/^ No pools$/m);
-  empty.type('{enter}jGceq');
+  empty.type('{enter}jGceqq');
   assert.equal((await empty.exit).exitCode, 0);
 });
 

@@ -20,10 +20,12 @@ test('names the disruption budget that blocks, and continues when it allows', as
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await budget('web', WEB, 0);
   const draining = background(t, NOW);
-  await eventually('the budget is named', () => draining.stderr().includes('PodDisruptionBudget'));
+  await eventually('the budget is named', () => draining.stderr().includes(' waits for '));
   assert.equal(
     draining.stderr(),
-    'evicting pod default/p\npod default/p on node w-1 waits for PodDisruptionBudget default/web: ' +
+    'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.\n' +
+      'PodDisruptionBudget default/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more\n' +
+      'evicting pod default/p\npod default/p on node w-1 waits for PodDisruptionBudget default/web: ' +
       'needs 2 healthy pods and has 2 currently\n',
   );
   assert.deepEqual(await names(), ['elsewhere', 'p']);
@@ -60,9 +62,12 @@ test('names two budgets of one pod, and evicts the other pods', async () => {
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: unable to drain node "w-1": pod default\/p has more than one PodDisruptionBudget, and the server evicts no such pod: one, two \(leave it one/m,
+    /^error: unable to drain node "w-1": pod default\/p has more than one PodDisruptionBudget, and the server evicts no such pod: one, two \(keep one of them/m,
   );
-  assert.match(stderr, /^error: nodepool "worker" not drained: 1 node of 2 left to do; next: run the command again/m);
+  assert.match(
+    stderr,
+    /^error: nodepool "worker" not drained: 1 of 2 nodes left to drain; next: run the command again/m,
+  );
   assert.match(stdout, /^w-1 +failed +1\/2$/m);
   assert.match(stdout, /^w-2 +drained +0\/0$/m);
   assert.deepEqual(await names(), ['elsewhere', 'p']);
@@ -79,7 +84,7 @@ test('--timeout ends the drain with what is left', async () => {
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: unable to drain node "w-1": gave up after 2 s: waiting for PodDisruptionBudget default\/web: .*: default\/p; still terminating: default\/stays$/m,
+    /^error: unable to drain node "w-1": gave up after 2 s \(--timeout\): waiting for PodDisruptionBudget default\/web: .*: default\/p; still terminating: default\/stays$/m,
   );
   assert.match(stdout, /^w-1 +failed +0\/2 +1 pod waits for PodDisruptionBudget default\/web: needs 2 healthy/m);
 });
@@ -103,7 +108,7 @@ test('Ctrl-C reports what is left, and the next run continues', async t => {
   ]);
   assert.match(
     draining.stderr(),
-    /error: nodepool "worker" interrupted: 2 nodes of 3 left to do; next: run the command/,
+    /error: nodepool "worker" interrupted: 2 of 3 nodes left to drain; next: run the command again to continue, or .*`kubectl nodepool uncordon worker`/,
   );
   assert.deepEqual(
     [await names(), await closed()],

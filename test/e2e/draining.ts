@@ -24,6 +24,7 @@ export interface PodSpec {
   emptyDir?: boolean;
   phase?: string;
   finalizers?: string[];
+  nodeSelector?: Record<string, string>;
 }
 
 export interface Pods {
@@ -64,13 +65,14 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
     const {
       owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
       finalizers = [],
+      nodeSelector = {},
       phase = 'Running',
     } = rest;
     const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
     const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
     await api().expect('POST', `${NAMESPACE}/pods`, {
       metadata: { name, labels, annotations, ownerReferences, finalizers },
-      spec: { nodeName: node, containers: CONTAINERS, volumes },
+      spec: { nodeName: node, nodeSelector, containers: CONTAINERS, volumes },
     });
     const conditions = [{ type: 'Ready', status: 'True' }];
     await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });

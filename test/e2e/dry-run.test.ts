@@ -55,7 +55,7 @@ describe('leaves etcd as it was', () => {
   const drain = ['drain', 'selector', '--force', '--yes', '--dry-run=server'];
   const rows: [args: string[], requests: string[]][] = [
     [
-      ['reconcile', '--dry-run'],
+      ['reconcile', '--dry-run=server'],
       [
         'create events',
         'create runtimeclasses',

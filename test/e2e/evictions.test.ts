@@ -150,7 +150,7 @@ describe('NoExecute', () => {
     const diff = await cli(cluster(), ['diff']);
     assert.deepEqual([diff.code, sentence.test(diff.stderr)], [1, true]);
     await refused(['reconcile'], 1, sentence);
-    const dry = await cli(cluster(), ['reconcile', '--dry-run']);
+    const dry = await cli(cluster(), ['reconcile', '--dry-run=server']);
     assert.deepEqual([dry.code, sentence.test(dry.stderr)], [0, true]);
     const before = await uids('a');
     const done = await cli(cluster(), ['reconcile', '--yes']);

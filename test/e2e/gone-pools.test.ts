@@ -154,7 +154,7 @@ test('uninstall --cascade keeps the CRD when the server has a pool that no list 
     const args = ['uninstall', '--cascade', '--yes', '--kubeconfig', proxy.kubeconfig];
     const { code, stderr } = await cli(testEnv.cluster(), args);
     assert.equal(code, 1);
-    assert.match(stderr, /the resource stays, since these pools could not be deleted or are new: w;/);
+    assert.match(stderr, /the CRD was not deleted: these pools could not be deleted or are new: w;/);
   });
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });

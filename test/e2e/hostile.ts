@@ -158,7 +158,7 @@ export const LOOKS: readonly string[][] = [
   ['remove', EVIL, EVIL],
   ['move', 'node-a', 'node-b', '--to', 'other', '--dry-run=client'],
   ['move', EVIL, '--to', EVIL],
-  ['reconcile', '--dry-run'],
+  ['reconcile', '--dry-run=server'],
   ['delete', 'gpu', '--dry-run=client'],
   ['delete', 'gpu', '--dry-run=server'],
   ['cordon', 'gpu', '--dry-run=client'],

@@ -18,8 +18,8 @@ const api = () => raw(testEnv.cluster());
 test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
   const { objects, policies } = await readManifests();
   const flags = ['install', '--controller', '--image', IMAGE];
-  await refused(['install', '--controller'], 2, /--controller needs the image to run; next: build it from/);
-  await refused(['install', '--image', IMAGE], 2, /--image is for the controller; next: add --controller/);
+  await refused(['install', '--controller'], 2, /--controller needs an image; next: build it from/);
+  await refused(['install', '--image', IMAGE], 2, /--image is only valid with --controller; next: add --controller/);
   await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 
   const before = await stateOf(testEnv.cluster());
@@ -34,8 +34,12 @@ test('install --controller creates the objects once; dry runs and a second run w
   const without = (await ok([...flags, '--no-policies', '--dry-run'])).trimEnd().split('\n');
   assert.equal(without.length, objects.length + 1 - policies);
   assert.doesNotMatch(without.join('\n'), /admissionpolic/);
-  await refused(['install', '--no-policies'], 2, /--no-policies is for the controller; next: add --controller/);
-  const unchecked = 'created (server dry run), unchecked: there is no namespace nodepool-system yet';
+  await refused(
+    ['install', '--no-policies'],
+    2,
+    /--no-policies is only valid with --controller; next: add --controller/,
+  );
+  const unchecked = 'created (server dry run), not validated: namespace nodepool-system does not exist yet';
   const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
   assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));
   assert.deepEqual(await stateOf(testEnv.cluster()), before);
@@ -99,7 +103,7 @@ test('aggregates reading pools to `view` and writing them to `admin`', async () 
 test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {
   await testEnv.pool('one');
   const next = 'remove it first: kubectl nodepool uninstall --controller';
-  const line = `error: the controller is in the cluster: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
+  const line = `error: the controller is installed: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
   await refused(['uninstall', '--cascade', '--yes'], 1, line);
   const { objects } = await readManifests();
   const would = await ok(['uninstall', '--controller', '--dry-run=server']);

@@ -40,7 +40,7 @@ describe('the ports of a connection', () => {
         connection.cluster.pools.create(pool('a'), { dryRun: false }),
         /does not have the NodePool resource/,
       );
-      await assert.rejects(connection.crd.waitUntilEstablished(120), /is not ready after 0\.12 s: /);
+      await assert.rejects(connection.crd.waitUntilEstablished(120), /is not established after 0\.12 s: /);
     });
 
     test('is applied once, then unchanged; a dry run persists nothing', async () => {
@@ -170,7 +170,7 @@ describe('the ports of a connection', () => {
     assert.equal(kept.metadata?.deletionTimestamp, undefined);
     const other = { ...installed, metadata: { ...(installed.metadata as object), uid: 'not-this-one' } };
     await assert.rejects(connection.crd.delete(other, { dryRun: false }), {
-      message: 'the definition nodepools.nodes.lailin.xyz was removed and installed anew meanwhile',
+      message: 'CRD nodepools.nodes.lailin.xyz was deleted and created again in the meantime',
     });
     assert.equal(await connection.crd.delete(installed, { dryRun: false }), 'deleted');
     await connection.crd.waitUntilGone(10_000);

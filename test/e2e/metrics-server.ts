@@ -22,6 +22,8 @@ export type NodeUsage = Record<string, Record<string, string>>;
 
 export interface MetricsServer {
   usage: NodeUsage;
+  /** By `namespace/name`, of one container each. */
+  podUsage: NodeUsage;
   /** How it answers requests for nodes. */
   mood: 'answers' | 'hangs' | 'fails';
   /** What the API server knows of it stays. */
@@ -32,12 +34,13 @@ export interface MetricsServer {
 export async function startMetricsServer(cluster: ControlPlane, usage: NodeUsage): Promise<MetricsServer> {
   const api = raw(cluster);
   const { authority, ca } = cluster;
-  const state: Omit<MetricsServer, 'stop'> = { usage, mood: 'answers' };
+  const state: Omit<MetricsServer, 'stop'> = { usage, podUsage: {}, mood: 'answers' };
   const server = createServer(
     serverCertificate(authority, ['metrics.default.svc']),
     ({ url = '', headers }, response) => {
       const inProtobuf = headers.accept?.includes(PROTOBUF) ?? false;
-      if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerNodes(state, inProtobuf, response);
+      if (url.startsWith(`/apis/${GROUP_VERSION}/nodes`)) answerList(state, 'NodeMetricsList', inProtobuf, response);
+      else if (url.startsWith(`/apis/${GROUP_VERSION}/pods`)) answerList(state, 'PodMetricsList', inProtobuf, response);
       else if (url.startsWith(`/apis/${GROUP_VERSION}`)) answer(response, 200, RESOURCES);
       else answer(response, 404, {});
     },
@@ -79,40 +82,56 @@ const RESOURCES = {
   kind: 'APIResourceList',
   apiVersion: 'v1',
   groupVersion: GROUP_VERSION,
-  resources: [{ name: 'nodes', singularName: '', namespaced: false, kind: 'NodeMetrics', verbs: ['get', 'list'] }],
+  resources: [
+    { name: 'nodes', singularName: '', namespaced: false, kind: 'NodeMetrics', verbs: ['get', 'list'] },
+    { name: 'pods', singularName: '', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] },
+  ],
 };
 
-function answerNodes(
-  { usage, mood }: Omit<MetricsServer, 'stop'>,
+type Kind = 'NodeMetricsList' | 'PodMetricsList';
+
+function answerList(
+  { usage, podUsage, mood }: Omit<MetricsServer, 'stop'>,
+  kind: Kind,
   inProtobuf: boolean,
   response: ServerResponse,
 ): void {
   if (mood === 'hangs') return;
+  const all = Object.entries(kind === 'NodeMetricsList' ? usage : podUsage);
   if (mood === 'answers' && inProtobuf) {
     response.writeHead(200, { 'content-type': PROTOBUF });
-    response.end(protobufOf(usage));
+    response.end(protobufOf(kind, all));
     return;
   }
   const timestamp = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  const items = Object.entries(usage).map(([name, used]) => {
-    return { metadata: { name, creationTimestamp: timestamp }, timestamp, window: '10.1s', usage: used };
+  const items = all.map(([key, used]) => {
+    const { namespace, name } = namesOf(key);
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }), creationTimestamp: timestamp };
+    const its = kind === 'NodeMetricsList' ? { usage: used } : { containers: [{ name: 'main', usage: used }] };
+    return { metadata, timestamp, window: '10.1s', ...its };
   });
-  if (mood === 'answers')
-    answer(response, 200, { kind: 'NodeMetricsList', apiVersion: GROUP_VERSION, metadata: {}, items });
+  if (mood === 'answers') answer(response, 200, { kind, apiVersion: GROUP_VERSION, metadata: {}, items });
   else
     answer(response, 500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'no scrape yet', code: 500 });
 }
 
-/** With labels, as metrics-server copies them from the node. */
-function protobufOf(usage: NodeUsage): Buffer {
-  const items = Object.entries(usage).map(([name, used]) => {
+function namesOf(key: string): { namespace: string | undefined; name: string } {
+  const [name = '', namespace] = key.split('/').toReversed();
+  return { namespace, name };
+}
+
+/** With labels, as metrics-server copies them from the node or the pod. */
+function protobufOf(kind: Kind, all: [string, Record<string, string>][]): Buffer {
+  const items = all.map(([key, used]) => {
+    const { namespace, name } = namesOf(key);
     const amounts = Object.entries(used).map(([resource, quantity]) =>
       encode({ 1: resource, 2: encode({ 1: quantity }) }),
     );
     const labels = [encode({ 1: 'kubernetes.io/hostname', 2: name })];
-    return encode({ 1: encode({ 1: name, 11: labels }), 4: amounts });
+    const metadata = encode({ 1: name, ...(namespace === undefined ? {} : { 3: namespace }), 11: labels });
+    return encode({ 1: metadata, 4: kind === 'NodeMetricsList' ? amounts : [encode({ 1: 'main', 2: amounts })] });
   });
-  return envelope('NodeMetricsList', encode({ 1: encode({}), 2: items }), GROUP_VERSION);
+  return envelope(kind, encode({ 1: encode({}), 2: items }), GROUP_VERSION);
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {

@@ -19,6 +19,13 @@ const USAGE = {
   'worker-3': { cpu: '120m', memory: '450Mi' },
 };
 
+const POD_USAGE = {
+  'default/worker-1-agent': { cpu: '12m', memory: '90Mi' },
+  'default/worker-1-shop': { cpu: '2790m', memory: '1700Mi' },
+  'default/worker-2-agent': { cpu: '14m', memory: '88Mi' },
+  'default/worker-3-agent': { cpu: '11m', memory: '91Mi' },
+};
+
 let metrics: MetricsServer | undefined;
 after(() => metrics?.stop());
 const cluster = useCluster({ crd: true }, started =>
@@ -56,5 +63,6 @@ test('every command prints what the page says', { timeout: MAX_MS }, async () =>
   for (const command of ['create gpu', 'create worker']) await allowed(sh, `kubectl nodepool ${command}`);
   await populate();
   metrics = await startMetricsServer(cluster(), USAGE);
+  metrics.podUsage = POD_USAGE;
   await followPage(PAGE, sh);
 });

@@ -16,9 +16,11 @@ test('the page shows the real screens', async t => {
   await terminal.shows(/^>gpu /m);
   terminal.type('{down}');
   const pools = await terminal.shows(/^spare: NodeConflict/m);
-  terminal.type('{down}{enter}');
+  terminal.type('t');
+  const usage = await terminal.shows(/CPU REQ[\s\S]* 0% /m);
+  terminal.type('t{down}{enter}');
   const nodes = await terminal.shows(/^>worker-1 .* due /m);
   terminal.type('c');
   const question = await terminal.shows(/^Cordon node worker-1\?/m);
-  await followScreens('docs/commands/view.md', [pools, nodes, question]);
+  await followScreens('docs/commands/view.md', [pools, nodes, usage, question]);
 });

@@ -1,5 +1,5 @@
 /**
- * Runs the README with page.ts on a fresh control plane with the nodes below. Blocks without output:
+ * Runs docs/guide.md and the README with page.ts on a fresh control plane with the nodes below. Blocks without output:
  * test/contract/readme.test.ts.
  */
 import assert from 'node:assert/strict';
@@ -10,6 +10,8 @@ import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const README = 'README.md';
+const GUIDE = 'docs/guide.md';
+const PERMISSIONS = 'docs/permissions.md';
 const MAX_MS = 400_000;
 
 const worker = { 'node-role.kubernetes.io/worker': '' };
@@ -30,19 +32,22 @@ const NODES: NodeSpec[] = [
 
 const cluster = useCluster({}, started => createNodes(started, NODES));
 
-test('shows every command with its output', async () => {
-  const shown = [...(await readPage(README)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, command]) => command);
-  // A full screen prints nothing: the README has its picture.
+test('the guide shows every command with its output', async () => {
+  const shown = [...(await readPage(GUIDE)).matchAll(/^\$ kubectl nodepool ([a-z]+)/gm)].map(([, command]) => command);
+  // A full screen prints nothing: the guide has its picture.
   const missing = Object.keys(commands).filter(command => command !== 'view' && !shown.includes(command));
   assert.deepEqual(missing, []);
 });
 
-test('every command prints what the README shows', { timeout: MAX_MS }, async () => {
-  await followPage(README, await pageShell(cluster(), await readPage(README)));
-});
+// Each ends without a pool and with the nodes as they were.
+for (const page of [GUIDE, README]) {
+  test(`every command prints what ${page} shows`, { timeout: MAX_MS }, async () => {
+    await followPage(page, await pageShell(cluster(), await readPage(page)));
+  });
+}
 
-test('the role in the README is enough for every command but install and uninstall', { timeout: MAX_MS }, async () => {
-  const sh = await pageShell(cluster(), await readPage(README));
+test('the role in docs/permissions.md is enough for every command but install and uninstall', { timeout: MAX_MS }, async () => {
+  const sh = await pageShell(cluster(), await readPage(PERMISSIONS));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');
   const spec = '--handler runc --label a=b --taint c=d:NoSchedule';

@@ -40,6 +40,7 @@ const KEYS: Readonly<Record<string, string>> = {
   '{home}': '\u001b[H',
   '{backspace}': '\u007f',
   '{ctrl-c}': '\u0003',
+  '{ctrl-d}': '\u0004',
   '{ctrl-l}': '\u000c',
 };
 

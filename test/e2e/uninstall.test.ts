@@ -27,11 +27,11 @@ async function orphans(): Promise<void> {
 
 test('refuses while nodes have records of deleted pools, with their number and the next step', async () => {
   await orphans();
-  const nodes = '2 nodes still carry what pools that are gone applied: a';
+  const nodes = '2 nodes still have labels or taints of deleted pools: a';
   await refused(
     ['uninstall', '--yes'],
     1,
-    `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade, which does so`,
+    `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade`,
   );
   await testEnv.pool('b');
   await refused(
@@ -39,7 +39,7 @@ test('refuses while nodes have records of deleted pools, with their number and t
     1,
     `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
   );
-  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of pool "a", which is gone, released (dry run)\n${CRD} deleted (dry run)\n`;
+  const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of deleted pool "a" released (dry run)\n${CRD} deleted (dry run)\n`;
   assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
 });
 
@@ -78,7 +78,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
       { cascade: false, controller: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
       { ...connection, releasing, stoppable, approve, question: () => '' },
     ),
-    /was removed and installed anew meanwhile/,
+    /was deleted and created again in the meantime/,
   );
   const kept = (await crd.get()) as { metadata: { deletionTimestamp?: string } } | undefined;
   assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);
@@ -88,7 +88,7 @@ test('--cascade also releases nodes of deleted pools', async () => {
   await orphans();
   await testEnv.pool('b');
   const { code, stdout, stderr } = await cli(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
-  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of pool "a", which is gone, released\n${CRD} deleted\n`;
+  const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of deleted pool "a" released\n${CRD} deleted\n`;
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
   for (const name of ['m', 'n']) {
     const node = await testEnv.node(name);

@@ -6,6 +6,7 @@ import { errorLine, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
+import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
@@ -19,11 +20,15 @@ import {
   type DrainOptions,
   type DrainPlan,
   drain,
+  type PlannedPool,
   type PoolDrain,
+  paceOf,
   planDrain,
 } from '../../operations/drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import type { NodeLine } from '../../render/cordon.ts';
+import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 
 export interface DrainChoice extends DrainOptions {
@@ -42,12 +47,11 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   choice.pace(1);
   const connection = await deps.connect();
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
-  let warned = false;
+  const said = new Set<string>();
   const propose = async () => {
     const names = await chosenNames(choice.pools, connection.cluster.pools);
     const drainPlan = await planDrain(names, choice, drainDeps);
-    for (const warning of warned ? [] : drainPlan.warnings) io.err(warningLine(warning));
-    warned = true;
+    tell(drainPlan, choice, said, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
   const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
@@ -60,6 +64,17 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
   return interruptibleDrain({ ...plan, pools }, choice, drainDeps, deps);
+}
+
+/** What will be done and what stands in the way; each line once. */
+function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, { err }: Io): void {
+  const begun = pools.filter(({ nodes }) => nodes.length > 0);
+  const headings = begun.map(each => drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
+  const isDry = choice.dryRun !== 'none' && begun.length > 0;
+  const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
+  const lines = [...warnings.map(warningLine), ...headings, ...notes, ...notChecked];
+  for (const line of lines.filter(each => !said.has(each))) err(line);
+  for (const line of lines) said.add(line);
 }
 
 async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
@@ -91,29 +106,48 @@ async function interruptibleDrain(
   // In a dry run there is no spinner: a line for each pod is what people want to see.
   const live = options.dryRun === 'none' ? await progress(drainProgress(first.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
+  const planned = new Map(plan.pools.map(each => [each.pool, each]));
+  const cordoned = new Set<string>();
   const run = async (signal: AbortSignal) => {
     const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));
+      if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
-      if (live === SILENT || !isDetail) printLine(drainLine(event, words), io);
+      if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };
     const codes: number[] = [];
     for await (const drained of drain(plan, options, { ...drainDeps, onEvent, signal })) {
-      codes.push(report(drained, { interrupted: signal.aborted, dryRun: options.dryRun }, deps));
+      const ends = { interrupted: signal.aborted, dryRun: options.dryRun, cordoned };
+      codes.push(report(drained, planned.get(drained.pool), ends, deps));
     }
     return Math.max(...codes);
   };
   return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
 }
 
+function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): void {
+  if (color === undefined || line.to === 'error') printLine(line, io);
+  else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
+  // io.err() would escape the colour.
+  else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
+}
+
+interface End {
+  interrupted: boolean;
+  dryRun: DryRun;
+  /** Nodes that this run cordoned, of all pools. */
+  cordoned: ReadonlySet<string>;
+}
+
 /** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
 function report(
   { pool, drains }: PoolDrain,
-  { interrupted, dryRun }: { interrupted: boolean; dryRun: DryRun },
+  planned: PlannedPool | undefined,
+  { interrupted, dryRun, cordoned }: End,
   { io }: Deps,
 ): number {
-  const left = drains.filter(({ phase }) => phase !== 'drained').length;
-  if (left === 0) {
+  const left = drains.filter(({ phase }) => phase !== 'drained');
+  if (left.length === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
     const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
     io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
@@ -121,7 +155,23 @@ function report(
   }
   io.out(renderDrains(drains, makeStyle(io.color)));
   const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${plural(left, 'node')} of ${drains.length} left to do`;
-  io.err(errorLine({ message, next: 'run the command again: it goes on where this one ended' }));
+  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
+  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
+  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
+  const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
+  const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;
+  const hint = dryRun === 'none' ? uncordonHint(pool, isAll, changed) : '';
+  io.err(errorLine({ message, next: `run the command again to continue${hint}` }));
   return interrupted ? EXIT.interrupted : EXIT.error;
+}
+
+/** More would not fit on a command line that somebody reads. */
+const MAX_NODES = 20;
+
+/** Of the nodes that this run cordoned; empty where there are none. */
+function uncordonHint(pool: string, isAll: boolean, cordoned: readonly string[]): string {
+  if (cordoned.length === 0) return '';
+  const few = cordoned.length <= MAX_NODES ? cordoned.toSorted().map(node => ` --node ${node}`) : [];
+  const note = isAll || few.length > 0 ? '' : ` (it cordoned ${plural(cordoned.length, 'node')}: see above)`;
+  return `, or make the nodes that it cordoned schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

@@ -6,6 +6,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { dnsLabelProblem } from '../../nodepool/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { PoolChoice } from '../../operations/choose-pools.ts';
+import type { DryRun } from '../../operations/ports.ts';
 
 /** Defaults are not given to oclif: without --watch each of these flags is refused. */
 const WATCH = { helpGroup: 'WATCH' };
@@ -47,7 +48,7 @@ export const watchFlags = {
 
 interface WatchFlags {
   concurrency: number;
-  'dry-run': boolean;
+  'dry-run': DryRun;
   'pod-counts': boolean;
   output?: 'json' | 'yaml' | undefined;
   quiet: boolean;
@@ -77,7 +78,7 @@ export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): P
     throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
   }
   if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
-  if (flags['dry-run']) throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
+  if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
   const leaderElectNamespace = flags['leader-elect-namespace'] ?? LEASE_NAMESPACE;

@@ -39,19 +39,55 @@ const TOLERATION: Schema = {
   5: { name: 'tolerationSeconds', read: seconds, keepsZero: true },
 };
 
-function podWith(spec: Schema): Schema {
-  return {
-    1: { name: 'metadata', read: message(META) },
-    2: { name: 'spec', read: message(spec) },
-    3: { name: 'status', read: message({ 1: { name: 'phase', read: text } }) },
-  };
-}
+const TOLERATIONS = { name: 'tolerations', read: message(TOLERATION), repeated: 'list' as const };
 
-const DRAINED_POD = podWith({ 1: { name: 'volumes', read: message(VOLUME), repeated: 'list' } });
-const TOLERATING_POD = podWith({
-  10: { name: 'nodeName', read: text },
-  22: { name: 'tolerations', read: message(TOLERATION), repeated: 'list' },
-});
+const REQUIREMENTS = {
+  read: message({
+    1: { name: 'key', read: text },
+    2: { name: 'operator', read: text },
+    3: { name: 'values', read: text, repeated: 'list' },
+  }),
+  repeated: 'list' as const,
+};
+
+const NODE_TERM: Schema = {
+  1: { name: 'matchExpressions', ...REQUIREMENTS },
+  2: { name: 'matchFields', ...REQUIREMENTS },
+};
+
+const NODE_AFFINITY: Schema = {
+  1: {
+    name: 'requiredDuringSchedulingIgnoredDuringExecution',
+    read: message({ 1: { name: 'nodeSelectorTerms', read: message(NODE_TERM), repeated: 'list' } }),
+  },
+};
+
+const CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
+
+const PHASE = { name: 'phase', read: text };
+
+const DRAINED_POD: Schema = {
+  1: { name: 'metadata', read: message({ ...META, 11: { name: 'labels', read: text, repeated: 'map' } }) },
+  2: {
+    name: 'spec',
+    read: message({
+      1: { name: 'volumes', read: message(VOLUME), repeated: 'list' },
+      7: { name: 'nodeSelector', read: text, repeated: 'map' },
+      18: { name: 'affinity', read: message({ 1: { name: 'nodeAffinity', read: message(NODE_AFFINITY) } }) },
+      22: TOLERATIONS,
+    }),
+  },
+  3: {
+    name: 'status',
+    read: message({ 1: PHASE, 2: { name: 'conditions', read: message(CONDITION), repeated: 'list' } }),
+  },
+};
+
+const TOLERATING_POD: Schema = {
+  1: { name: 'metadata', read: message(META) },
+  2: { name: 'spec', read: message({ 10: { name: 'nodeName', read: text }, 22: TOLERATIONS }) },
+  3: { name: 'status', read: message({ 1: PHASE }) },
+};
 
 export const decodeDrainedPod: DecodeObject<Wire<V1Pod>> = raw => decode(DRAINED_POD, raw);
 export const decodeToleratingPod: DecodeObject<Wire<V1Pod>> = raw => decode(TOLERATING_POD, raw);

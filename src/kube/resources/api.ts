@@ -23,9 +23,6 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 /** Items of one page: 500 nodes are about 5 MB. */
 const PAGE_SIZE = '500';
 
-/** For errors only. */
-const VERSION_INFO: Resource = { group: '', version: '', plural: 'the version', kind: 'version' };
-
 export type PatchRequest = {
   contentType: string;
   body: unknown;
@@ -179,9 +176,13 @@ export class Api {
 
   /** The server's git version, as `v1.36.3`. */
   async serverVersion(): Promise<string> {
-    const answer = await this.#transport.request({ path: '/version' });
-    const { gitVersion } = await this.#body<{ gitVersion: string }>({ verb: 'get', resource: VERSION_INFO }, answer);
-    return gitVersion;
+    return (await this.read<{ gitVersion: string }>('/version', 'the version')).gitVersion;
+  }
+
+  /** Reads what is not an object. @param what it is, for errors */
+  async read<T>(path: string, what: string, accept = 'application/json'): Promise<T> {
+    const answer = await this.#transport.request({ path, accept });
+    return this.#body<T>({ verb: 'get', resource: { group: '', version: '', plural: what, kind: what } }, answer);
   }
 
   /** The error for an unexpected response. */

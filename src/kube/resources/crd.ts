@@ -6,6 +6,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { CrdPort } from '../../operations/ports.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
+import { groupsServing } from './discovery.ts';
 import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
 
 type WireCrd = Wire<V1CustomResourceDefinition>;
@@ -17,15 +18,14 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
   const read = () => api.get<WireCrd>(CRDS, NAME);
   return {
     get: () => api.get<Record<string, unknown>>(CRDS, NAME),
+    async otherGroups() {
+      return (await groupsServing(api, NODE_POOLS.plural)).filter(group => group !== NODE_POOLS.group);
+    },
     async apply(crd, { dryRun }) {
       const before = await read();
       const write = await api.apply<WireCrd>(CRDS, NAME, crd, dryRun);
       if (write.kind !== 'written') {
-        throw new NodepoolError(
-          'cluster',
-          `the definition ${NAME} changed while it was applied`,
-          'run the command again',
-        );
+        throw new NodepoolError('cluster', `CRD ${NAME} changed while it was applied`, 'run the command again');
       }
       if (before === undefined || write.created) return 'created';
       return isSame(before, write.object) ? 'unchanged' : 'configured';
@@ -38,8 +38,8 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
         if (clock.now() - started >= timeoutMs) {
           throw new NodepoolError(
             'cluster',
-            `the definition ${NAME} is not ready after ${timeoutMs / 1000} s: ${state}`,
-            `look at it: kubectl describe crd ${NAME}`,
+            `CRD ${NAME} is not established after ${timeoutMs / 1000} s: ${state}`,
+            `look for the cause: kubectl describe crd ${NAME}`,
           );
         }
         await sleep(clock, POLL_MS);
@@ -51,7 +51,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
       if (result === 'conflict') {
         throw new NodepoolError(
           'cluster',
-          `the definition ${NAME} was removed and installed anew meanwhile`,
+          `CRD ${NAME} was deleted and created again in the meantime`,
           'run the command again',
         );
       }
@@ -63,8 +63,8 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
         if (clock.now() - started >= timeoutMs) {
           throw new NodepoolError(
             'cluster',
-            `the definition ${NAME} is still there after ${timeoutMs / 1000} s`,
-            'some pool keeps a finalizer: kubectl nodepool get',
+            `CRD ${NAME} still exists after ${timeoutMs / 1000} s`,
+            'look for pools that have a finalizer: kubectl nodepool get',
           );
         }
         await sleep(clock, POLL_MS);
@@ -80,8 +80,8 @@ async function establishing(api: Api, crd: WireCrd | undefined): Promise<string>
   if (names?.status === 'False') {
     throw new NodepoolError(
       'cluster',
-      `the names of the definition ${NAME} are taken: ${names.message ?? names.reason}`,
-      'remove or rename the other definition',
+      `the names of CRD ${NAME} are in use: ${names.message ?? names.reason}`,
+      'delete the other CRD, or rename its resource',
     );
   }
   const established = conditions.find(({ type }) => type === 'Established');

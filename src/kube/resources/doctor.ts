@@ -8,9 +8,11 @@ import { isAllowed } from './access-reviews.ts';
 import type { Api } from './api.ts';
 import { toNode, type WireNode } from './nodes.ts';
 import { NODES, type Resource } from './resource.ts';
+import { parseStatus } from './status.ts';
 
 const EXAMINED_NODES: Resource = { ...NODES, decode: decodeExaminedNode };
 const VERSION = { path: '/version' };
+const WHO_AM_I = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
 /** @param now the wall clock, for comparison with the server's */
 export function doctorPort(transport: Transport, api: Api, clock: Clock, now: () => Date): DoctorPort {
@@ -24,16 +26,25 @@ export function doctorPort(transport: Transport, api: Api, clock: Clock, now: ()
       const mayAsk = opening.status !== 403;
       const version = mayAsk ? await api.serverVersion() : undefined;
       if (!mayAsk) await transport.request(VERSION);
+      const latencyMs = clock.now() - start;
       const server = new Date(opening.headers.date ?? '');
       return {
         version,
-        latencyMs: clock.now() - start,
+        latencyMs,
         clocks: Number.isNaN(server.getTime()) ? undefined : { server, ours },
+        isAnonymous: await isAnonymous(transport),
       };
     },
     allowed: (questions, subject) => Promise.all(questions.map(question => isAllowed(api, question, subject))),
     nodes: { list: labelSelector => api.list(EXAMINED_NODES, toExaminedNode, { labelSelector }) },
   };
+}
+
+/** Every user who is known may ask who that is. */
+async function isAnonymous(transport: Transport): Promise<boolean> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const { status, text } = await transport.request({ method: 'POST', path: WHO_AM_I, body, replayable: true });
+  return status === 403 && parseStatus(text)?.message.includes('User "system:anonymous"') === true;
 }
 
 function accessFacts({ context, cluster, user, source }: Access): AccessFacts {

@@ -2,14 +2,15 @@
  * Removes pods by policy/v1 Evictions, which a PodDisruptionBudget may refuse, or by deletes. Both have the UID as
  * precondition, so that a new pod of the same name stays.
  */
+import type { Budget } from '../../nodepool/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
-import { type LabelQuery, matchesQuery } from './label-query.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from './status.ts';
@@ -27,6 +28,8 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
     podsOn: (node, podSelector) => podsOnNode(api, node, podSelector),
 
     hasDaemonSet: async (namespace, name) => (await api.get({ ...DAEMON_SETS, namespace }, name)) !== undefined,
+
+    budgets: () => api.list(BUDGETS, toBudget),
 
     async evict(pod, removal) {
       const { namespace, name } = pod;
@@ -106,6 +109,39 @@ function heldBack({ causes, message }: Status): Removal | undefined {
   return { kind: 'budget', budget, message: what ?? (cause?.message || message) };
 }
 
+interface WireBudget {
+  metadata: { name: string; namespace?: string; generation?: number };
+  spec?: {
+    selector?: LabelQuery;
+    minAvailable?: number | string;
+    maxUnavailable?: number | string;
+    unhealthyPodEvictionPolicy?: string;
+  };
+  status?: {
+    observedGeneration?: number;
+    disruptionsAllowed?: number;
+    currentHealthy?: number;
+    desiredHealthy?: number;
+    expectedPods?: number;
+  };
+}
+
+export function toBudget({ metadata, spec = {}, status = {} }: WireBudget): Budget {
+  const { observedGeneration = 0, disruptionsAllowed = 0, currentHealthy = 0 } = status;
+  const { desiredHealthy = 0, expectedPods = 0 } = status;
+  const { namespace = '', name, generation = 0 } = metadata;
+  const isCurrent = observedGeneration >= generation;
+  return {
+    namespace,
+    name,
+    selector: spec.selector,
+    minAvailable: spec.minAvailable,
+    maxUnavailable: spec.maxUnavailable,
+    alwaysAllowsUnhealthy: spec.unhealthyPodEvictionPolicy === 'AlwaysAllow',
+    status: isCurrent ? { disruptionsAllowed, currentHealthy, desiredHealthy, expectedPods } : undefined,
+  };
+}
+
 async function budgetsOf(api: Api, { namespace, name }: DrainPod): Promise<string[]> {
   type Labelled = { metadata: { name: string; labels?: Record<string, string> }; spec?: { selector?: LabelQuery } };
   const [pod, budgets] = await Promise.all([
@@ -121,6 +157,6 @@ function manyBudgets(pod: DrainPod, budgets: string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
     `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
-    'leave it one of them, or use --disable-eviction, which asks none',
+    'keep one of them, or use --disable-eviction',
   );
 }

@@ -1,9 +1,11 @@
-/** Usage of nodes from metrics.k8s.io, which is optional. */
+/** Usage of nodes and pods from metrics.k8s.io, which is optional. */
+import { type Amounts, addList, quantityReader, type ReadQuantity } from '../../nodepool/amounts.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { QuantityError } from '../../nodepool/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
-import type { Usage } from '../../operations/pods-port.ts';
-import { decodeNodeMetrics, type NodeMetrics } from '../protobuf/node-metrics.ts';
+import type { NoUsage, PodUsage, Usage } from '../../operations/pods-port.ts';
+import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/node-metrics.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import { requestPage, UnreadableError } from './page.ts';
@@ -19,13 +21,45 @@ const NODE_METRICS: Resource = {
   decode: decodeNodeMetrics,
 };
 
+const POD_METRICS: Resource = { ...NODE_METRICS, plural: 'pods', kind: 'PodMetrics', decode: decodePodMetrics };
+
 /** Failures are values. @param signal ends the wait, which is a failure */
 export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<Usage> {
   const byNode = new Map<string, ResourceList>();
-  const keep = (item: object) => note(byNode, item);
+  const none = await readUsage(transport, NODE_METRICS, signal, item => noteNode(byNode, item));
+  return none ?? { kind: 'served', byNode };
+}
+
+/** As nodeUsage(). A quantity that cannot be read counts as 0. */
+export async function podUsage(transport: Transport, signal: AbortSignal): Promise<PodUsage> {
+  const byPod = new Map<string, Amounts>();
+  const read = quantityReader();
+  const none = await readUsage(transport, POD_METRICS, signal, (item: PodMetrics) => {
+    const used: Amounts = new Map();
+    for (const { usage } of item.containers ?? []) addReadable(used, usage, read);
+    byPod.set(`${item.metadata?.namespace}/${item.metadata?.name}`, used);
+  });
+  return none ?? { kind: 'served', byPod };
+}
+
+function addReadable(sum: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
   try {
-    const { answer, page } = await requestPage(transport, NODE_METRICS, {}, { signal, keep });
-    return page === undefined ? toUsage(answer) : { kind: 'served', byNode };
+    addList(sum, list, read);
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+  }
+}
+
+/** Calls `keep` with every item. Undefined when all were read. */
+async function readUsage(
+  transport: Transport,
+  resource: Resource,
+  signal: AbortSignal,
+  keep: (item: object) => void,
+): Promise<NoUsage | undefined> {
+  try {
+    const { answer, page } = await requestPage(transport, resource, {}, { signal, keep });
+    return page === undefined ? readText(answer, keep) : undefined;
   } catch (error) {
     if (!(error instanceof NodepoolError) && !(error instanceof UnreadableError)) throw error;
     return { kind: 'failed', reason: signal.aborted ? 'it did not answer in time' : error.message };
@@ -33,7 +67,15 @@ export async function nodeUsage(transport: Transport, signal: AbortSignal): Prom
 }
 
 /** For JSON and refusals. The API server itself answers 404 if the group is not served. */
-export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usage {
+export function toUsage(answer: Pick<Answer, 'status' | 'text'>): Usage {
+  const byNode = new Map<string, ResourceList>();
+  return readText(answer, item => noteNode(byNode, item)) ?? { kind: 'served', byNode };
+}
+
+function readText(
+  { status, text }: Pick<Answer, 'status' | 'text'>,
+  keep: (item: object) => void,
+): NoUsage | undefined {
   if (status === 404) return { kind: 'absent' };
   if (status !== 200) {
     const said = parseStatus(text)?.message || text.trim().split('\n', 1)[0];
@@ -41,12 +83,11 @@ export function toUsage({ status, text }: Pick<Answer, 'status' | 'text'>): Usag
   }
   const items = itemsOf(text);
   if (items === undefined) return { kind: 'failed', reason: 'the answer is no list' };
-  const byNode = new Map<string, ResourceList>();
-  for (const item of items) note(byNode, item);
-  return { kind: 'served', byNode };
+  for (const item of items) keep(item);
+  return undefined;
 }
 
-function note(byNode: Map<string, ResourceList>, { metadata, usage }: NodeMetrics): void {
+function noteNode(byNode: Map<string, ResourceList>, { metadata, usage }: NodeMetrics): void {
   byNode.set(metadata?.name ?? '', usage ?? {});
 }
 

@@ -3,6 +3,7 @@ import type { V1Node } from '@kubernetes/client-node';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
@@ -81,6 +82,11 @@ export function nodesClient(api: Api, transport: Transport): NodesClient {
       return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
     },
   };
+}
+
+/** A node exactly as the server sends it; undefined if there is none. */
+export function nodeObject(api: Api, name: string): Promise<RawNode | undefined> {
+  return api.get(inJson(NODES), name);
 }
 
 /** How many nodes match. Of each only the metadata is sent: a tenth of the node. */

@@ -4,7 +4,7 @@ import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
 import { podLimits, podRequests } from '../../nodepool/pod-resources.ts';
 import { QuantityError } from '../../nodepool/quantity.ts';
 import type { NodeLoad } from '../../nodepool/resource-usage.ts';
-import type { Demand } from '../../operations/pods-port.ts';
+import type { Demand, PodLoad } from '../../operations/pods-port.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
@@ -19,35 +19,39 @@ const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
 /**
  * Of all pods that are bound to a node and have not terminated. Throws NodepoolError.
  * @param nodes reads only the pods on these, if they are few
+ * @param eachPod also returns what each pod requests
  */
-export async function podDemand(api: Api, nodes?: readonly string[]): Promise<Demand> {
+export async function podDemand(api: Api, nodes?: readonly string[], eachPod = false): Promise<Demand> {
   const isEach = nodes !== undefined && nodes.length <= MAX_LISTS;
   const selectors = isEach ? nodes.map(node => `spec.nodeName=${node},${NOT_ENDED}`) : [PLACED.fieldSelector];
-  const all = await Promise.all(selectors.map(fieldSelector => readSums(api, { fieldSelector })));
+  const all = await Promise.all(selectors.map(fieldSelector => readSums(api, { fieldSelector }, eachPod)));
   return {
     byNode: new Map(all.flatMap(({ byNode }) => [...byNode])),
     problems: all.flatMap(({ problems }) => problems),
+    pods: all.flatMap(({ pods = [] }) => pods),
   };
 }
 
-async function readSums(api: Api, query: Query): Promise<Demand> {
-  let sums = demandSums();
+async function readSums(api: Api, query: Query, eachPod: boolean): Promise<Demand> {
+  let sums = demandSums(eachPod);
   // A restarted list must not count pods twice.
   const startOver = () => {
-    sums = demandSums();
+    sums = demandSums(eachPod);
   };
   await api.list(DEMANDING_PODS, (pod: WirePod) => sums.add(pod), query, startOver);
   return sums;
 }
 
-/** Sums pods by node. */
-export function demandSums(): Demand & { add(pod: WirePod): void } {
+/** Sums pods by node. @param eachPod also keeps what each pod requests */
+export function demandSums(eachPod = false): Demand & { add(pod: WirePod): void } {
   const byNode = new Map<string, NodeLoad>();
   const problems: string[] = [];
+  const pods: PodLoad[] = [];
   const read = quantityReader();
   return {
     byNode,
     problems,
+    pods,
     add(pod) {
       const name = pod.spec?.nodeName ?? '';
       let node = byNode.get(name);
@@ -60,10 +64,17 @@ export function demandSums(): Demand & { add(pod: WirePod): void } {
         const [requests, limits] = [podRequests(pod, read), podLimits(pod, read)];
         addAmounts(node.requests, requests);
         addAmounts(node.limits, limits);
+        if (eachPod) pods.push({ ...nameOf(pod), node: name, requests, limits });
       } catch (error) {
         if (!(error instanceof QuantityError)) throw error;
-        problems.push(`pod ${pod.metadata?.namespace}/${pod.metadata?.name}: ${error.message}`);
+        const { namespace, name: podName } = nameOf(pod);
+        problems.push(`pod ${namespace}/${podName}: ${error.message}`);
+        if (eachPod) pods.push({ ...nameOf(pod), node: name, requests: new Map(), limits: new Map() });
       }
     },
   };
+}
+
+function nameOf({ metadata: { namespace = '', name = '' } = {} }: WirePod): { namespace: string; name: string } {
+  return { namespace, name };
 }

@@ -1,6 +1,7 @@
 /** v1 Pods of one node, for a drain. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { DrainPod } from '../../nodepool/drain-filters.ts';
+import type { Toleration } from '../../nodepool/types.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
@@ -16,6 +17,7 @@ export function podsOnNode(api: Api, node: string, podSelector: string | undefin
 export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainPod {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const { deletionTimestamp } = metadata;
+  const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name ?? '',
@@ -27,5 +29,12 @@ export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainP
       : { controller: { apiVersion: owner.apiVersion ?? '', kind: owner.kind ?? '', name: owner.name ?? '' } }),
     isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
     hasEmptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+    labels: metadata.labels ?? {},
+    isReady: status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false,
+    placement: {
+      nodeSelector: spec?.nodeSelector ?? {},
+      nodeTerms: required?.nodeSelectorTerms,
+      tolerations: (spec?.tolerations ?? []) as Toleration[],
+    },
   };
 }

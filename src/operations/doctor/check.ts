@@ -3,17 +3,19 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew } from '../../nodepool/plural.ts';
 
-/** `skipped`: what it needs was not there; an earlier check says why. */
+/** `skipped`: a precondition is missing; an earlier check says which. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
 
 export interface Finding {
   status: CheckStatus;
   /** What was found, in one sentence. */
   message: string;
-  /** Each of the things that it is about, in words. */
+  /** Each object or permission that it is about, as text. */
   details: string[];
   /** What to do about it, as one imperative sentence without a trailing full stop. */
   remedy?: string | undefined;
+  /** The details as a table with a header, for people. */
+  table?: string[][];
 }
 
 /** Names that scripts may rely on, in the order of the checks. */
@@ -21,7 +23,8 @@ export const CHECKS = [
   'kubeconfig',
   'server',
   'version',
-  'definition',
+  'crd',
+  'names',
   'permissions',
   'controller-permissions',
   'policies',
@@ -30,6 +33,7 @@ export const CHECKS = [
   'overlaps',
   'orphans',
   'pools',
+  'drift',
   'specs',
   'membership',
   'handlers',

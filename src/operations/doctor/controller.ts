@@ -36,22 +36,22 @@ export async function checkController(facts: ControllerFacts): Promise<Finding> 
   const details = seen.map(leaseText);
   const [own] = namespaces;
   if (alive.length > 1) {
-    const remedy = `stop one, or give both one lease: --leader-elect-namespace ${own}`;
-    return warning('two controllers are at work, each with a lease of its own', remedy, details);
+    const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${own}`;
+    return warning('two controllers run, each with its own lease', remedy, details);
   }
   if (installed && !alive.some(({ namespace }) => namespace === own)) {
     return error(
-      'the controller is installed in the cluster and not at work',
-      `look at its pods and their log: kubectl -n ${own} get pods; kubectl -n ${own} logs deploy/nodepool-controller`,
+      'the controller is installed in the cluster and does not run',
+      `see its pods and their log: kubectl -n ${own} get pods; kubectl -n ${own} logs deploy/nodepool-controller`,
       details,
     );
   }
-  if (alive.length === 1) return ok('a controller is at work', details);
+  if (alive.length === 1) return ok('a controller runs', details);
   const dead = seen.find(({ record }) => record.holder !== '');
   if (dead === undefined) return ok('no controller holds a lease: pools are reconciled when somebody runs `reconcile`');
   return warning(
-    'a controller went away without giving its lease back, and none has taken its place',
-    `start it again, or run \`kubectl -n ${dead.namespace} delete lease ${LEASE}\` if it is not to come back`,
+    'a controller ended without releasing its lease, and no other has acquired it',
+    `start it again, or delete its lease: \`kubectl -n ${dead.namespace} delete lease ${LEASE}\``,
     details,
   );
 }
@@ -81,12 +81,12 @@ function leaseText({ namespace, record, ageMs, isAlive }: Seen): string {
   const lease = `lease ${namespace}/${LEASE}`;
   const seconds = plural(Math.round(Math.abs(ageMs) / 1000), 'second');
   const { holder, durationSeconds } = record;
-  if (holder === '') return `${lease}: given back ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  if (holder === '') return `${lease}: released ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
   const held = `${lease}: held by ${holder}`;
   if (isAlive && isTimely(ageMs, record)) return `${held}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
   const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
   if (isAlive) return `${held}, renewed just now ${clock}`;
   return ageMs < 0
-    ? `${held}, not renewed any more; ${clock}`
+    ? `${held}, no longer renewed; ${clock}`
     : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }

@@ -1,4 +1,4 @@
-/** Whether the NodePool resource is there, and is the one that this version of the program installs. */
+/** Whether the CRD is installed, and is the one of this version of the program. */
 import { isObject, own } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { error, type Finding, ok, warning } from './check.ts';
@@ -9,27 +9,27 @@ type Json = Record<string, unknown>;
 
 /** @param wanted the manifest. @param live the CRD as the server has it; undefined when there is none */
 export function checkCrd(wanted: Json, live: Json | undefined): Finding {
-  if (live === undefined) return error('the NodePool resource is not installed', INSTALL);
+  if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
   const metadata = objectAt(live, 'metadata');
   if (metadata.deletionTimestamp !== undefined) {
-    return error('the NodePool resource is being deleted', `wait until it is gone, then ${INSTALL}`);
+    return error('the CRD nodepools.nodes.lailin.xyz is being deleted', `wait until it is deleted, then ${INSTALL}`);
   }
   const refused = conditions(live).find(({ type, status }) => NEEDED.includes(String(type)) && status !== 'True');
   if (refused !== undefined) {
     return error(
       `the NodePool resource is not served: ${refused.message ?? refused.reason}`,
-      'look at it: kubectl describe crd nodepools.nodes.lailin.xyz',
+      'see its conditions: kubectl describe crd nodepools.nodes.lailin.xyz',
     );
   }
   const lacking = listOf(objectAt(wanted, 'spec').versions).flatMap(version => missingIn(version, live));
   if (lacking.length > 0) {
-    return error("the NodePool resource is another version's, and lacks what this one uses", INSTALL, lacking);
+    return error('the CRD is of another version, and lacks what this version uses', INSTALL, lacking);
   }
   const differing = differences(objectAt(wanted, 'spec'), objectAt(live, 'spec'), 'spec');
   if (differing.length > 0) {
-    return warning("the NodePool resource is another version's: its rules differ", INSTALL, differing);
+    return warning('the CRD is of another version: its rules differ', INSTALL, differing);
   }
-  return ok('the NodePool resource is installed, as this version has it');
+  return ok('the CRD is installed and is that of this version');
 }
 
 const NEEDED = ['NamesAccepted', 'Established'];

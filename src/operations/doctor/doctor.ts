@@ -17,10 +17,11 @@ import {
 } from './check.ts';
 import { checkController } from './controller.ts';
 import { checkCrd } from './crd.ts';
+import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies, policiesOff } from './policies.ts';
-import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs } from './server.ts';
+import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs, notLoggedIn } from './server.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
 export interface DoctorOptions {
@@ -56,20 +57,22 @@ async function examine(
   { connect, now, sleep }: DoctorDeps,
 ): Promise<Findings & { why: string }> {
   const opened = await attempt(connect);
-  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'it is not known which cluster to ask' };
+  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
   const connection = opened.value;
   const port = await connection.doctor();
   const kubeconfig = checkKubeconfig(port.access);
   const probed = await attempt(() => port.probe());
-  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'the cluster does not answer' };
+  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check server' };
   const probe = probed.value;
+  if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
   const read = readState(connection, port);
   const off = attempt(() => policiesOff(policies, connection.manifests));
-  const [state, crd, permissions, controllerPermissions, controller] = await Promise.all([
+  const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
+    unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
     unlessRefused(() =>
@@ -88,14 +91,15 @@ async function examine(
     kubeconfig,
     server: checkServer(port.access, probe),
     version: checkVersion(probe),
-    definition: crd,
+    crd,
+    names,
     permissions,
     'controller-permissions': controllerPermissions,
     policies: await findPolicies(policiesFound, isInstalled),
     controller,
     clock: checkClock(probe),
     ...(isMissing ? {} : stateFindings(state, 'value' in policiesFound ? policiesFound.value : undefined)),
-    why: isMissing ? 'the NodePool resource is not there' : 'pools or nodes could not be read',
+    why: isMissing ? 'the NodePool resource is not served' : 'pools or nodes could not be read',
   };
 }
 
@@ -110,7 +114,7 @@ async function findCrd(
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
   if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
-  const message = `the NodePool resource is served; not compared with this version's: ${live.refusal.message}`;
+  const message = `the NodePool resource is served; its CRD was not compared with that of this version: ${live.refusal.message}`;
   return { status: 'ok', message, details: [] };
 }
 

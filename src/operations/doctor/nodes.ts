@@ -1,4 +1,4 @@
-/** What is wrong between nodes and pools: overlaps, records of gone pools, handlers that are missing, odd quantities. */
+/** Nodes against their pools: overlaps, records of deleted pools, drift, missing handlers, invalid quantities. */
 
 import { omittedTexts } from '../../nodepool/node-resources.ts';
 import { plural } from '../../nodepool/plural.ts';
@@ -27,7 +27,7 @@ export function checkOverlaps(pools: NodePool[], state: ClusterState): Finding {
   );
 }
 
-/** What pools that are gone have left on nodes. */
+/** Labels and taints of deleted pools that are still on nodes. */
 export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
   const gone = state.poolNames().filter(name => !living.has(name));
@@ -39,20 +39,20 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
   const details = [
     ...gone.map(pool => {
       const held = state.held(pool).map(({ name }) => name);
-      return `pool ${pool} is gone, and what it set is still on ${plural(held.length, 'node')}: ${named(held)}`;
+      return `pool ${pool} is deleted, and its labels and taints are still on ${plural(held.length, 'node')}: ${named(held)}`;
     }),
     ...(unreadable.length === 0
       ? []
       : [`the record on ${plural(unreadable.length, 'node')} cannot be read: ${named(unreadable)}`]),
   ];
-  if (details.length === 0) return ok('no node carries what a gone pool has set');
+  if (details.length === 0) return ok('no node carries labels or taints of a deleted pool');
   const remedies = [
-    ...(gone.length === 0 ? [] : ['run `kubectl nodepool reconcile`: it cleans the nodes of gone pools']),
+    ...(gone.length === 0 ? [] : ['run `kubectl nodepool reconcile`: it removes them']),
     ...(unreadable.length === 0
       ? []
-      : [`take off a record that cannot be read: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),
+      : [`remove a record that cannot be read: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),
   ];
-  return warning('nodes carry records that no pool stands behind', remedies.join('; '), details);
+  return warning('nodes carry records of pools that do not exist', remedies.join('; '), details);
 }
 
 /** Members on which a pod that names the pool's RuntimeClass cannot start. */
@@ -85,7 +85,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
     );
   }
   if (asked === 0) return ok('no pool has a runtime handler');
-  const untold = silent === 0 ? '' : `; ${plural(silent, 'member')} did not tell what they offer`;
+  const untold = silent === 0 ? '' : `; ${plural(silent, 'member')} do not report what they offer`;
   return ok(`no member is known to lack the runtime handler of its pool${untold}`);
 }
 
@@ -106,11 +106,11 @@ export function checkQuantities(pools: NodePool[], state: ClusterState): Finding
   if (details.length === 0 && omitted.length > 0) {
     return warning(
       'members report resources that are left out of the sums',
-      'look at what their kubelet or device plugin reports, and at who holds the credential of the node',
+      'check what their kubelet or device plugin reports, and who has the credentials of the node',
       omitted,
     );
   }
-  if (details.length === 0) return ok('what the members can allocate adds up');
+  if (details.length === 0) return ok('the allocatable resources of all members can be summed');
   return error('members report quantities that cannot be read', 'correct what their kubelet or device plugin reports', [
     ...details,
     ...omitted,

@@ -8,7 +8,9 @@ import { boundGrantsOf } from './manifest-access.ts';
 import { type CommandNeeds, nameOf } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
-/** The command without which there is nothing to work with. */
+/** Rows of permissions that the same commands need. */
+const MAX_ALIKE = 5;
+/** The command without which no other is of use. */
 const LEAST_NEEDED = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
@@ -19,24 +21,62 @@ export async function checkPermissions(needs: readonly CommandNeeds[], port: Doc
   );
   const isDenied = (question: AccessQuestion) => denied.has(questionText(question));
   const lacking = needs.filter(({ questions }) => questions.some(isDenied));
-  if (lacking.length === 0) return ok('this user may do what every verb asks for');
-  const details = lacking.map(({ command, questions }) => {
-    return `${command} lacks: ${questionTexts(questions.filter(isDenied)).join('; ')}`;
-  });
-  const remedy = 'ask for a role with them, for the verbs that you need';
+  if (lacking.length === 0) return ok('this user has the permissions of all commands');
+  const missing = missingPermissions(lacking, isDenied);
+  const details = missing.map(({ permission, commands }) => `${permission}: needed by ${commands.join(', ')}`);
+  const remedy = 'ask for a role with the permissions of the commands that you need';
   const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
-  return lacking.some(({ command }) => command === LEAST_NEEDED)
-    ? error(message, remedy, details)
-    : warning(message, remedy, details);
+  const isWorst = lacking.some(({ command }) => command === LEAST_NEEDED);
+  return { ...(isWorst ? error : warning)(message, remedy, details), table: tableOf(missing) };
 }
 
-/** A command that lacks nothing without its flag is not counted: `2 verbs of 20, and for get --watch`. */
+interface Missing {
+  /** `get,patch nodes` */
+  permission: string;
+  commands: string[];
+}
+
+/** Each missing permission once, with the commands that need it; a form with a flag only where the command alone does not. */
+function missingPermissions(
+  lacking: readonly CommandNeeds[],
+  isDenied: (question: AccessQuestion) => boolean,
+): Missing[] {
+  const needed = new Map<string, { question: AccessQuestion; commands: string[] }>();
+  for (const { command, questions } of lacking) {
+    for (const question of questions.filter(isDenied)) {
+      const text = questionText(question);
+      const { commands } = needed.get(text) ?? { commands: [] as string[] };
+      const isNamed = commands.includes(nameOf(command)) || commands.includes(command);
+      needed.set(text, { question, commands: isNamed ? commands : [...commands, command] });
+    }
+  }
+  const byCommands = Map.groupBy(needed.values(), ({ commands }) => commands.join());
+  return [...byCommands.values()].flatMap(alike =>
+    questionTexts(alike.map(({ question }) => question)).map(permission => ({
+      permission,
+      commands: alike[0]?.commands ?? [],
+    })),
+  );
+}
+
+/** Without the names of objects; many permissions that the same commands need, as `install --controller`, are counted. */
+function tableOf(missing: readonly Missing[]): string[][] {
+  const groups = Map.groupBy(missing, ({ commands }) => named(commands));
+  const rows = [...groups].flatMap(([commands, alike]) => {
+    if (alike.length > MAX_ALIKE) return [[`${alike.length} permissions, see -o json`, commands]];
+    const permissions = new Set(alike.map(({ permission }) => permission.replace(/ "[^"]*"/, '')));
+    return [...permissions].map(permission => [permission, commands]);
+  });
+  return [['MISSING', 'NEEDED BY'], ...rows];
+}
+
+/** A command that lacks nothing without its flag is not counted: `2 commands of 20, and for get --watch`. */
 function lackingWords(lacking: readonly CommandNeeds[], all: number): string {
   const commands = lacking.map(({ command }) => command);
   const whole = commands.filter(command => command === nameOf(command));
   const forms = commands.filter(command => !whole.includes(nameOf(command)));
   return [
-    ...(whole.length > 0 ? [`${plural(whole.length, 'verb')} of ${all}`] : []),
+    ...(whole.length > 0 ? [`${plural(whole.length, 'command')} of ${all}`] : []),
     ...(forms.length > 0 ? [named(forms)] : []),
   ].join(', and for ');
 }
@@ -53,10 +93,10 @@ export async function checkControllerPermissions(
 ): Promise<Finding> {
   if (!(await isInstalled())) return skipped('no controller is installed in the cluster');
   const [mayAsk] = await port.allowed([MAY_ASK]);
-  if (!mayAsk) return skipped(`this user may not ask: lacks ${questionText(MAY_ASK)}`);
+  if (!mayAsk) return skipped(`this user lacks the permission for the check: ${questionText(MAY_ASK)}`);
   const subject = subjectOf(controller);
   const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
-  if (denied.size === 0) return ok(`${subject.user} may do what the controller asks for`);
+  if (denied.size === 0) return ok(`${subject.user} has the permissions of the controller`);
   return error(
     `${subject.user} lacks ${plural(denied.size, 'permission')}`,
     'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs',

@@ -1,4 +1,4 @@
-/** Whether kubelets are kept from what pools rely on, and what they could get where they are not. */
+/** Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them. */
 import {
   KUBELET_REGISTRATION_REMEDY,
   KUBELET_RISK_REMEDY,
@@ -26,11 +26,11 @@ export async function policiesOff(policies: readonly ManifestObject[], port: Man
 
 /** @param off see policiesOff() */
 export function checkPolicies(off: readonly string[], isInstalled: boolean): Finding {
-  if (off.length === 0) return ok('admission policies keep kubelets from records and from the labels of members');
-  const details = off.map(name => `${name}: missing, or not as this version has it`);
+  if (off.length === 0) return ok('admission policies prevent kubelets from changing records and labels of members');
+  const details = off.map(name => `${name}: missing, or different from that of this version`);
   if (isInstalled)
     return warning('admission policies that come with the controller are not in force', INSTALL, details);
-  return ok(`no admission policy keeps kubelets from what pools rely on; ${APPLY}`);
+  return ok(`no admission policy prevents kubelets from changing what pools rely on; ${APPLY}`);
 }
 
 /** @param off undefined where they could not be read */
@@ -40,23 +40,23 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
     return risk === undefined ? [] : [{ pool, risk }];
   });
   const details = risks.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRiskText(risk)}`);
-  if (details.length === 0) return ok('no pool gives a kubelet anything for changing the labels of its node');
+  if (details.length === 0) return ok('no kubelet gains anything by changing the labels of its node');
   if (off !== undefined && !off.includes(MEMBERSHIP)) {
     const open = risks.filter(({ risk }) => risk.canRegister);
     if (open.length > 0) {
       return warning(
-        'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only keeps it from changing labels',
+        'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only prevents changes of labels',
         KUBELET_REGISTRATION_REMEDY,
         open.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRegistrationText(risk, pool)}`),
       );
     }
     return ok(
-      'pools select by labels that a kubelet may set; the admission policy keeps it from changing them',
+      'pools select by labels that a kubelet may set; the admission policy prevents it from changing them',
       details,
     );
   }
   return warning(
-    'pools select by labels that a kubelet may set, and give it what it may not set itself',
+    'pools select by labels that a kubelet may set, and set for it what it may not set itself',
     KUBELET_RISK_REMEDY,
     details,
   );

@@ -1,11 +1,11 @@
-/** The status of the pools, and what is wrong with their specs. */
+/** The status of the pools, members that differ, and invalid specs. */
 
 import { plural } from '../../nodepool/plural.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
-import { error, type Finding, ok, warning } from './check.ts';
+import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
@@ -18,7 +18,7 @@ export function checkPools(pools: NodePool[]): Finding {
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
-      'see more with `kubectl nodepool describe POOL`, and mend what it says',
+      'see the conditions and events: `kubectl nodepool describe POOL`',
       details,
     );
   }
@@ -37,10 +37,36 @@ export function checkSpecs(pools: NodePool[]): Finding {
   );
   if (details.length === 0) return ok('every spec is valid');
   return error(
-    'specs are invalid: such a pool keeps its nodes as they are and gets no new ones',
+    'specs are invalid: such a pool does not change its nodes, and gets no new ones',
     'correct them with `kubectl nodepool edit POOL`',
     details,
   );
+}
+
+/**
+ * Of pools that were reconciled: checkPools() reports the others.
+ * @param differing names of a pool's members that differ now; undefined where nodes cannot be read: the status counts them
+ */
+export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): Finding {
+  let count = 0;
+  const details = pools.flatMap(pool => {
+    const { metadata, status } = pool;
+    if (lateness(pool) !== undefined) return [];
+    const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
+    const nodes = differing?.(metadata.name);
+    const found = nodes?.length ?? nodeCount - updatedNodeCount;
+    count += found;
+    return found === 0 ? [] : [`${metadata.name}: ${plural(found, 'node')}${nodes ? `: ${named(nodes)}` : ''}`];
+  });
+  if (count > 0) {
+    return warning(
+      `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels and taints of ${count === 1 ? 'its pool' : 'their pools'}`,
+      'see what differs, and who set it, with `kubectl nodepool diff`; repair it with `kubectl nodepool reconcile`',
+      details,
+    );
+  }
+  if (differing === undefined) return skipped('nodes could not be read; by the status of the pools none differs');
+  return ok('every node carries the labels and taints of its pool');
 }
 
 function whyNot200({ metadata, status }: NodePool): string {

@@ -4,7 +4,7 @@ import { error, type Finding, ok, warning } from './check.ts';
 
 /** The minor version of Kubernetes 1 that the CRD's rules need (optionalOldSelf in CEL). */
 export const OLDEST_MINOR = 30;
-/** The newest one that this program was tried with: test/cluster/programs.ts. */
+/** The newest one that this program is tested with: test/cluster/programs.ts. */
 export const TRIED_MINOR = 36;
 
 const CLOCK_WARNING_SECONDS = 5;
@@ -21,7 +21,16 @@ export function checkKubeconfig({ context, cluster, user, source, verifiesServer
   if (verifiesServer) return ok(message);
   return warning(
     `${message}; the server's identity is not verified`,
-    `give cluster ${cluster} https and a certificate-authority, and take insecure-skip-tls-verify out`,
+    `set an https server and a certificate-authority for cluster ${cluster}, and remove insecure-skip-tls-verify`,
+  );
+}
+
+/** The server takes requests without credentials, or with an unknown certificate, for those of system:anonymous. */
+export function notLoggedIn({ server, user }: AccessFacts): Finding {
+  const who = user === '' ? 'the context names no user' : `the server ignores the credentials of user "${user}"`;
+  return error(
+    `not logged in to ${server}: ${who}, and requests are those of system:anonymous`,
+    'log in, or choose another user with --user or --context',
   );
 }
 
@@ -31,13 +40,13 @@ export function checkServer({ server }: AccessFacts, { latencyMs }: Probe): Find
 
 export function checkVersion({ version }: Probe): Finding {
   if (version === undefined) {
-    return warning('this user may not ask for the version', 'ask for the role system:public-info-viewer');
+    return warning('this user may not read the version', 'ask for the role system:public-info-viewer');
   }
   const [, major, minor = ''] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   if (major !== '1') {
     return warning(
-      `"${version}" is no version that is known here`,
-      `see that it is Kubernetes 1.${OLDEST_MINOR} or newer`,
+      `the version "${version}" is unknown`,
+      `check that the server is Kubernetes 1.${OLDEST_MINOR} or newer`,
     );
   }
   if (Number(minor) < OLDEST_MINOR) {
@@ -46,8 +55,8 @@ export function checkVersion({ version }: Probe): Finding {
   // One minor version of skew is what Kubernetes' own clients promise.
   if (Number(minor) > TRIED_MINOR + 1) {
     return warning(
-      `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest this program was tried with`,
-      'look for a newer kubectl-nodepool',
+      `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest that this program is tested with`,
+      'install a newer kubectl-nodepool',
     );
   }
   return ok(`Kubernetes ${version}`);
@@ -60,7 +69,7 @@ export function clockSkewMs({ clocks }: Probe): number | undefined {
 
 export function checkClock(probe: Probe): Finding {
   const skew = clockSkewMs(probe);
-  if (skew === undefined) return ok('the server does not say what time it is');
+  if (skew === undefined) return ok('the server sends no time');
   const seconds = Math.round(Math.abs(skew) / 1000);
   if (seconds < CLOCK_WARNING_SECONDS) return ok("this machine's clock agrees with the server's");
   const message = `this machine's clock is ${seconds} s ${skew > 0 ? 'behind' : 'ahead of'} the server's`;

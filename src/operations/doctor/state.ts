@@ -1,12 +1,13 @@
 /** What is read of pools and nodes, and what that shows. */
 import type { NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { differing } from '../../reconciler/node-plan.ts';
 import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
 import { type Attempt, attempt, type CheckId, type Finding, notChecked } from './check.ts';
 import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
 import { checkMembership } from './policies.ts';
-import { checkPools, checkSpecs } from './pools.ts';
+import { checkDrift, checkPools, checkSpecs } from './pools.ts';
 
 export interface State {
   pools: Attempt<NodePool[]>;
@@ -33,13 +34,14 @@ export function stateFindings(
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = { pools: checkPools(pools), specs: checkSpecs(pools), membership: checkMembership(pools, policiesOff) };
-  if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal) };
+  if ('refusal' in readNodes) return { ...alone, overlaps: notChecked(readNodes.refusal), drift: checkDrift(pools) };
   const nodes = readNodes.value;
   const state = new ClusterState(pools, nodes, []);
   return {
     ...alone,
     overlaps: checkOverlaps(pools, state),
     orphans: checkOrphans(pools, nodes, state),
+    drift: checkDrift(pools, pool => differing(state, pool)),
     handlers: checkHandlers(pools, nodes, state),
     quantities: checkQuantities(pools, state),
   };

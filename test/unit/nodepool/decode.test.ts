@@ -105,20 +105,20 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'a fraction',
     { ...NAMED, status: { status: 1.5 } },
     'f: status.status: expected a whole number, found the number 1.5',
-    'see what the fields take with `kubectl explain nodepool.status`',
+    'see what the fields take with `kubectl explain npool.status`',
   ],
   [
     'labels as a text, of the pool itself',
     { ...HEAD, metadata: { name: 'gpu', labels: 'x' } },
     'f: metadata.labels: expected a map, found "x"',
-    'see what the fields take with `kubectl explain nodepool.metadata`',
+    'see what the fields take with `kubectl explain npool.metadata`',
   ],
 ];
 for (const [name, value, message, next] of refused) {
   test(`refuses ${name}`, () => {
     const error = refusal(value);
     assert.equal(error.message, message);
-    assert.equal(error.next, next ?? 'see what the fields take with `kubectl explain nodepool.spec`');
+    assert.equal(error.next, next ?? 'see what the fields take with `kubectl explain npool.spec`');
   });
 }
 

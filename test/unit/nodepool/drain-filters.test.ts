@@ -23,7 +23,9 @@ const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
 const daemonSet = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' };
 
 function pod(more: Partial<DrainPod> = {}): DrainPod {
-  return { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false, ...more };
+  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
+  const base = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', labels: {}, isReady: true, placement };
+  return { ...base, isMirror: false, hasEmptyDir: false, ...more };
 }
 
 const managed = pod({ controller: replicaSet });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseLabelEdits, parseLabels } from '../../../src/cli/flag-syntax.ts';
-import { matchesQuery } from '../../../src/kube/resources/label-query.ts';
 import { applyEdits } from '../../../src/nodepool/edits.ts';
 import { own, setOwn } from '../../../src/nodepool/json.ts';
+import { matchesQuery } from '../../../src/nodepool/label-query.ts';
 import { patchedLabels } from '../../../src/nodepool/member-labels.ts';
 import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
 import { matchesLabels } from '../../../src/nodepool/selector.ts';

@@ -121,7 +121,7 @@ describe('draining one node', () => {
     assert.deepEqual(states(await ended), ['a failed 0/2 held']);
     assert.equal(
       cluster.reported.at(-1),
-      'error: unable to drain node "a": gave up after 7.5 s: waiting for PodDisruptionBudget ns/web: ' +
+      'error: unable to drain node "a": gave up after 7.5 s (--timeout): waiting for PodDisruptionBudget ns/web: ' +
         'needs 2 healthy pods and has 2 currently: ns/p; still terminating: ns/q',
     );
   });
@@ -147,7 +147,10 @@ describe('draining one node', () => {
     const { ended } = cluster.begin();
     await cluster.clock.advance(9);
     assert.deepEqual(states(await ended), ['a failed 0/2']);
-    assert.match(cluster.reported.at(-1) ?? '', /"a": never; gave up after 0\.009 s: still terminating: ns\/q$/);
+    assert.match(
+      cluster.reported.at(-1) ?? '',
+      /"a": never; gave up after 0\.009 s \(--timeout\): still terminating: ns\/q$/,
+    );
   });
 
   test('--skip-wait-for-delete-timeout skips terminating pods, before and during the wait', async () => {
@@ -204,8 +207,8 @@ describe('draining one node', () => {
       [
         'PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
         'the server: it is being moved',
-        'the end of its namespace: it ends',
-        'the end of its namespace: it ends',
+        'the deletion of its namespace: it ends',
+        'the deletion of its namespace: it ends',
       ],
     );
   });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { type DrainDeps, planDrain } from '../../../src/operations/drain.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
-import { BUDGET, fakeDrainCluster, GONE, RULES, states } from './fake-drain-cluster.ts';
+import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
 describe('planning', () => {
   test('refuses before any write, with all obstacles', async () => {
@@ -50,7 +50,10 @@ describe('planning', () => {
       cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
     } as unknown as DrainDeps;
     const message = 'nodepool "worker" not found';
-    await assert.rejects(() => planDrain(['worker'], { rules: RULES, podSelector: undefined }, deps), { message });
+    await assert.rejects(
+      () => planDrain(['worker'], { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false }, deps),
+      { message },
+    );
   });
 });
 
@@ -69,6 +72,70 @@ describe('draining a pool', () => {
       await cluster.clock.advance(1000);
     }
     assert.deepEqual(states(await ended), ['a drained 1/1', 'b drained 1/1', 'c drained 1/1']);
+  });
+
+  test('--rolling cordons each node right before it is drained', async () => {
+    const options = { isRolling: true, pace: { kind: 'parallel', nodes: 2 } } as const;
+    const cluster = fakeDrainCluster({ nodes: three, pods, options });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    const patch = (name: string) => `patch ${name} {"resourceVersion":"1","unschedulable":true}`;
+    assert.deepEqual(cluster.log, [patch('a'), patch('b'), 'evict pa @0', 'evict pb @0']);
+    cluster.removePods('pa');
+    // It came from a: only a list after the cordon finds it.
+    cluster.pods.set('c', [...(cluster.pods.get('c') ?? []), makePod({ name: 'pa', uid: 'new' })]);
+    await cluster.clock.advance(1000);
+    assert.deepEqual(cluster.log.slice(4), [patch('c'), 'evict pc @1', 'evict pa @1']);
+    cluster.removePods('pa', 'pb', 'pc');
+    await cluster.clock.advance(2000);
+    assert.deepEqual(states(await ended), ['a drained 1/1', 'b drained 1/1', 'c drained 2/2']);
+  });
+
+  test('--rolling cordons no node after the signal', async () => {
+    const cluster = fakeDrainCluster({ nodes: three, pods, options: { isRolling: true } });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    cluster.interrupt.abort();
+    assert.deepEqual(states(await ended), ['a under way 0/1', 'b not begun 0/1', 'c not begun 0/1']);
+    assert.equal(cluster.log.filter(line => line.startsWith('patch')).length, 1);
+  });
+
+  test('a dry run of --rolling shows each cordon before the pods of its node', async () => {
+    for (const dryRun of ['client', 'server'] as const) {
+      const cluster = fakeDrainCluster({
+        nodes: [{ name: 'a' }, { name: 'b' }],
+        pods,
+        dryRun,
+        options: { isRolling: true },
+      });
+      await cluster.begin().ended;
+      const order = cluster.reported.filter(line => !line.endsWith('evicted'));
+      const each = (name: string) => [`node/${name} cordoned`, `evicting pod ns/p${name}`, `node/${name} drained`];
+      assert.deepEqual(order, [...each('a'), ...each('b')]);
+    }
+  });
+
+  test('--node drains these members alone', async () => {
+    const cluster = fakeDrainCluster({ nodes: three, pods, options: { nodes: ['c', 'a'] } });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    cluster.removePods('pa', 'pc');
+    await cluster.clock.advance(3000);
+    assert.deepEqual(states(await ended), ['a drained 1/1', 'c drained 1/1']);
+    assert.ok(!cluster.log.some(line => line.startsWith('patch b')));
+    await assert.rejects(fakeDrainCluster({ nodes: three, options: { nodes: ['a', 'x'] } }).plan, {
+      message: '--node: node "x" is not a member of nodepool worker',
+    });
+  });
+
+  test('--max-unavailable counts members that are not Ready and not drained', async () => {
+    const nodes = [{ name: 'a' }, { name: 'b' }, { name: 'down', ready: false }];
+    const options = { nodes: ['a', 'b'], pace: { kind: 'max unavailable', nodes: 1 } } as const;
+    const cluster = fakeDrainCluster({ nodes, pods, options });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    assert.ok(cluster.log.every(line => line.startsWith('patch')));
+    assert.deepEqual(states(await ended), ['a not begun 0/1', 'b not begun 0/1']);
   });
 
   test('--parallel drains so many nodes at a time', async () => {

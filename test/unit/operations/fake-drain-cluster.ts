@@ -1,5 +1,6 @@
 /** A pool of nodes with pods, for drains: records requests and reports, and answers evictions as the test says. */
 import assert from 'node:assert/strict';
+import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.ts';
 import type { DrainPace } from '../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -29,6 +30,7 @@ interface Setup {
   options?: Partial<Omit<DrainOptions, 'pace'>> & { pace?: DrainPace };
   dryRun?: DryRun;
   /** The answers, one after the other; the last one is repeated. */
+  budgets?: Budget[] | NodepoolError;
   hasDaemonSet?: (boolean | NodepoolError)[];
   /** By pod, the answer to each attempt to remove it; the last one is repeated. */
   answers?: Record<string, (Removal | NodepoolError)[]>;
@@ -51,7 +53,9 @@ function makeNode(node: Partial<Node>): Node {
 
 export function makePod(pod: Partial<DrainPod>): DrainPod {
   const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
-  const rest = { namespace: 'ns', name: '', phase: 'Running', isMirror: false, hasEmptyDir: false, controller };
+  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
+  const spec = { isMirror: false, hasEmptyDir: false, controller, labels: {}, isReady: true, placement };
+  const rest = { namespace: 'ns', name: '', phase: 'Running', ...spec };
   return { ...rest, uid: `uid-${pod.name}`, ...pod };
 }
 
@@ -97,6 +101,10 @@ export function fakeDrainCluster(setup: Setup) {
       log.push(`daemonset ${namespace}/${name}`);
       return nthOf(setup.hasDaemonSet ?? [true], daemonSetReads++);
     },
+    async budgets() {
+      lists.push('budgets');
+      return nthOf([setup.budgets ?? []], 0);
+    },
     evict: remove('evict'),
     delete: remove('delete'),
   };
@@ -132,6 +140,8 @@ export function fakeDrainCluster(setup: Setup) {
   const options: DrainOptions = {
     rules: RULES,
     podSelector: undefined,
+    nodes: [],
+    isRolling: false,
     gracePeriodSeconds: undefined,
     disableEviction: false,
     timeoutMs: 0,

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/controller/clock.ts';
 import { parseQuantity, type Quantity } from '../../../src/nodepool/quantity.ts';
 import type { NodeLoad } from '../../../src/nodepool/resource-usage.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
-import type { Usage } from '../../../src/operations/pods-port.ts';
+import type { PodLoad, PodUsage, Usage } from '../../../src/operations/pods-port.ts';
 import { type Top, type TopDeps, type TopOptions, top } from '../../../src/operations/top.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
@@ -12,6 +12,8 @@ export interface TopCluster {
   nodes: Node[];
   demand: Record<string, NodeLoad>;
   usage: Usage;
+  pods?: PodLoad[];
+  podUsage?: PodUsage;
 }
 
 export function demandOf(pods: number, requests: ResourceList, limits: ResourceList = {}): NodeLoad {
@@ -49,11 +51,12 @@ export function topCluster(more: Partial<TopCluster> = {}): TopCluster {
   };
 }
 
-export function depsOf({ pools, nodes, demand, usage }: TopCluster): TopDeps {
+export function depsOf({ pools, nodes, demand, usage, pods = [], podUsage }: TopCluster): TopDeps {
   return {
     cluster: { pools: { listCoerced: async () => pools }, nodes: { list: async () => nodes } },
-    pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [] }) },
+    pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [], pods }) },
     nodeUsage: async () => usage,
+    podUsage: async () => podUsage ?? { kind: 'absent' },
     clock: systemClock,
   };
 }
@@ -64,6 +67,7 @@ export const PLAIN: TopOptions = {
   selector: undefined,
   pods: true,
   nodes: false,
+  eachPod: false,
   resources: 'usual',
   sortBy: 'name',
 };

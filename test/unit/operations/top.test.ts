@@ -39,9 +39,26 @@ describe('sums', () => {
   test('without pods knows only allocatable, and does not read pods', async () => {
     const deps = depsOf(topCluster());
     const never = () => Promise.reject(new Error('asked'));
-    const found = await top({ ...PLAIN, pods: false }, { ...deps, pods: { demand: never }, nodeUsage: never });
+    const found = await top(
+      { ...PLAIN, pods: false },
+      { ...deps, pods: { demand: never }, nodeUsage: never, podUsage: never },
+    );
     assert.equal(said(found.total, 'cpu'), '47640m - - - -');
     assert.equal(found.usage, undefined);
+  });
+
+  test('counts as the largest free place what one node has free, and has a place for another pod', async () => {
+    const cluster = topCluster();
+    const largest = async (pool: string, resource: string) => {
+      const { pools } = await topOf(cluster, { names: [pool] });
+      const quantity = pools[0]?.tally.figures.get(resource)?.maxFree;
+      return quantity && formatQuantity(quantity);
+    };
+    assert.deepEqual([await largest('worker', 'memory'), await largest('empty', 'cpu')], ['2962120Ki', '0']);
+    assert.equal(await largest('gpu', 'cpu'), '7820m');
+    const full = cluster.demand.g1;
+    if (full !== undefined) full.pods = 110;
+    assert.equal(await largest('gpu', 'cpu'), '0');
   });
 
   test('lists nodes by pool and name, with the same total', async () => {

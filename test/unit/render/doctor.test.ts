@@ -40,6 +40,35 @@ skipped  handlers    the nodes could not be read
   );
 });
 
+test('prints a table in place of details, and skipped checks in a row as one line', () => {
+  const table = [
+    ['MISSING', 'NEEDED BY'],
+    ['patch nodes', 'add, drain'],
+    ['list \u001b', 'get'],
+  ];
+  const skipped = (id: Check['id'], message: string): Check => ({ id, status: 'skipped', message, details: [] });
+  const checks: Check[] = [
+    { id: 'permissions', status: 'warning', message: 'm', details: ['patch nodes: needed by add, drain'], table },
+    skipped('clock', 'not logged in'),
+    skipped('overlaps', 'not logged in'),
+    skipped('orphans', 'not logged in'),
+    skipped('pools', 'another'),
+  ];
+  assert.equal(
+    renderChecks(checks, plain),
+    `
+warning  permissions      m
+                          MISSING      NEEDED BY
+                          patch nodes  add, drain
+                          list \\u001b  get
+skipped  clock - orphans  not logged in (3 checks)
+skipped  pools            another
+
+5 checks: 1 warning, 4 skipped`.slice(1),
+  );
+  assert.equal('table' in JSON.parse(printChecks(checks, 'json')).checks[0], false);
+});
+
 test('cuts a text of a megabyte, and thousands of equal findings', () => {
   const long = 'x'.repeat(1_000_000);
   const details = Array.from({ length: 5_000 }, (_, at) => `node n${at}`);

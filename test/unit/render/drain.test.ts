@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { NodeDrain } from '../../../src/operations/drain-node.ts';
 import { cordonLine } from '../../../src/render/cordon.ts';
-import { drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
+import { drainHeading, drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
+import { aNode } from '../nodepool/fixtures.ts';
 import { colored, plain } from './fixtures.ts';
 
 const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
@@ -87,4 +88,26 @@ node-4   not begun   0/8
   const evil = makeDrain('x', 'under way', 0, 1);
   evil.held.set('p', 'a\u001b[2J\nb');
   assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
+});
+
+test('says what is about to be done', () => {
+  const nodes = ['a', 'b', 'c'].map(name => ({ node: aNode({ name }), pods: [] }));
+  const plan = { pool: 'worker', nodes };
+  const parallel = { kind: 'parallel' as const, nodes: 2 };
+  for (const [options, text] of [
+    [
+      { pace: parallel, isRolling: false, timeoutMs: 900_000 },
+      '2 at a time; all are cordoned first. Timeout for each node: 15m.',
+    ],
+    [
+      { pace: parallel, isRolling: true, timeoutMs: 0 },
+      '2 at a time; each is cordoned right before. Timeout for each node: none.',
+    ],
+    [
+      { pace: { kind: 'max unavailable' as const, nodes: 2 }, isRolling: false, timeoutMs: 500 },
+      'while at most 2 members are unavailable; all are cordoned first. Timeout for each node: 500ms.',
+    ],
+  ] as const) {
+    assert.equal(drainHeading(plan, options), `Draining 3 nodes of pool worker, ${text}`);
+  }
 });

@@ -36,8 +36,8 @@ test('prints how many pods are evicted from where, and what becomes of them', ()
 NODE     TAINTS                    NOW   LATER    PODS
 node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
 node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
-1 of them is of a DaemonSet, which makes none there again without a toleration.
-2 of them have no controller: nothing makes such a pod anew elsewhere.
+1 of them is of a DaemonSet, which recreates none there without a toleration.
+2 of them have no controller: such a pod is not recreated.
 1 of them has ended already.`,
   );
 });

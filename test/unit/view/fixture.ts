@@ -2,20 +2,15 @@
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
 import type { Outage } from '../../../src/operations/view.ts';
+import type { LiveUsage } from '../../../src/operations/view-usage.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { contentsOf, sceneOf } from '../../../src/view/contents.ts';
+import { clampSelection } from '../../../src/view/cursor.ts';
 import type { Key } from '../../../src/view/keys.ts';
+import { initialState, placeOf, type Scene, type State } from '../../../src/view/places.ts';
 import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
-import {
-  clampSelection,
-  initialState,
-  paste,
-  placeOf,
-  press,
-  type Scene,
-  type State,
-} from '../../../src/view/state.ts';
+import { paste, press } from '../../../src/view/state.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00Z');
 export const PLAIN = makeStyle(false);
@@ -119,6 +114,7 @@ export class Desk {
   size: Size;
   state: State = initialState;
   style = PLAIN;
+  usage: LiveUsage = { kind: 'reading' };
   readonly effects: unknown[] = [];
 
   constructor(of: Fixture = fixture(), size: Size = { columns: 80, rows: 24 }) {
@@ -143,7 +139,9 @@ export class Desk {
 
   lines(): string[] {
     this.clampSelection();
-    const facts = { clusterName: 'demo', live: this.#live(), now: NOW, style: this.style };
+    const { names } = this.#scene();
+    const usage = this.state.usage ? this.usage : undefined;
+    const facts = { clusterName: 'demo', live: this.#live(), usage, names, now: NOW, style: this.style };
     return screenLines(this.state, this.#contents(), this.size, facts);
   }
 
@@ -168,10 +166,12 @@ export class Desk {
   }
 
   #contents() {
-    return contentsOf(placeOf(this.state), this.#live(), { width: this.size.columns, now: NOW, style: this.style });
+    const usage = this.state.usage ? this.usage : undefined;
+    const setting = { width: this.size.columns, now: NOW, style: this.style, usage };
+    return contentsOf(placeOf(this.state), this.#live(), setting);
   }
 
   #scene(): Scene {
-    return sceneOf(this.#contents(), pageOf(this.state, this.size), name => this.fixture.clusterState.node(name));
+    return sceneOf(this.#contents(), pageOf(this.state, this.size), this.fixture);
   }
 }

@@ -33,7 +33,7 @@ test("maps Ink's keys to key names", () => {
     ['', { escape: true, meta: true }, ['escape']],
     ['', { delete: true }, ['backspace']],
     ['c', { ctrl: true }, ['ctrl-c']],
-    ['', { tab: true }, []],
+    ['', { tab: true }, ['tab']],
     ['x', { meta: true }, []],
     ['G', { shift: true }, ['G']],
     ['/gpu\r', {}, ['/', 'g', 'p', 'u', 'enter']],

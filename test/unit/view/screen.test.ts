@@ -5,20 +5,25 @@ import type { NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
-import { withMessage } from '../../../src/view/state.ts';
+import { withMessage, withText } from '../../../src/view/state.ts';
+import { demandOf } from '../operations/top-cluster.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Screens and modes, by the keys that open them. */
 const WAYS: readonly string[][] = [
   [],
+  ['t'],
+  [':', 'g'],
+  ['G', 'enter'],
+  ['d'],
   ['j'],
   ['?'],
   ['/', 'w'],
   ['e'],
   ['E', 'enter'],
-  ['G', 'enter'],
-  ['G', 'enter', 'c'],
-  ['G', 'enter', 'enter'],
+  ['j', 'j', 'enter'],
+  ['j', 'j', 'enter', 'c'],
+  ['j', 'j', 'enter', 'enter'],
 ];
 
 test('shows pools', () => {
@@ -28,15 +33,15 @@ test('shows pools', () => {
   assert.equal(
     rest.join('\n'),
     `Pools (3)
- NAME↑   STATUS        NODES        READY  DRIFT  CPU  MEMORY  PODS  GPUS  AGE
->gpu     200           █████▒▒▒▒▒     2/2      0   64   256Gi   220    16  20d
- spare   409,Conflict                 0/0      0    0       0     0     0   5m
- worker  200           ███████░░░     2/3      3   12    48Gi   330     0  20d
+ NAME↑   STATUS        NODES        READY  CORDONED  DRIFT  CPU  MEMORY  GPUS
+>gpu     200           █████▒▒▒▒▒     2/2         1      0   64   256Gi    16
+ spare   409,Conflict                 0/0         0      0    0       0     0
+ worker  200           ███████░░░     2/3         0      3   12    48Gi     0
+ <none>                ██████████     1/1         0      0    4    16Gi     0
 
 
 
-
-? help  q quit  enter nodes  e events  / filter  N S C M … sort
+? help  q quit  enter nodes  d describe  t usage  / filter  : jump  e events
 `,
   );
 });
@@ -48,7 +53,7 @@ test('shows members, due changes, and matching nodes of other pools', () => {
       .lines()
       .slice(2, 7)
       .map(line => line.trimEnd());
-  assert.deepEqual(body('G', 'enter'), [
+  assert.deepEqual(body('j', 'j', 'enter'), [
     'Pools > worker > Nodes (3)',
     ' NAME↑     STATUS    STATE          CPU  MEMORY  PODS  AGE',
     '>worker-1  Ready     1 change due     4    16Gi   110   3d',
@@ -58,8 +63,69 @@ test('shows members, due changes, and matching nodes of other pools', () => {
   assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +held by gpu/);
 });
 
+test('shows the nodes of no pool', () => {
+  const lines = new Desk().type('G', 'enter').lines();
+  assert.deepEqual(
+    lines.slice(2, 5).map(line => line.trimEnd()),
+    [
+      'Pools > <none> > Nodes (1)',
+      ' NAME↑  STATUS  STATE   CPU  MEMORY  PODS  AGE',
+      '>other  Ready             4    16Gi   110   3d',
+    ],
+  );
+  assert.match(new Desk().type('G', 'd').text(), /^<none> is not a pool/m);
+  assert.deepEqual(new Desk().type('G', 'D').effects, []);
+});
+
+test('shows which rows of a long list are on the screen', () => {
+  const nodes = Array.from({ length: 60 }, (_, i) => node(`n${String(i).padStart(2, '0')}`, { labels: role('big') }));
+  const desk = new Desk({ ...fixture(), clusterState: new ClusterState([pool('big', 200)], nodes, []) });
+  assert.match(desk.type('enter').text(), /^Pools > big > Nodes \(1-18 of 60\)$/m);
+  assert.match(desk.type('G').text(), /Nodes \(43-60 of 60\)$/m);
+  assert.match(desk.type('/', 'n', 'enter').text(), /Nodes \(43-60 of 60\) {2}\/n$/m);
+  assert.match(desk.type('/', '!', '0', 'home').text(), /Nodes \(\d+-\d+ of \d+, 60 in all\)|Nodes \(\d+ of 60\)/);
+});
+
+test('shows requested and used resources after t, and why they are missing', () => {
+  const desk = new Desk(fixture(), { columns: 100, rows: 12 }).type('t');
+  assert.match(desk.text(), /^Reading pods …$/m);
+  assert.doesNotMatch(desk.text(), /MEMORY/);
+  const { requests, limits } = demandOf(2, { cpu: '16', memory: '64Gi', 'nvidia.com/gpu': '6' });
+  const byNode = new Map([['gpu-1', { pods: 2, requests, limits }]]);
+  const used = { kind: 'served' as const, byNode: new Map([['gpu-1', { cpu: '8', memory: '32Gi' }]]) };
+  desk.usage = { kind: 'read', demand: { byNode, problems: [] }, used };
+  const [header = '', gpu = ''] = desk.lines().slice(3, 5);
+  assert.deepEqual(header.trim().split(/ {2,}/).slice(-5), [
+    'READY CPU REQ',
+    'CPU USED',
+    'MEM REQ',
+    'MEM USED',
+    'GPU REQ',
+  ]);
+  assert.match(gpu, / █▎░░░ {2}25% +▋░░░░ {2}12% +█▎░░░ {2}25% +▋░░░░ {2}12% +█▉░░░ {2}37%/);
+  assert.match(desk.type('enter').text(), /^>gpu-1 .*█/m);
+  desk.usage = { kind: 'failed', message: 'cannot list pods' };
+  assert.match(desk.text(), /^usage: cannot list pods$/m);
+  assert.match(desk.type('t').text(), /MEMORY/);
+});
+
+test('shows the text of describe and YAML once it is read', () => {
+  const desk = new Desk().type('d');
+  const place = { kind: 'describe', pool: 'gpu', subject: undefined } as const;
+  assert.deepEqual(desk.effects, [{ kind: 'read', place }]);
+  assert.match(desk.text(), /^Pools > gpu > Describe\nReading …$/m);
+  desk.state = withText(desk.state, place, `Name:  gpu\nLabels:  ${'x'.repeat(100)}`);
+  assert.match(desk.text(), /^Name: {2}gpu\nLabels:\nx{80}\nx{20}$/m);
+  const yaml = desk.type('y');
+  assert.equal(yaml.effects.length, 2);
+  assert.match(yaml.text(), /^Pools > gpu > YAML$/m);
+  assert.match(yaml.type('q').text(), /^Name: {2}gpu$/m);
+  const ofNode = new Desk().type('enter', 'y');
+  assert.deepEqual(ofNode.effects, [{ kind: 'read', place: { kind: 'yaml', pool: 'gpu', subject: 'gpu-1' } }]);
+});
+
 test('shows a node', () => {
-  const lines = new Desk().type('G', 'enter', 'enter').lines().slice(2, 15);
+  const lines = new Desk().type('j', 'j', 'enter', 'enter').lines().slice(2, 15);
   assert.deepEqual(
     lines.map(line => line.trimEnd()),
     [
@@ -190,8 +256,14 @@ test('shows the most important lines on a small screen', () => {
   ]);
   const narrow = new Desk(fixture(), { columns: 20, rows: 4 }).type('enter').lines();
   assert.deepEqual(narrow.slice(0, 3), [' NAME↑  STATUS      ', '>gpu-1  Ready       ', ' gpu-2  Ready,Sched…']);
-  assert.match(new Desk(fixture(), { columns: 20, rows: 6 }).type('G', 'enter', 'c').text(), /Cordon node\nworker-1\?/);
-  assert.match(new Desk(fixture(), { columns: 60, rows: 2 }).type('G', 'enter', 'c').text(), /^Cordon node worker-1\?/);
+  assert.match(
+    new Desk(fixture(), { columns: 20, rows: 6 }).type('j', 'j', 'enter', 'c').text(),
+    /Cordon node\nworker-1\?/,
+  );
+  assert.match(
+    new Desk(fixture(), { columns: 60, rows: 2 }).type('j', 'j', 'enter', 'c').text(),
+    /^Cordon node worker-1\?/,
+  );
 });
 
 test('prints no escapes without colour; inverts the selected row with colour', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { placeOf } from '../../../src/view/state.ts';
+import { placeOf } from '../../../src/view/places.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
 
 /** A pool of so many nodes: n00, n01, … */
@@ -62,7 +62,7 @@ test('keeps the selected row when rows are inserted before it; selects the next 
 });
 
 test('enter opens, esc returns to the same row', () => {
-  const desk = new Desk().type('G', 'enter', 'j', 'enter');
+  const desk = new Desk().type('j', 'j', 'enter', 'j', 'enter');
   assert.deepEqual([placeOf(desk.state).kind, placeOf(desk.state).subject], ['node', 'worker-2']);
   assert.equal(desk.type('escape').selected, 'worker-2');
   assert.equal(desk.type('left').selected, 'worker');
@@ -70,12 +70,13 @@ test('enter opens, esc returns to the same row', () => {
 });
 
 test('sorts by the letter of a column, and reverses at the second press', () => {
-  const desk = new Desk();
+  const desk = new Desk(fixture(), { columns: 100, rows: 24 });
   const order = () =>
     desk
       .lines()
-      .slice(4, 7)
-      .map(line => line.slice(1).split(' ', 1)[0]);
+      .slice(4, 8)
+      .map(line => line.slice(1).split(' ', 1)[0])
+      .filter(name => name !== '<none>');
   assert.deepEqual(order(), ['gpu', 'spare', 'worker']);
   const cases: [string, string[]][] = [
     ['N', ['worker', 'spare', 'gpu']],
@@ -117,7 +118,7 @@ test('filters while typing, inverts, keeps on enter, clears on esc', () => {
 });
 
 test('pastes into the filter only, and only the first line', () => {
-  const desk = new Desk().type('G', 'enter');
+  const desk = new Desk().type('j', 'j', 'enter');
   assert.deepEqual(desk.paste('cyq').effects, []);
   assert.equal(desk.state.mode.kind, 'browse');
   desk.type('/').paste('worker-2\nq');
@@ -127,7 +128,7 @@ test('pastes into the filter only, and only the first line', () => {
 test('cordon asks with the name of the node, and accepts only y', () => {
   const worker = fixture().clusterState.node('worker-1');
   const target = { node: worker, unschedulable: true };
-  const at = () => new Desk().type('G', 'enter', 'c');
+  const at = () => new Desk().type('j', 'j', 'enter', 'c');
   assert.match(at().text(), /Cordon node worker-1\? .*\ny yes/);
   assert.deepEqual(at().type('y').effects, [{ kind: 'cordon', target }]);
   for (const key of ['n', 'enter', 'escape', 'q', 'c']) {
@@ -135,7 +136,39 @@ test('cordon asks with the name of the node, and accepts only y', () => {
     assert.deepEqual([desk.effects, desk.state.mode.kind], [[], 'browse'], key);
     assert.match(desk.text(), /Nothing was changed/);
   }
-  assert.deepEqual(new Desk().type('G', 'enter', 'enter', 'c', 'Y').effects, [{ kind: 'cordon', target }]);
+  assert.deepEqual(new Desk().type('j', 'j', 'enter', 'enter', 'c', 'Y').effects, [{ kind: 'cordon', target }]);
+});
+
+test(': jumps to a pool or node by the beginning of its name, a part of it, or a similar one', () => {
+  const jump = (...keys: string[]) => new Desk().type(':', ...keys);
+  const cases: [string, string, string | undefined][] = [
+    ['wor', 'worker', undefined],
+    ['gpu-2', 'gpu-2', 'gpu'],
+    ['er-3', 'worker-3', 'worker'],
+    ['workr-2', 'worker-2', 'worker'],
+    ['oth', 'other', '<none>'],
+  ];
+  for (const [text, selected, pool] of cases) {
+    const desk = jump(...text, 'enter');
+    assert.deepEqual([desk.selected, placeOf(desk.state).pool, desk.state.mode.kind], [selected, pool, 'browse'], text);
+  }
+  const inNodes = new Desk().type('j', 'enter', ':', ...'worker-3', 'enter');
+  assert.deepEqual([inNodes.selected, inNodes.type('q').selected], ['worker-3', 'worker']);
+  assert.match(jump(...'worker-').text(), /^:worker-█ {2}worker-1 {2}worker-2 {2}worker-3$/m);
+  assert.match(jump('w', 'o', 'tab').text(), /^:worker█/m);
+  assert.match(jump(...'zzz', 'enter').text(), /^No pool or node is named like zzz$/m);
+  for (const keys of [['w', 'escape'], ['enter'], ['backspace'], ['w', 'ctrl-u', 'backspace']]) {
+    const desk = jump(...keys);
+    assert.deepEqual([desk.selected, desk.state.mode.kind], ['gpu', 'browse'], keys.join());
+  }
+});
+
+test('q goes back, and quits on the list of pools; D drains the selected pool', () => {
+  const desk = new Desk().type('j', 'j', 'enter', 'enter', 'q', 'q');
+  assert.deepEqual([desk.effects, desk.selected], [[], 'worker']);
+  assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
+  assert.deepEqual(new Desk().type('D').effects, [{ kind: 'drain', pool: 'gpu' }]);
+  assert.deepEqual(new Desk().type('j', 'j', 'enter', 'enter', 'D').effects, [{ kind: 'drain', pool: 'worker' }]);
 });
 
 test('uncordon asks too; neither asks when nothing would change or no node is selected', () => {
@@ -164,10 +197,10 @@ test('shows events of the selected pool, of all, and one in full', () => {
 
 test('help scrolls, any other key closes it without further effect; q and Ctrl-C quit', () => {
   const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
-  assert.match(desk.text(), /Help \(lines 1-7 of 17\)/);
-  assert.doesNotMatch(desk.text(), /asks first/);
-  assert.match(desk.type('j').text(), /cordon, uncordon the node; asks first/);
-  assert.match(desk.type('G').text(), /Help \(lines 11-17 of 17\)[\s\S]*not ready/);
+  assert.match(desk.text(), /Help \(lines 1-7 of 19\)/);
+  assert.doesNotMatch(desk.text(), /ask first/);
+  assert.match(desk.type('j', 'j', 'j').text(), /cordon, uncordon node, drain pool; ask first/);
+  assert.match(desk.type('G').text(), /Help \(lines 13-19 of 19\)[\s\S]*not ready/);
   for (const key of ['q', 'c', 'E', 'S', 'enter', 'escape', '?']) {
     const again = new Desk().type('?', key);
     assert.deepEqual([again.effects, again.state.places.length, again.selected], [[], 1, 'gpu'], key);

@@ -21,12 +21,20 @@ function makeNode(name: string): Node {
 /** Two nodes with a pod each, which ends at once or as the test says; cordoned nodes are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
-  { io = testIo(), live = SILENT as Progress, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
+  {
+    io = testIo(),
+    live = SILENT as Progress,
+    removal = { kind: 'gone' } as Removal,
+    wasCordoned = false,
+    pod = 'p',
+  } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;
   const isEmpty = () => wasCordoned && reads === 1;
-  const rest = { namespace: 'ns', phase: 'Running', isMirror: false, hasEmptyDir: true, controller };
+  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
+  const spec = { isMirror: false, hasEmptyDir: true, controller, labels: {}, isReady: true, placement };
+  const rest = { namespace: 'ns', phase: 'Running', ...spec };
   const connection = {
     cluster: {
       pools: {
@@ -41,7 +49,8 @@ async function run(
       },
     },
     drain: async () => ({
-      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),
+      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `${pod}-${node}`, uid: node }]),
+      budgets: async () => [],
       evict: async () => removal,
     }),
   } as unknown as Connection;
@@ -54,6 +63,8 @@ async function run(
       pace: members => parsePace(undefined, undefined, members),
       rules: { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 0 },
       podSelector: undefined,
+      nodes: [],
+      isRolling: false,
       gracePeriodSeconds: undefined,
       disableEviction: false,
       timeoutMs: 0,
@@ -70,7 +81,10 @@ node/a drained
 node/b drained
 nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
 `;
-const WARNING = 'warning: deleting pods with local storage: ns/p-a, ns/p-b\n';
+const WARNING = `warning: deleting pods with local storage: ns/p-a, ns/p-b
+warning: pods will stay Pending, as every other node is cordoned or not Ready: ns/p-a, ns/p-b
+Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
+`;
 
 test('prints results on stdout, the rest on stderr', async () => {
   assert.deepEqual(await run(), {
@@ -107,7 +121,7 @@ for (const [answer, code] of [
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
     const ended = await run({}, { io, wasCordoned: true });
     const questions =
-      /evict 0 pods\? \[y\/N\] The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
+      /evict 0 pods\? \[y\/N\] (warning: .*\n)+The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
     assert.match(ended.stderr, questions);
     assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
   });
@@ -118,6 +132,7 @@ test('a dry run prints every pod, with a spinner too', async () => {
   const { stdout, stderr } = await run({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
   assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
+  assert.match(stderr, /^Not checked: whether other nodes have enough free resources\.$/m);
 });
 
 for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
@@ -142,7 +157,7 @@ b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 
   );
   assert.match(
     stderr,
-    /\nerror: nodepool "worker" not drained: 2 nodes of 2 left to do; next: run the command again: it goes on where this one ended\n$/,
+    /\nerror: nodepool "worker" not drained: 2 of 2 nodes left to drain; next: run the command again to continue, or make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker`\n$/,
   );
 });
 
@@ -156,5 +171,39 @@ test('Ctrl-C prints the table and exits with 130', async () => {
   const { code, stdout, stderr } = await run({}, { io, removal });
   assert.equal(code, 130);
   assert.match(stdout, /^a +under way +0\/1 +1 pod waits for .*\nb +not begun +0\/1\n$/m);
-  assert.match(stderr, /error: nodepool "worker" interrupted: 2 nodes of 2 left to do/);
+  assert.match(
+    stderr,
+    /error: nodepool "worker" interrupted: 2 of 2 nodes left to drain; next: .* `kubectl nodepool uncordon worker`/,
+  );
+});
+
+test('names the nodes to uncordon where it cordoned some of the members', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal });
+  assert.equal(code, 1);
+  assert.match(stderr, /1 of 1 node left to drain; next: .* `kubectl nodepool uncordon worker --node b`\n$/);
+});
+
+test('says why nodes are not begun', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const pace = (members: number) => parsePace(undefined, '1', members);
+  const { stdout, stderr } = await run({ timeoutMs: 500, pace, isRolling: true }, { removal });
+  assert.match(
+    stderr,
+    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each is cordoned right before\. /m,
+  );
+  assert.match(stderr, /left to drain; --max-unavailable is used up by members that failed or are not Ready; next: /);
+  assert.match(stderr, /`kubectl nodepool uncordon worker --node a`\n$/);
+  assert.match(stdout, /^b +not begun/m);
+});
+
+test('paints what is waited for yellow and what is drained green, and no escape of the cluster', async () => {
+  const io = testIo({ color: true, errorColor: true });
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };
+  const held = await run({ dryRun: 'server' }, { io, removal, pod: 'p\u001b[31m' });
+  assert.match(
+    held.stderr,
+    /^\u001b\[33mpod ns\/p\\u001b\[31m-a on node a waits for .*: needs\\u001b\[31m 2 .*\u001b\[39m$/m,
+  );
+  assert.match(held.stdout, /^\u001b\[32mnode\/a drained \(server dry run\)\u001b\[39m$/m);
 });

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Api } from '../../../../src/kube/resources/api.ts';
-import { drainPort, evictionOf } from '../../../../src/kube/resources/evictions.ts';
+import { drainPort, evictionOf, toBudget } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
+import { makePod } from '../../operations/fake-drain-cluster.ts';
 
 const failure = (code: number, more: object = {}) => ({
   kind: 'Status',
@@ -89,7 +90,7 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
     return { status: 201, headers: {}, text: '' };
   };
   const port = drainPort({} as Api, { request } as unknown as Transport);
-  const pod = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', isMirror: false, hasEmptyDir: false };
+  const pod = makePod({ namespace: 'ns', name: 'p', uid: 'u' });
   const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
     asked.length = 0;
     await port.evict(pod, { dryRun, gracePeriodSeconds });
@@ -116,4 +117,34 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
     { method: 'POST', path: `${path}/eviction`, query: {}, body: { ...eviction, deleteOptions } },
     { method: 'DELETE', path, query: undefined, body: { ...options, ...deleteOptions } },
   ]);
+});
+
+test('reads a budget, and its status only where it is of the current spec', () => {
+  const spec = { selector: {}, maxUnavailable: '10%', unhealthyPodEvictionPolicy: 'AlwaysAllow' };
+  const counts = { disruptionsAllowed: 1, currentHealthy: 9, desiredHealthy: 8, expectedPods: 10 };
+  const metadata = { namespace: 'ns', name: 'web', generation: 2 };
+  const read = {
+    namespace: 'ns',
+    name: 'web',
+    selector: {},
+    minAvailable: undefined,
+    maxUnavailable: '10%',
+    alwaysAllowsUnhealthy: true,
+  };
+  assert.deepEqual(toBudget({ metadata, spec, status: { observedGeneration: 2, ...counts } }), {
+    ...read,
+    status: counts,
+  });
+  assert.deepEqual(toBudget({ metadata, spec, status: { observedGeneration: 1, ...counts } }), {
+    ...read,
+    status: undefined,
+  });
+  assert.deepEqual(toBudget({ metadata, spec: { minAvailable: 1 } }), {
+    ...read,
+    selector: undefined,
+    minAvailable: 1,
+    maxUnavailable: undefined,
+    alwaysAllowsUnhealthy: false,
+    status: undefined,
+  });
 });

@@ -16,27 +16,51 @@ test('reads a pod in protobuf as in JSON', () => {
     encode({ 1: 'config', 2: encode({ 19: encode({ 1: 'x' }) }) }),
     encode({ 1: 'cache', 2: encode({ 2: encode({}) }) }),
   ];
+  const requirement = (key: string, ...values: string[]) => encode({ 1: key, 2: 'In', 3: values });
+  const terms = encode({ 1: [requirement('zone', 'a', 'b')], 2: [requirement('metadata.name', 'n1')] });
   const annotations = [encode({ 1: 'kubernetes.io/config.mirror', 2: 'hash' }), encode({ 1: 'other', 2: 'x' })];
   const raw = encode({
     1: meta({ 9: encode({ 1: 1_700_000_000 }), 12: annotations, 13: owners }),
-    2: encode({ 1: volumes, 2: [encode({ 1: 'main' })], 10: 'node-1' }),
-    3: encode({ 1: 'Running', 3: 'message' }),
+    2: encode({
+      1: volumes,
+      2: [encode({ 1: 'main' })],
+      7: [encode({ 1: 'disk', 2: 'ssd' })],
+      10: 'node-1',
+      18: encode({ 1: encode({ 1: encode({ 1: [terms], 2: [encode({ 1: 5 })] }) }) }),
+      22: [encode({ 1: 'gpu', 2: 'Exists', 4: 'NoSchedule' })],
+    }),
+    3: encode({ 1: 'Running', 2: [encode({ 1: 'Ready', 2: 'True' })], 3: 'message' }),
   });
   const wire = decodeDrainedPod(raw);
+  const nodeSelectorTerms = [
+    {
+      matchExpressions: [{ key: 'zone', operator: 'In', values: ['a', 'b'] }],
+      matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }],
+    },
+  ];
+  const tolerations = [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }];
   assert.deepEqual(wire, {
     metadata: {
       name: 'p',
       namespace: 'ns',
       uid: 'u',
       deletionTimestamp: '2023-11-14T22:13:20Z',
+      labels: { app: 'web' },
       annotations: { 'kubernetes.io/config.mirror': 'hash' },
       ownerReferences: [
         { kind: 'Thing', name: 'other', apiVersion: 'v1' },
         { kind: 'ReplicaSet', name: 'web', apiVersion: 'apps/v1', controller: true },
       ],
     },
-    spec: { volumes: [{}, { emptyDir: {} }] },
-    status: { phase: 'Running' },
+    spec: {
+      volumes: [{}, { emptyDir: {} }],
+      nodeSelector: { disk: 'ssd' },
+      affinity: {
+        nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+      },
+      tolerations,
+    },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
   });
   assert.deepEqual(toDrainPod(wire), {
     namespace: 'ns',
@@ -47,6 +71,9 @@ test('reads a pod in protobuf as in JSON', () => {
     controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
     isMirror: true,
     hasEmptyDir: true,
+    labels: { app: 'web' },
+    isReady: true,
+    placement: { nodeSelector: { disk: 'ssd' }, nodeTerms: nodeSelectorTerms, tolerations },
   });
 });
 
@@ -59,5 +86,8 @@ test('reads a pod without any of these fields', () => {
     phase: '',
     isMirror: false,
     hasEmptyDir: false,
+    labels: { app: 'web' },
+    isReady: false,
+    placement: { nodeSelector: {}, nodeTerms: undefined, tolerations: [] },
   });
 });

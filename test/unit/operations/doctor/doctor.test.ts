@@ -21,13 +21,13 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   const clocks = { server: NOW, ours: NOW };
   const port = {
     access,
-    probe: probe ?? (async () => ({ version: 'v1.36.3', latencyMs: 1, clocks })),
+    probe: probe ?? (async () => ({ version: 'v1.36.3', latencyMs: 1, clocks, isAnonymous: false })),
     allowed: async (questions: readonly unknown[]) => questions.map(() => true),
     nodes: { list: async () => [] },
   };
   return {
     doctor: async () => port,
-    crd: { get: definition ?? (async () => ({})) },
+    crd: { get: definition ?? (async () => ({})), otherGroups: async () => [] },
     cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),
@@ -56,9 +56,16 @@ test('reports a healthy cluster', async () => {
 test('skips the other checks without access or answer, and says why', async () => {
   const closed = await examine(() => Promise.reject(refusal('no kubeconfig found')));
   assert.deepEqual([closed.error, closed.skipped], [['kubeconfig'], from('server')]);
-  assert.equal(closed.checks[1]?.message, 'it is not known which cluster to ask');
+  assert.equal(closed.checks[1]?.message, 'the kubeconfig cannot be used');
   const silent = await examine(async () => connection({ probe: () => Promise.reject(refusal('refused')) }));
   assert.deepEqual([silent.error, silent.skipped], [['server'], from('version')]);
+  const anonymous = { version: 'v1.36.3', latencyMs: 1, clocks: undefined, isAnonymous: true };
+  const unknown = await examine(async () => connection({ probe: async () => anonymous }));
+  assert.deepEqual([unknown.error, unknown.skipped], [['server'], from('version')]);
+  assert.match(
+    unknown.checks[1]?.message ?? '',
+    /^not logged in to https:\/\/s: the server ignores the credentials of user "u"/,
+  );
 });
 
 test('splits an error of several lines into message and details', async () => {
@@ -74,12 +81,12 @@ test('splits an error of several lines into message and details', async () => {
 test('skips the state without the CRD; the pools tell a user who may not read the CRD', async () => {
   const missing = { definition: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
   const none = await examine(async () => connection(missing));
-  assert.deepEqual([none.error, none.skipped], [['definition'], ['controller-permissions', ...from('overlaps')]]);
+  assert.deepEqual([none.error, none.skipped], [['crd'], ['controller-permissions', ...from('overlaps')]]);
   const closed = { definition: () => Promise.reject(refusal('may not')) };
   const served = await examine(async () => connection(closed));
   assert.deepEqual([served.error, served.warning], [[], []]);
   const neither = await examine(async () => connection({ ...closed, pools: missing.pools }));
-  assert.equal(neither.checks.find(({ id }) => id === 'definition')?.message, 'no resource');
+  assert.equal(neither.checks.find(({ id }) => id === 'crd')?.message, 'no resource');
 });
 
 test('reports pools that cannot be read for another reason', async () => {
@@ -89,6 +96,7 @@ test('reports pools that cannot be read for another reason', async () => {
     'controller-permissions',
     'overlaps',
     'orphans',
+    'drift',
     'specs',
     'membership',
     'handlers',

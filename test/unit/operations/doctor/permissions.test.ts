@@ -113,20 +113,40 @@ test("requires of who installs the controller its objects' permissions, and all 
 
 test('asks for each permission once, and reports missing ones by command', async () => {
   const { port: some, asked } = port(text => text !== 'patch nodes' && !text.includes('runtimeclasses'));
-  const { status, message, details } = await checkPermissions(needsOf(['get', 'diff', 'edit', 'reconcile']), some);
+  const { status, message, details, table } = await checkPermissions(
+    needsOf(['get', 'diff', 'edit', 'reconcile']),
+    some,
+  );
   assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
-  assert.deepEqual([status, message], ['warning', 'this user lacks permissions for 2 verbs of 4']);
-  assert.deepEqual(details, [
-    'diff lacks: list runtimeclasses.node.k8s.io',
-    'reconcile lacks: patch nodes; list,get,create,patch,delete runtimeclasses.node.k8s.io',
-    'reconcile --watch lacks: patch nodes; list,get,create,patch,delete,watch runtimeclasses.node.k8s.io',
-  ]);
+  assert.deepEqual([status, message], ['warning', 'this user lacks permissions for 2 commands of 4']);
+  const rows = [
+    ['list runtimeclasses.node.k8s.io', 'diff, reconcile'],
+    ['patch nodes', 'reconcile'],
+    ['get,create,patch,delete runtimeclasses.node.k8s.io', 'reconcile'],
+    ['watch runtimeclasses.node.k8s.io', 'reconcile --watch'],
+  ];
+  assert.deepEqual(table, [['MISSING', 'NEEDED BY'], ...rows]);
+  assert.deepEqual(
+    details,
+    rows.map(([permission, by]) => `${permission}: needed by ${by}`),
+  );
   assert.equal((await checkPermissions(needsOf(['get', 'reconcile']), port(() => true).port)).status, 'ok');
   const messageWithout = async (word: string) =>
     (await checkPermissions(needsOf(['get', 'diff', 'wait']), port(text => !text.includes(word)).port)).message;
-  assert.equal(await messageWithout('watch'), 'this user lacks permissions for 1 verb of 3, and for get --watch');
+  assert.equal(await messageWithout('watch'), 'this user lacks permissions for 1 command of 3, and for get --watch');
   assert.equal(await messageWithout('list pods'), 'this user lacks permissions for diff with NoExecute');
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
+});
+
+test('counts permissions of which one command needs many, and leaves out names of objects', async () => {
+  const rules = [{ apiGroups: ['g'], resources: ['r'], verbs: Array.from({ length: 3 }, (_, at) => `v${at}`) }];
+  const objects = Array.from({ length: 9 }, (_, at) => ({ ...CONTROLLER[1], metadata: { name: `r${at}` }, rules }));
+  const needs = needsOf(['install'], objects as ManifestObject[]);
+  const { table = [], details } = await checkPermissions(needs, port(text => !text.includes('clusterroles')).port);
+  assert.equal(details.length, 9);
+  assert.deepEqual(table.slice(1), [['9 permissions, see -o json', 'install --controller']]);
+  const crd = (await checkPermissions(needsOf(['install']), port(text => !text.includes('create')).port)).table;
+  assert.deepEqual(crd?.[1], ['create customresourcedefinitions.apiextensions.k8s.io', 'install']);
 });
 
 test('checks the controller for the permissions of its own roles', async () => {

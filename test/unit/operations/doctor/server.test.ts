@@ -23,6 +23,7 @@ const probe = (more: Partial<Probe> = {}): Probe => ({
   version: 'v1.36.3',
   latencyMs: 3.4,
   clocks: undefined,
+  isAnonymous: false,
   ...more,
 });
 

@@ -32,7 +32,16 @@ test('reports a healthy state, with and without pools', () => {
     const findings = stateFindings({ pools: { value: pools }, nodes: { value: nodes } });
     assert.deepEqual(
       Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
-      ['pools ok', 'specs ok', 'membership ok', 'overlaps ok', 'orphans ok', 'handlers ok', 'quantities ok'],
+      [
+        'pools ok',
+        'specs ok',
+        'membership ok',
+        'overlaps ok',
+        'orphans ok',
+        'drift ok',
+        'handlers ok',
+        'quantities ok',
+      ],
     );
   }
 });
@@ -55,7 +64,7 @@ test('reports records of deleted pools, and unreadable ones', () => {
   ];
   assert.deepEqual(find('orphans', [worker()], nodes), [
     'warning',
-    'pool gone is gone, and what it set is still on 1 node: a',
+    'pool gone is deleted, and its labels and taints are still on 1 node: a',
     'the record on 1 node cannot be read: b',
   ]);
   const remedy = (of: ExaminedNode[]) =>
@@ -63,6 +72,23 @@ test('reports records of deleted pools, and unreadable ones', () => {
   assert.match(remedy(nodes), /nodepool reconcile.*; .*kubectl annotate node NODE nodes\.lailin\.xyz\/applied-/);
   assert.doesNotMatch(remedy(nodes.slice(0, 1)), /annotate/);
   assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
+});
+
+test('reports members that differ from their pool, unless the pool is reported as not reconciled', () => {
+  const pool = (more: Partial<NodePool['metadata']> & { status?: NodePoolStatus }) =>
+    aPool({ labels: { tier: 'gold' } }, more);
+  const nodes = [node('b'), node('a'), node('c', { labels: {} })];
+  assert.deepEqual(find('drift', [pool({ status: GOOD })], nodes), ['warning', 'worker: 2 nodes: a, b']);
+  for (const late of [pool({}), pool({ status: GOOD, generation: 2 })]) {
+    assert.deepEqual(find('drift', [late], nodes), ['ok']);
+  }
+  const unread = (updatedNodeCount: number) => {
+    const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
+    const { status, details } =
+      stateFindings({ pools, nodes: { refusal: new NodepoolError('cluster', 'no') } }).drift ?? {};
+    return [status, ...(details ?? [])];
+  };
+  assert.deepEqual([unread(1), unread(3)], [['warning', 'worker: 2 nodes'], ['skipped']]);
 });
 
 test('reports missing runtime handlers, except of nodes that do not report them', () => {
@@ -123,7 +149,7 @@ test('reports invalid specs', () => {
 test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = stateFindings({ pools: { value: [worker()] }, nodes: { refusal } });
-  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'overlaps']);
+  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'overlaps', 'drift']);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
     message: 'not checked: cannot list nodes',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LabelQuery, matchesQuery } from '../../../../src/kube/resources/label-query.ts';
+import { type LabelQuery, matchesQuery } from '../../../src/nodepool/label-query.ts';
 
 const labels = { app: 'web', tier: '' };
 const where = (key: string, operator: string, ...values: string[]) => ({

@@ -1,0 +1,32 @@
+/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run=client`. */
+import { approver } from '../../cli/approve.ts';
+import { warningLine } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { diff } from '../../operations/diff.ts';
+
+/**
+ * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
+ * @param names empty: all pools
+ * @returns how many nodes and RuntimeClasses would change
+ */
+export async function showDiff(
+  names: string[],
+  output: 'json' | 'yaml' | undefined,
+  { io }: Pick<Deps, 'io'>,
+  connection: Connection,
+): Promise<number> {
+  const { plan, warnings } = await diff(names, connection);
+  for (const warning of warnings) io.err(warningLine(warning));
+  if (output !== undefined) {
+    const { printDiff } = await import('../../render/diff-data.ts');
+    io.out(printDiff(plan, output));
+  } else {
+    const { renderDiff } = await import('../../render/diff.ts');
+    const { makeStyle } = await import('../../render/style.ts');
+    const text = renderDiff(plan, makeStyle(io.color), io.now());
+    if (text !== '') io.out(text);
+  }
+  await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
+  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+}

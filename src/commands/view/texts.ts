@@ -1,0 +1,27 @@
+/** The texts of the dashboard that are read from the server: describe of a pool, YAML of a pool or a node. */
+import type { Connection } from '../../cli/factory.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { ReadPlace } from '../../view/run.ts';
+
+/** As the commands print them, without colour. Throws NodepoolError. */
+export async function readText(
+  { kind, pool = '', subject }: ReadPlace,
+  connection: Connection,
+  now: () => Date,
+): Promise<string> {
+  if (kind === 'describe') return describePool(pool, connection, now);
+  const object = subject === undefined ? connection.cluster.pools.get(pool) : connection.nodeObject(subject);
+  const found = await object;
+  const name = subject === undefined ? `nodepool "${pool}"` : `node "${subject}"`;
+  if (found === undefined) throw new NodepoolError('input', `${name} not found`);
+  const { printObjects } = await import('../../render/printers.ts');
+  return printObjects([found], 'yaml', false).trimEnd();
+}
+
+async function describePool(pool: string, connection: Connection, now: () => Date): Promise<string> {
+  const { describe } = await import('../../operations/describe.ts');
+  const { renderDescription } = await import('../../render/describe.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  const descriptions = await describe([pool], connection);
+  return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
+}

@@ -1,0 +1,19 @@
+/** Aggregated discovery: one request for all groups, which every authenticated user may make. */
+import type { Api } from './api.ts';
+
+/** Kubernetes 1.30 has v2. */
+const ACCEPT = ['v2', 'v2beta1']
+  .map(version => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .join(',');
+
+interface WireGroups {
+  items?: { metadata?: { name?: string }; versions?: { resources?: { resource?: string }[] }[] }[];
+}
+
+/** The API groups that serve a resource of this plural. Throws NodepoolError when the server does not tell. */
+export async function groupsServing(api: Api, plural: string): Promise<string[]> {
+  const { items = [] } = await api.read<WireGroups>('/apis', 'the API groups', ACCEPT);
+  const serves = ({ versions = [] }: (typeof items)[number]) =>
+    versions.some(({ resources = [] }) => resources.some(({ resource }) => resource === plural));
+  return items.filter(serves).flatMap(({ metadata }) => metadata?.name ?? []);
+}

@@ -1,0 +1,76 @@
+/**
+ * What PodDisruptionBudgets allow of a drain, over all its pods. The rules are those of the eviction subresource
+ * (k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go) and of the disruption controller.
+ */
+import { type DrainPod, podName } from './drain-filters.ts';
+import { type LabelQuery, matchesQuery } from './label-query.ts';
+
+/** A policy/v1 PodDisruptionBudget. */
+export interface Budget {
+  namespace: string;
+  name: string;
+  selector: LabelQuery | undefined;
+  minAvailable: number | string | undefined;
+  maxUnavailable: number | string | undefined;
+  /** Pods that are not Ready may go whatever the budget says. */
+  alwaysAllowsUnhealthy: boolean;
+  /** Undefined: the disruption controller has not seen this spec yet. */
+  status:
+    | { disruptionsAllowed: number; currentHealthy: number; desiredHealthy: number; expectedPods: number }
+    | undefined;
+}
+
+/** What stands in the way; a budget that allows all of its pods has no forecast. */
+export type Forecast =
+  /** @param pods how many pods that it counts are to be evicted */
+  | { kind: 'waits'; budget: string; pods: number; allowed: number }
+  /** It allows none even while all its pods are healthy. */
+  | { kind: 'never'; budget: string; pods: number; why: string }
+  | { kind: 'unknown'; budget: string; pods: number }
+  /** The server evicts no pod with several budgets. */
+  | { kind: 'several'; pod: string; budgets: string[] };
+
+/** @param pods all that are to be evicted */
+export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
+  const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
+  const held = new Map<Budget, DrainPod[]>();
+  const several: Forecast[] = [];
+  for (const pod of pods.filter(isCounted)) {
+    const own = byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
+    const [first, ...others] = own;
+    if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
+    else if (first !== undefined) held.set(first, [...(held.get(first) ?? []), pod]);
+  }
+  const ofBudgets = [...held].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
+  return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
+}
+
+/** Others are evicted without a look at budgets. */
+function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
+  return phase === 'Running' && deletionTimestamp === undefined;
+}
+
+function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, { budget: string }> | undefined {
+  const { status, alwaysAllowsUnhealthy, namespace, name } = budget;
+  // Enough healthy pods, or the policy, let those go that are not Ready.
+  const passesUnhealthy =
+    alwaysAllowsUnhealthy || (status !== undefined && status.currentHealthy >= status.desiredHealthy);
+  const pods = all.filter(({ isReady }) => isReady || !passesUnhealthy).length;
+  const of = { budget: `${namespace}/${name}`, pods };
+  if (pods === 0) return undefined;
+  const why = neverBecause(budget);
+  if (why !== undefined) return { kind: 'never', ...of, why };
+  if (status === undefined) return { kind: 'unknown', ...of };
+  const allowed = Math.max(0, status.disruptionsAllowed);
+  return allowed < pods ? { kind: 'waits', ...of, allowed } : undefined;
+}
+
+function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
+  if (status !== undefined && status.disruptionsAllowed > 0) return undefined;
+  if (maxUnavailable === 0 || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
+  if (minAvailable === '100%') return 'minAvailable is 100%';
+  if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
+    return undefined;
+  const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
+  return `${rule}, and it covers ${status.expectedPods} pods`;
+}

@@ -1,0 +1,64 @@
+/**
+ * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
+ * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
+ */
+import { own } from './json.ts';
+import { meets, type Requirement } from './label-query.ts';
+import { tolerates } from './toleration.ts';
+import type { Node, Toleration } from './types.ts';
+
+export interface NodeTerm {
+  matchExpressions?: Requirement[];
+  matchFields?: Requirement[];
+}
+
+export interface PodPlacement {
+  nodeSelector: Record<string, string>;
+  /** Of the required node affinity: one must match. Undefined: the pod has none. */
+  nodeTerms: NodeTerm[] | undefined;
+  tolerations: Toleration[];
+}
+
+/** `no nodes`: there are none. `no match`: selector or affinity match none. `taints`: those that match repel the pod. */
+export type Unplaced = 'no nodes' | 'no match' | 'taints';
+
+/** @param nodes that are Ready and schedulable. Undefined: one of them takes the pod */
+export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Unplaced | undefined {
+  if (nodes.length === 0) return 'no nodes';
+  const matching = nodes.filter(node => isMatching(placement, node));
+  if (matching.length === 0) return 'no match';
+  return matching.some(node => isTolerated(placement, node)) ? undefined : 'taints';
+}
+
+function isMatching({ nodeSelector, nodeTerms }: PodPlacement, node: Node): boolean {
+  const isSelected = Object.entries(nodeSelector).every(([key, value]) => own(node.labels, key) === value);
+  return isSelected && (nodeTerms === undefined || nodeTerms.some(term => matchesTerm(term, node)));
+}
+
+/** A term without requirements matches nothing. */
+function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeTerm, { name, labels }: Node): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every(requirement => meetsNode(requirement, own(labels, requirement.key))) &&
+    matchFields.every(requirement => requirement.key === 'metadata.name' && meets(requirement, name))
+  );
+}
+
+/** Of a node, labels are compared as integers too. */
+function meetsNode(requirement: Requirement, value: string | undefined): boolean {
+  const { operator, values = [] } = requirement;
+  if (operator !== 'Gt' && operator !== 'Lt') return meets(requirement, value);
+  const [label, bound] = [integer(value), integer(values[0])];
+  if (label === undefined || bound === undefined) return false;
+  return operator === 'Gt' ? label > bound : label < bound;
+}
+
+function integer(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
+}
+
+function isTolerated({ tolerations }: PodPlacement, { taints }: Node): boolean {
+  return taints.every(
+    taint => taint.effect === 'PreferNoSchedule' || tolerations.some(toleration => tolerates(toleration, taint)),
+  );
+}

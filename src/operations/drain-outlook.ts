@@ -1,0 +1,108 @@
+/** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
+import { type Budget, type Forecast, forecast } from '../nodepool/budgets.ts';
+import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { type Unplaced, whyUnplaced } from '../nodepool/placement.ts';
+import { plural } from '../nodepool/plural.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { DrainPort } from './drain-port.ts';
+
+export interface Outlook {
+  /** What does not pass by waiting. */
+  warnings: string[];
+  /** What a drain waits for, mostly for a while. */
+  notes: string[];
+}
+
+interface Scope {
+  /** All pods that are to be evicted. */
+  pods: readonly DrainPod[];
+  /** Nodes that are not drained. */
+  others: readonly Node[];
+  /** No budget is asked. */
+  disableEviction: boolean;
+}
+
+const UNPLACED: Readonly<Record<Unplaced, string>> = {
+  'no nodes': 'pods will stay Pending, as every other node is cordoned or not Ready',
+  'no match': 'pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity',
+  taints: 'pods will stay Pending, as they do not tolerate the taints of the other schedulable nodes that they match',
+};
+
+export async function outlookOf({ pods, others, disableEviction }: Scope, port: DrainPort): Promise<Outlook> {
+  const budgets = disableEviction || pods.length === 0 ? [] : await readBudgets(port);
+  const unplaced = unplacedLines(pods, others);
+  if (budgets instanceof NodepoolError) {
+    const unknown = `cannot tell what PodDisruptionBudgets allow: ${budgets.oneLine}`;
+    return { warnings: [unknown, ...unplaced], notes: [] };
+  }
+  const forecasts = forecast(pods, budgets);
+  return {
+    warnings: [...forecasts.flatMap(neverText), ...severalLines(forecasts), ...unplaced],
+    notes: forecasts.flatMap(noteText),
+  };
+}
+
+async function readBudgets(port: DrainPort): Promise<Budget[] | NodepoolError> {
+  try {
+    return await port.budgets();
+  } catch (error) {
+    if (error instanceof NodepoolError) return error;
+    throw error;
+  }
+}
+
+function neverText(forecast: Forecast): string[] {
+  if (forecast.kind !== 'never') return [];
+  const { budget, pods, why } = forecast;
+  return [
+    `PodDisruptionBudget ${budget} never allows an eviction: ${why}; ${plural(pods, 'pod')} would not be evicted: add replicas, change the budget, or use --disable-eviction`,
+  ];
+}
+
+function severalLines(forecasts: readonly Forecast[]): string[] {
+  return groupByOutcome(
+    forecasts.flatMap(forecast => {
+      if (forecast.kind !== 'several') return [];
+      const budgets = forecast.budgets.join(', ');
+      const what = `the server evicts no pod with more than one PodDisruptionBudget (${budgets}); keep one of them, or use --disable-eviction`;
+      return [{ what, pod: forecast.pod }];
+    }),
+  );
+}
+
+function noteText(forecast: Forecast): string[] {
+  switch (forecast.kind) {
+    case 'waits': {
+      const { budget, pods, allowed } = forecast;
+      return [
+        `PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; the drain waits until it allows more`,
+      ];
+    }
+    case 'unknown':
+      return [
+        `PodDisruptionBudget ${forecast.budget} has no current status: how many of its ${plural(forecast.pods, 'pod')} it allows to be evicted is not known`,
+      ];
+    default:
+      return [];
+  }
+}
+
+/** Only of pods that a controller recreates. */
+function unplacedLines(pods: readonly DrainPod[], others: readonly Node[]): string[] {
+  const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
+  // The pods of one template have the same answer.
+  const known = new Map<string, Unplaced | undefined>();
+  const why = ({ placement }: DrainPod) => {
+    const key = JSON.stringify(placement);
+    if (!known.has(key)) known.set(key, whyUnplaced(placement, nodes));
+    return known.get(key);
+  };
+  const isRecreated = ({ controller, phase }: DrainPod) =>
+    controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
+  const unplaced = pods.filter(isRecreated).flatMap(pod => {
+    const reason = why(pod);
+    return reason === undefined ? [] : [{ what: UNPLACED[reason], pod: podName(pod) }];
+  });
+  return groupByOutcome(unplaced);
+}

@@ -1,0 +1,41 @@
+/** Cells of the tables of `top`. */
+import { formatQuantity, type Quantity } from '../nodepool/quantity.ts';
+import { type Figures, percentOf, type Tally } from '../nodepool/resource-usage.ts';
+import type { BarGlyphs } from './bar.ts';
+import { NONE, shorten } from './cells.ts';
+import { displayQuantity } from './quantity.ts';
+import type { Style } from './style.ts';
+import type { Cell } from './table.ts';
+
+export interface TopTableOptions {
+  headers: boolean;
+  /** Also shows extended resources that a pool or a node does not have. */
+  everyResource: boolean;
+  /** The terminal; undefined in a pipe, which has every column and no bars. */
+  terminal: { columns: number; glyphs: BarGlyphs } | undefined;
+}
+
+/** Characters of an amount: a huge quantity has thousands of digits. */
+const MAX_AMOUNT_WIDTH = 24;
+/** Percent of allocatable. */
+const [FILLING, FULL] = [80, 95];
+
+/** Schedulable nodes of all nodes. */
+export function nodesCell({ schedulable, nodes }: Tally): string {
+  return `${schedulable}/${nodes}`;
+}
+
+export function amount(quantity: Quantity | undefined, resource: string): string {
+  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
+}
+
+/** Truncated to whole percents, as by `kubectl describe node`. */
+export function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
+  const percent = percentOf(quantity, figures);
+  return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
+}
+
+export function fillPaint(percent: number, style: Style): (text: string) => string {
+  if (percent >= FULL) return style.red;
+  return percent >= FILLING ? style.yellow : style.green;
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Budget, type Forecast, forecast } from '../../../src/nodepool/budgets.ts';
+import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+import { makePod } from '../operations/fake-drain-cluster.ts';
+
+const WEB = { app: 'web' };
+const web = (name: string, more: Partial<DrainPod> = {}) => makePod({ name, labels: WEB, ...more });
+const status = (disruptionsAllowed: number, currentHealthy: number, desiredHealthy: number, expectedPods: number) => ({
+  disruptionsAllowed,
+  currentHealthy,
+  desiredHealthy,
+  expectedPods,
+});
+
+function budget(more: Partial<Budget> = {}): Budget {
+  return {
+    namespace: 'ns',
+    name: 'web',
+    selector: { matchLabels: WEB },
+    minAvailable: 2,
+    maxUnavailable: undefined,
+    alwaysAllowsUnhealthy: false,
+    status: status(1, 3, 2, 3),
+    ...more,
+  };
+}
+
+const three = [web('a'), web('b'), web('c')];
+const maximum = (maxUnavailable: number | string) => ({ minAvailable: undefined, maxUnavailable });
+const of = { budget: 'ns/web', pods: 3 };
+const never = (why: string, pods = 3): Forecast => ({ kind: 'never', budget: 'ns/web', pods, why });
+const unready = [web('a', { isReady: false }), web('b')];
+
+const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
+  ['counts all pods together', three, [budget()], [{ kind: 'waits', ...of, allowed: 1 }]],
+  ['enough', [web('a')], [budget()], []],
+  ['none now', [web('a')], [budget({ status: status(0, 2, 2, 3) })], [{ kind: 'waits', ...of, pods: 1, allowed: 0 }]],
+  ['a negative status', three, [budget({ status: status(-1, 1, 2, 3) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['no pod', [], [budget()], []],
+  ['of another namespace', [web('a', { namespace: 'other' })], [budget({ status: status(0, 2, 2, 3) })], []],
+  [
+    'an empty selector matches all',
+    [makePod({ name: 'x' })],
+    [budget({ selector: {}, status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  ['no selector matches none', three, [budget({ selector: undefined, status: status(0, 2, 2, 3) })], []],
+  [
+    'as many as it has',
+    three,
+    [budget({ minAvailable: 3, status: status(0, 3, 3, 3) })],
+    [never('minAvailable is 3, and it covers 3 pods')],
+  ],
+  [
+    'fewer than it needs',
+    three,
+    [budget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
+    [never('minAvailable is 4, and it covers 3 pods')],
+  ],
+  [
+    'rounded up to all',
+    three,
+    [budget({ minAvailable: '90%', status: status(0, 3, 3, 3) })],
+    [never('minAvailable is 90%, and it covers 3 pods')],
+  ],
+  ['maxUnavailable 0', three, [budget({ ...maximum(0), status: undefined })], [never('maxUnavailable is 0')]],
+  [
+    'maxUnavailable 0%',
+    three,
+    [budget({ ...maximum('0%'), status: status(0, 3, 3, 3) })],
+    [never('maxUnavailable is 0%')],
+  ],
+  ['minAvailable 100%', three, [budget({ minAvailable: '100%', status: undefined })], [never('minAvailable is 100%')]],
+  [
+    'one pod unhealthy for a while',
+    three,
+    [budget({ ...maximum(1), status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, allowed: 0 }],
+  ],
+  ['covers no pod yet', three, [budget({ status: status(0, 0, 2, 0) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['not processed', three, [budget({ status: undefined })], [{ kind: 'unknown', ...of }]],
+  [
+    'pods that are not counted',
+    [
+      web('a', { phase: 'Pending' }),
+      web('b', { phase: 'Succeeded' }),
+      web('c', { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    ],
+    [budget({ status: status(0, 2, 2, 3) })],
+    [],
+  ],
+  [
+    'an unhealthy pod passes while enough are healthy',
+    unready,
+    [budget({ status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  [
+    'an unhealthy pod is held while too few are healthy',
+    unready,
+    [budget({ status: status(0, 1, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 2, allowed: 0 }],
+  ],
+  [
+    'unless the policy is AlwaysAllow',
+    unready,
+    [budget({ alwaysAllowsUnhealthy: true, status: status(0, 1, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  [
+    'two budgets of a pod',
+    [web('a')],
+    [budget(), budget({ name: 'all', selector: {} })],
+    [{ kind: 'several', pod: 'ns/a', budgets: ['web', 'all'] }],
+  ],
+];
+
+for (const [name, pods, budgets, expected] of CASES) {
+  test(name, () => assert.deepEqual(forecast(pods, budgets), expected));
+}
