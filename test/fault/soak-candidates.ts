@@ -22,7 +22,7 @@ interface Life {
 
 const CANDIDATES = 2;
 /** The log line of a new leader. */
-const LEADS = / leads$/;
+const LEADS = / became leader: /;
 /** The warm-up after it became leader. */
 const WARM_UP_MS = 120_000;
 const MIN_SAMPLES = 60;
