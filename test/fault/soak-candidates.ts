@@ -129,7 +129,7 @@ export class Candidates {
 /** Expected ends: a start without the server or the CRD, and a lost lease. */
 function assertMayEnd({ child, isKilled }: Life): void {
   const log = child.log();
-  const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('the lease is lost');
+  const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('lost the lease');
   assert.ok(mayEnd, `reconcile --watch has ended:\n${log.slice(-2000)}`);
 }
 
