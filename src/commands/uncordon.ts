@@ -6,7 +6,8 @@ import { showCordon } from './shared/show-cordon.ts';
 
 export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override summary = 'Mark the nodes of pools as schedulable.';
-  static override description = "The same as 'kubectl uncordon' for each node, whoever cordoned it: 'cordon', 'drain' or somebody else.";
+  static override description =
+    "The same as 'kubectl uncordon' for each node, whoever cordoned it: 'cordon', 'drain' or somebody else.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> uncordon worker' },
     { description: 'Two of its nodes', command: '<%= config.bin %> uncordon worker --node node-1 --node node-2' },
