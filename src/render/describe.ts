@@ -131,7 +131,7 @@ function runtimeClassSection({ pool, runtimeClass }: Description, style: Style):
     none: { text: 'in sync', paint: style.green },
     create: '',
     patch: { text: 'to be updated', paint: style.yellow },
-    replace: { text: 'to be deleted and created anew', paint: style.yellow },
+    replace: { text: 'to be deleted and recreated', paint: style.yellow },
     delete: { text: 'to be deleted', paint: style.yellow },
     foreign: { text: "not this pool's; it is left alone", paint: style.red },
   };

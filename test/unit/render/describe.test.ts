@@ -181,7 +181,7 @@ test('says what a reconcile does with the RuntimeClass', () => {
     state(pool => {
       pool.spec.handler = 'kata';
     }, runtimeClass),
-    'to be deleted and created anew',
+    'to be deleted and recreated',
   );
   assert.equal(
     state(pool => {
