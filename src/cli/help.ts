@@ -63,7 +63,7 @@ class ExamplesFirstHelp extends CommandHelp {
     return examples
       .map(example => (typeof example === 'string' ? example : `# ${example.description}\n${example.command}`))
       .map(example => this.render(example))
-      .join('\n\n');
+      .join('\n');
   }
 }
 

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { errorLine, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
@@ -11,25 +11,25 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { showCreated } from './shared/show-created.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
-  static override summary = 'Find the pools that exist by their labels, and take them over.';
+  static override summary = 'Find node groups by their labels and create pools for them.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create makes change nothing on the nodes: they select the nodes by that label, and set what all of them carry already: labels outside of the domains of Kubernetes and the clouds, and taints that stay. What varies within another of the pools found belongs to the nodes, and is left to them.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create creates change nothing on the nodes: they select the nodes by that label, and set the labels and taints that all of them carry already, except labels in the domains of Kubernetes and the clouds, and temporary taints. Labels and taints whose value varies within another of the groups are left out.';
   static override examples = [
-    { description: 'What there is', command: '<%= config.bin %> adopt' },
-    { description: 'Pools by a label of your own', command: '<%= config.bin %> adopt --label example.com/team' },
-    { description: 'As files, to look at and apply', command: '<%= config.bin %> adopt -o yaml' },
+    { description: 'List the node groups', command: '<%= config.bin %> adopt' },
+    { description: 'Groups by your own label', command: '<%= config.bin %> adopt --label example.com/team' },
+    { description: 'Print the pools as YAML', command: '<%= config.bin %> adopt -o yaml' },
     { description: 'Create two of them', command: '<%= config.bin %> adopt system gpu --create' },
     { description: 'Create all of them in a script', command: '<%= config.bin %> adopt --create --yes' },
   ];
-  static override args = { name: namesArg('Pools, as they are proposed; none means all.') };
+  static override args = { name: namesArg('Names of proposed pools; none means all.') };
   static override flags = {
     label: repeatedFlag({
-      summary: 'Label that stands for pools, in place of the known ones; repeatable.',
+      summary: 'Label that marks groups, instead of the known ones; repeatable.',
       helpValue: 'KEY',
     }),
     create: Flags.boolean({ summary: 'Create the pools that are new.' }),
     'dry-run': dryRunFlag(),
-    output: outputFlag('Print the pools, to be created or just created.'),
+    output: outputFlag('Print the proposed or created pools.'),
     yes: yesFlag,
   };
 
@@ -40,9 +40,10 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       throw new NodepoolError(
         'usage',
         '--dry-run is for --create',
-        'leave it out: without --create nothing is changed',
+        'add --create, or leave out --dry-run: without --create nothing is created',
       );
     }
+    if (flags.yes && !flags.create) io.err(warningLine('nothing is created without --create, and --yes has no effect'));
     const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect();
@@ -71,20 +72,22 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     const { createAdopted } = await import('../operations/create-adopted.ts');
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
-    const created = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
-    if (created === undefined) {
+    const adopted = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
+    if (adopted === undefined) {
       io.err('nothing was created');
       return EXIT.error;
     }
-    await showCreated(created, { format: output, asList, dryRun }, deps);
+    const { created, taken } = adopted;
+    if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, io);
-    return 0;
+    for (const error of taken) io.err(errorLine(error));
+    return taken.length > 0 ? EXIT.error : EXIT.done;
   }
 }
 
 async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
-    const known = 'No labels of pools found on the nodes. Name one with --label KEY.';
+    const known = 'No known labels of node groups found. Give your own with --label KEY.';
     io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);
     return;
   }

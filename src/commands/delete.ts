@@ -21,7 +21,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
   static override examples = [
     { description: 'Delete one pool', command: '<%= config.bin %> delete worker' },
     {
-      description: 'Do not ask, and remove the role label from the nodes',
+      description: 'Without a prompt, and remove the role label from the nodes',
       command: '<%= config.bin %> delete worker --detach-nodes --yes',
     },
     { description: 'Show what would change', command: '<%= config.bin %> delete worker --dry-run=server' },
@@ -37,7 +37,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     concurrency: concurrencyFlag,
     yes: Flags.boolean({
       char: 'y',
-      summary: 'Do not ask; scripts need it where pods would be evicted or workloads name the RuntimeClass.',
+      summary: 'Do not prompt; scripts need it where pods would be evicted or workloads name the RuntimeClass.',
     }),
   };
 

@@ -3,7 +3,7 @@ import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
-  static override summary = 'Show all about pools: spec, nodes and their state, events.';
+  static override summary = 'Show pools in detail: spec, nodes, conditions, events.';
   static override examples = [
     { description: 'One pool', command: '<%= config.bin %> describe worker' },
     { description: 'All pools', command: '<%= config.bin %> describe' },

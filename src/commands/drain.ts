@@ -13,11 +13,7 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes of the pools, so that evicted pods do not move to a node that is drained next. Then drains pool after pool: evicts the pods of one node after the other, as kubectl drain. PodDisruptionBudgets are respected: a refused eviction is tried again every 5 s. A node that is not drained within --timeout (${TIMEOUT}) fails, and the next one begins.
-
-Before anything is changed, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts by nodeSelector, node affinity and taints. Free resources on other nodes are not checked.
-
-After Ctrl-C or a failure, run it again to continue. 'uncordon' makes the nodes schedulable again.
+    `Cordons all nodes of the pools, then evicts the pods of one node after the other, as kubectl drain. PodDisruptionBudgets are respected: a refused eviction is tried again every 5 s. A node that is not drained within --timeout fails, and the next one begins. Before anything is changed, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. After a failure or Ctrl-C, run it again to continue; 'uncordon' makes the nodes schedulable again.
 
 Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
@@ -42,10 +38,10 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Maximum number of unavailable members: those being drained, and those that are not Ready.',
+      summary: 'Maximum of members that are being drained or not Ready.',
       helpValue: 'N|%',
     }),
-    rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained, not all at the start.' }),
+    rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
     timeout: Flags.string({
       default: TIMEOUT,
       summary: 'Give up on a node after this time; 0 waits for ever.',
@@ -54,11 +50,11 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
     'delete-emptydir-data': Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods with emptyDir volumes: their data is lost.',
+      summary: 'Also evict pods with emptyDir volumes; their data is lost.',
     }),
     force: Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods without a controller: no controller will recreate them.',
+      summary: 'Also evict pods that no controller will recreate.',
     }),
     'pod-selector': Flags.string({
       ...PODS,
@@ -68,18 +64,18 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: "Seconds that a pod has to terminate; negative: the pod's own.",
+      summary: 'Seconds for a pod to terminate; negative: its own.',
       helpValue: 'N',
     }),
-    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods: PodDisruptionBudgets are not respected.' }),
+    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods; ignore PodDisruptionBudgets.' }),
     'skip-wait-for-delete-timeout': Flags.integer({
       ...PODS,
       default: 0,
       min: 0,
-      summary: 'Do not wait for pods that have been terminating for more than N seconds; 0 waits.',
+      summary: 'Skip pods terminating for more than N seconds; 0 waits.',
       helpValue: 'N',
     }),
-    'dry-run': dryRunFlag('Show what would happen: "client" only reads, "server" has the server check every write.'),
+    'dry-run': dryRunFlag('"client" only reads, "server" has the server validate every write.'),
     yes: yesFlag,
   };
 

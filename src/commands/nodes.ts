@@ -6,60 +6,81 @@ import { namesArg, nodeName } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { PoolNode } from '../operations/nodes.ts';
+import { nodesOutput, printPoolNodes } from './nodes/output.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
-  static override summary = 'List the nodes of pools: state, taints, drift, what the pool set.';
+  static override summary = 'List the nodes of pools, with state, taints and drift.';
   static override description =
-    'APPLIED is what the pool put on the node, DRIFT what the next reconcile would change there: + sets, ~ changes, - takes away.';
+    'APPLIED has the labels and taints that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
-    { description: 'Members of all pools', command: '<%= config.bin %> nodes' },
-    { description: 'Of one pool, nothing shortened', command: '<%= config.bin %> nodes gpu -o wide' },
+    { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
+    { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
     { description: 'Nodes of no pool', command: '<%= config.bin %> nodes --unassigned' },
     { description: 'Why a node is, or is not, in each pool', command: '<%= config.bin %> nodes --why node-a' },
+    {
+      description: 'With the zone, by zone',
+      command: '<%= config.bin %> nodes -L zone --sort-by .metadata.labels.zone',
+    },
+    { description: 'Watch the nodes of a pool until Ctrl-C', command: '<%= config.bin %> nodes gpu --watch' },
     { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },
+    {
+      description: 'Names of the nodes that are not Ready',
+      command: `<%= config.bin %> nodes -o jsonpath='{.items[?(@.ready==false)].name}'`,
+    },
   ];
   static override args = { pool: namesArg('Names of the pools; none means all.') };
   static override flags = {
-    unassigned: Flags.boolean({ summary: 'The nodes of no pool.' }),
+    unassigned: Flags.boolean({ summary: 'List the nodes of no pool.' }),
     why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: nodeName }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
-    output: Flags.option({
-      options: ['wide', 'json', 'yaml', 'name'] as const,
+    output: Flags.string({
       char: 'o',
-      summary: 'Output format.',
-      helpValue: 'wide|json|yaml|name',
-    })(),
+      summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=… and more, see above.',
+      helpValue: 'FORMAT',
+    }),
+    'sort-by': Flags.string({ summary: 'Sort by the value at this path: .allocatable.cpu.', helpValue: 'PATH' }),
+    'label-columns': Flags.string({
+      char: 'L',
+      summary: 'Labels to show in the table, a column each; separated by commas, or repeated.',
+      helpValue: 'KEY',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
     'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
   };
 
   protected async execute(flags: FlagsOf<typeof Nodes>, args: ArgsOf<typeof Nodes>, deps: Deps): Promise<number> {
-    const { output, selector, unassigned, why } = flags;
+    const { selector, unassigned, why, 'sort-by': path } = flags;
     const pools = args.pool ?? [];
     if (why !== undefined) return explain(why, flags, pools, deps);
     if (unassigned && pools.length > 0) {
       throw new NodepoolError('usage', '--unassigned lists nodes of no pool', 'leave out the names of pools');
     }
     const { io, connect } = deps;
+    const output = await nodesOutput(flags, io);
+    const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path);
     const { listNodes } = await import('../operations/nodes.ts');
+    const options = { pools, unassigned, selector };
     const connection = await connect();
-    const listed = await listNodes({ pools, unassigned, selector }, connection);
-    const nodes = output === undefined || output === 'name' ? listed : await withSettersOf(listed, connection, io);
-    if (output === 'json' || output === 'yaml' || output === 'name') {
-      const { printNodeNames, printNodes } = await import('../render/node-data.ts');
-      if (output !== 'name') io.out(printNodes(nodes, output));
-      else if (nodes.length > 0) io.out(printNodeNames(nodes));
-      return 0;
+    const listed = await listNodes(options, connection);
+    if (flags.watch && typeof output === 'object') {
+      const { showNodeChanges } = await import('./nodes/watch.ts');
+      if (path !== undefined)
+        io.err(warningLine('--sort-by sorts the current nodes; changes are printed as they come'));
+      return showNodeChanges({ ...options, table: output, sort, verbosity: flags.verbosity }, io, connection);
     }
-    if (nodes.length === 0) {
-      io.err('No nodes found.');
-      return 0;
-    }
-    const { renderNodes } = await import('../render/nodes.ts');
-    const { makeStyle } = await import('../render/style.ts');
-    const options = { wide: output === 'wide', headers: !flags['no-headers'], now: io.now() };
-    io.out(renderNodes(nodes, options, makeStyle(io.color)));
+    const withoutSetters = output === 'name' || (typeof output === 'object' && !output.wide);
+    const nodes = withoutSetters ? listed : await withSettersOf(listed, connection, io);
+    await printPoolNodes(sort(nodes), output, io);
     return 0;
   }
+}
+
+async function nodeOrder(path: string): Promise<(nodes: PoolNode[]) => PoolNode[]> {
+  const { orderBy } = await import('../render/sort-pools.ts');
+  const { nodeItem } = await import('../render/node-data.ts');
+  return orderBy(path, '.allocatable.cpu', nodeItem);
 }
 
 /** Says who set the values that differ, and of how many nodes that was not read. */
@@ -72,11 +93,13 @@ async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io)
 
 async function explain(
   node: string,
-  { output, selector, unassigned, 'no-headers': noHeaders }: FlagsOf<typeof Nodes>,
+  { output, selector, unassigned, ...flags }: FlagsOf<typeof Nodes>,
   pools: string[],
   { io, connect }: Deps,
 ): Promise<number> {
-  if (pools.length > 0 || unassigned || selector !== undefined || noHeaders || output === 'wide' || output === 'name') {
+  const ofLists = [selector, flags['sort-by'], flags['label-columns']].some(flag => flag !== undefined);
+  const isFormat = output === undefined || output === 'json' || output === 'yaml';
+  if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
     throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
   }
   const { whyNode } = await import('../operations/why-node.ts');

@@ -4,6 +4,7 @@ interface NodepoolErrorOptions extends ErrorOptions {
   /** See NodepoolError. */
   isGeneral?: boolean;
   isTransient?: boolean;
+  isForbidden?: boolean;
 }
 
 /**
@@ -27,9 +28,11 @@ export class NodepoolError extends Error {
   readonly isGeneral: boolean;
   /** Can pass without intervention: the server is unavailable, restarting or overloaded. */
   readonly isTransient: boolean;
+  /** The user lacks the permission for this request; others may succeed. */
+  readonly isForbidden: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
-    const { items = [], isGeneral = false, isTransient = false, ...rest } = options;
+    const { items = [], isGeneral = false, isTransient = false, isForbidden = false, ...rest } = options;
     const lines = [message, ...items];
     super(lines.join('\n  '), rest);
     this.name = 'NodepoolError';
@@ -38,6 +41,7 @@ export class NodepoolError extends Error {
     this.lines = lines;
     this.isGeneral = isGeneral;
     this.isTransient = isTransient;
+    this.isForbidden = isForbidden;
   }
 
   /** The message and its items. Not named `line`: errors of JavaScriptCore have a numeric property of that name. */

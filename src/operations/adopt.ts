@@ -1,4 +1,4 @@
-/** The pools that nodes are in already by their labels, and the NodePools that take them over without a change to a node. */
+/** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
 
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -6,6 +6,7 @@ import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { takenText } from './pool-exists.ts';
 import type { ClusterReader } from './ports.ts';
 
 export interface AdoptOptions {
@@ -38,10 +39,11 @@ export async function findAdoptable(
   const missing = names.filter(name => !isFound(name));
   if (missing.length > 0 && !isGoneIgnored) {
     const what = missing.map(name => `"${name}"`).join(', ');
+    const why = pools.flatMap(({ metadata }) => (missing.includes(metadata.name) ? takenText(metadata) : []));
     throw new NodepoolError(
       'input',
-      `no label of the nodes makes a pool ${what}`,
-      'list what there is with `kubectl nodepool adopt`',
+      [`no proposed pool has the name ${what}`, ...why].join(': '),
+      'list the proposed pools with `kubectl nodepool adopt`',
     );
   }
   return withOverlaps(names.length === 0 ? found : found.filter(({ pool }) => names.includes(pool.metadata.name)));
@@ -62,7 +64,7 @@ export function leftOut(candidates: readonly Candidate[]): string[] {
   return candidates.flatMap(({ pool, state }) => {
     if (state.kind !== 'overlap') return [];
     const { problem, next } = overlapText(state);
-    return [`${pool.metadata.name} is left out: it ${problem}; ${next}`];
+    return [`${pool.metadata.name} is not created: it ${problem}; ${next}`];
   });
 }
 

@@ -17,6 +17,7 @@ import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { patchLabels, tryLabels } from './node-labels.ts';
 import { nodesNotFound } from './not-found.ts';
+import { alreadyExists } from './pool-exists.ts';
 import type { DryRun, RawPool } from './ports.ts';
 import { mayEvict } from './taint-evictions.ts';
 
@@ -226,14 +227,6 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
     );
   }
   return nodes;
-}
-
-function alreadyExists({ metadata: { name } }: NodePool, files: readonly string[] = []): NodepoolError {
-  const edit = `change it with \`kubectl nodepool edit ${name}\``;
-  // What stdin or a URL gave cannot be named so that it is given again.
-  const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
-  const apply = `, or by its file with \`kubectl apply -f ${file}\``;
-  return new NodepoolError('input', `nodepool ${name} exists already`, `${edit}${files.length === 0 ? '' : apply}`);
 }
 
 /** The error with what became of the other pools; as it is when there are none, or when it is a bug. */

@@ -1,4 +1,4 @@
-/** Everything there is to know of pools: spec, members with their state, RuntimeClass, events. */
+/** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
 
 import type { NodePlan } from '../nodepool/plan.ts';
 import { runtimeClassName } from '../nodepool/runtime-class.ts';
@@ -8,6 +8,7 @@ import type { ClusterPort } from '../reconciler/ports.ts';
 import { oldestFirst } from './event-order.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
+import { type Permitted, permitted } from './permitted.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
 export interface DescribedNode {
@@ -23,8 +24,8 @@ export interface DescribedNode {
 export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
-  runtimeClass: RuntimeClass | undefined;
-  events: PoolEventRecord[];
+  runtimeClass: Permitted<RuntimeClass | undefined>;
+  events: Permitted<PoolEventRecord[]>;
 }
 
 export async function describe(
@@ -32,12 +33,18 @@ export async function describe(
   deps: { cluster: ClusterPort; events: EventsPort },
 ): Promise<Description[]> {
   const [only] = names.length === 1 ? names : [];
-  const [state, events] = await Promise.all([loadClusterState(deps.cluster), deps.events.list(only)]);
-  const known = selectPools(state, names);
-  // Not those that left records on nodes either: of them there is nothing to describe.
+  const reading = permitted(deps.cluster.runtimeClasses.list());
+  const known = reading.then(classes => ('value' in classes ? classes.value : []));
+  const [state, runtimeClasses, events] = await Promise.all([
+    loadClusterState(deps.cluster, known),
+    reading,
+    permitted(deps.events.list(only)),
+  ]);
+  const selected = selectPools(state, names);
+  // Pools that do not exist and left records on nodes are not described.
   const gone = names.filter(name => state.pool(name) === undefined);
   if (gone.length > 0) throw poolNotFound(gone);
-  return known.flatMap(name => {
+  return selected.flatMap(name => {
     const pool = state.pool(name);
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
@@ -52,14 +59,15 @@ export async function describe(
       {
         pool,
         nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
-        runtimeClass: state.runtimeClass(runtimeClassName(name)),
-        events: eventsOf(pool, events),
+        runtimeClass:
+          'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
+        events: 'forbidden' in events ? events : { value: eventsOf(pool, events.value) },
       },
     ];
   });
 }
 
-/** Newest last, as kubectl describes them. Events of an earlier pool of the same name are not this pool's. */
+/** Newest last, as in kubectl describe. Events of an earlier pool of the same name are left out. */
 function eventsOf(pool: NodePool, events: PoolEventRecord[]): PoolEventRecord[] {
   return events
     .filter(event => event.pool === pool.metadata.name)

@@ -1,14 +1,18 @@
 import { collectGarbage } from '../controller/collect.ts';
+import type { RuntimeClass } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
 
-/** Everything the reconciler looks at, read at once. Node conditions and quantities only as far as they are used. */
-export async function loadClusterState(cluster: ClusterPort): Promise<ClusterState> {
+/** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
+export async function loadClusterState(
+  cluster: ClusterPort,
+  readRuntimeClasses: Promise<RuntimeClass[]> = cluster.runtimeClasses.list(),
+): Promise<ClusterState> {
   const [pools, nodes, runtimeClasses] = await Promise.all([
     cluster.pools.listCoerced(),
     cluster.nodes.list(),
-    cluster.runtimeClasses.list(),
+    readRuntimeClasses,
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();
@@ -22,6 +26,6 @@ export async function loadClusterState(cluster: ClusterPort): Promise<ClusterSta
 export function selectPools(state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing);
+  if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
   return names.length === 0 ? known : [...new Set(names)];
 }

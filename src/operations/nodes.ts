@@ -2,7 +2,6 @@
 
 import { collectGarbage } from '../controller/collect.ts';
 import { own, setOwn } from '../nodepool/json.ts';
-import type { Ownership } from '../nodepool/membership.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
@@ -49,12 +48,7 @@ export async function listNodes(
   const [known, nodes] = await Promise.all([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools(state, pools));
-  const found = nodes.flatMap(node => {
-    const ownership = state.ownership(node.name);
-    const pool = ownership?.owner ?? ownership?.record?.pool;
-    const isMeant = unassigned ? pool === undefined : pool !== undefined && wanted.has(pool);
-    return isMeant ? [toPoolNode(state, node, ownership, pool)] : [];
-  });
+  const found = nodes.map(node => poolNodeOf(state, node)).filter(node => isMeant(node, unassigned, wanted));
   // What reading and planning left behind would stand beside the table of all nodes: see src/controller/collect.ts.
   collectGarbage();
   return found;
@@ -70,13 +64,15 @@ export async function selectNodes(selector: string | undefined, cluster: NodesDe
 
 const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
 
-function toPoolNode(
-  state: ClusterState,
-  node: Node,
-  ownership: Ownership | undefined,
-  pool: string | undefined,
-): PoolNode {
+/** @param wanted names of pools; undefined: every pool */
+export function isMeant({ pool }: PoolNode, unassigned: boolean, wanted?: ReadonlySet<string>): boolean {
+  return unassigned ? pool === undefined : pool !== undefined && (wanted?.has(pool) ?? true);
+}
+
+export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
+  const ownership = state.ownership(node.name);
   const record = ownership?.record;
+  const pool = ownership?.owner ?? record?.pool;
   const { changes = [], circle } = planOf(state, node.name) ?? {};
   return {
     node,

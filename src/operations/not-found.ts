@@ -3,8 +3,11 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 
-export function poolNotFound(names: readonly string[]): NodepoolError {
-  return notFound('nodepool', names, '', withoutType(names) ?? 'list the pools with `kubectl nodepool get`');
+/** @param isNode whether a node has the name, where nodes were read */
+export function poolNotFound(names: readonly string[], isNode: (name: string) => boolean = () => false): NodepoolError {
+  const node = names.find(isNode);
+  const next = node === undefined ? undefined : `"${node}" is a node: \`kubectl nodepool nodes --why ${node}\``;
+  return notFound('nodepool', names, '', next ?? withoutType(names) ?? 'list the pools with `kubectl nodepool get`');
 }
 
 /** The next step for a kubectl user who typed the resource's type before the name. */

@@ -16,7 +16,7 @@ export async function readMembers(
   const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
-  if (missing.length > 0) throw poolNotFound(missing);
+  if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
   return { members, nodes };

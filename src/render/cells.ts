@@ -142,3 +142,8 @@ export function shorten(text: string, width: number): string {
   // Never half of a surrogate pair.
   return `${text.slice(0, width - 1).replace(/\p{Cs}$/u, '')}…`;
 }
+
+/** The header of a label's column: its name without the prefix, as with kubectl. */
+export function labelHeader(label: string): string {
+  return label.slice(label.lastIndexOf('/') + 1).toUpperCase();
+}

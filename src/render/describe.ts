@@ -1,10 +1,12 @@
-/** All about one pool, in the layout of `kubectl describe`. */
+/** One pool in detail, in the layout of `kubectl describe`. */
+import type { NodepoolError } from '../nodepool/errors.ts';
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
+import type { Permitted } from '../operations/permitted.ts';
 import {
   type Field,
   MESSAGE_WIDTH,
@@ -20,6 +22,7 @@ import { nodesSection } from './describe-nodes.ts';
 import { describeEvents, type EventRow } from './events.ts';
 import { renderGrid } from './grid.ts';
 import { displayQuantity } from './quantity.ts';
+import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable } from './table.ts';
 import { formatAge, formatTimeAndAge } from './time.ts';
@@ -28,9 +31,9 @@ export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, whoever owns it. */
-  runtimeClass: RuntimeClass | undefined;
+  runtimeClass: Permitted<RuntimeClass | undefined>;
   /** In the order to show. */
-  events: EventRow[];
+  events: Permitted<EventRow[]>;
 }
 
 /** Longer values of annotations are cut: some are whole documents. */
@@ -49,7 +52,9 @@ export function renderDescription(description: Description, now: Date, style: St
     ...nodesSection(pool, nodes, now, style),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(pool, now, style)),
-    ...section('Events', describeEvents(events, now, style)),
+    ...('forbidden' in events
+      ? [forbiddenLine('Events', events.forbidden, style)]
+      : section('Events', describeEvents(events.value, now, style))),
   ].join('\n');
 }
 
@@ -122,7 +127,14 @@ function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
   return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };
 }
 
-function runtimeClassSection({ pool, runtimeClass }: Description, style: Style): string[] {
+function forbiddenLine(title: string, { oneLine, next }: NodepoolError, style: Style): string {
+  const text = `<forbidden: ${oneLine}${next === undefined ? '' : `; ${next}`}>`;
+  return `${title}:  ${style.yellow(sanitizeLine(text))}`;
+}
+
+function runtimeClassSection({ pool, runtimeClass: read }: Description, style: Style): string[] {
+  if ('forbidden' in read) return [forbiddenLine('RuntimeClass', read.forbidden, style)];
+  const runtimeClass = read.value;
   const plan = planRuntimeClass(pool, runtimeClass).kind;
   if (runtimeClass === undefined || (plan === 'none' && !pool.spec.handler)) {
     return [`RuntimeClass:  ${NONE}${plan === 'create' ? ' (the next reconcile creates it)' : ''}`];
@@ -133,7 +145,7 @@ function runtimeClassSection({ pool, runtimeClass }: Description, style: Style):
     patch: { text: 'to be updated', paint: style.yellow },
     replace: { text: 'to be deleted and recreated', paint: style.yellow },
     delete: { text: 'to be deleted', paint: style.yellow },
-    foreign: { text: "not this pool's; it is left alone", paint: style.red },
+    foreign: { text: 'of another owner; it is not changed', paint: style.red },
   };
   const { nodeSelector, tolerations = [] } = runtimeClass.scheduling ?? {};
   const rows: Field[] = [

@@ -6,7 +6,12 @@ const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
 
 type Kind = 'Diff' | 'DoctorReport' | 'NodeExplanation' | 'PoolNodeList' | 'PoolUsage' | 'ReconcileResultList';
 
+/** With the version and the kind. */
+export function documentOf(kind: Kind, fields: object): Record<string, unknown> {
+  return { apiVersion: VERSION, kind, ...fields };
+}
+
 /** Without the last newline. */
 export function printDocument(kind: Kind, fields: object, format: 'json' | 'yaml'): string {
-  return printValue({ apiVersion: VERSION, kind, ...fields }, format);
+  return printValue(documentOf(kind, fields), format);
 }

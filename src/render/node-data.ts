@@ -1,6 +1,7 @@
 /** `nodes -o json|yaml|name`. */
 import type { PoolNode } from '../operations/nodes.ts';
-import { printDocument } from './documents.ts';
+import { documentOf } from './documents.ts';
+import { printValue } from './printers.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** `node/NAME`, one per line. */
@@ -8,20 +9,31 @@ export function printNodeNames(nodes: PoolNode[]): string {
   return nodes.map(({ node }) => `node/${sanitizeLine(node.name)}`).join('\n');
 }
 
-/** `{"items": […]}` with the columns of the table, complete. */
+/** Without the last newline. */
 export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
-  const items = nodes.map(({ node, pool, leaving, applied, changes, conflicting }) => ({
-    name: node.name,
+  return printValue(nodesDocument(nodes), format);
+}
+
+/** The columns of the table, complete. */
+export function nodesDocument(nodes: PoolNode[]): Record<string, unknown> {
+  return documentOf('PoolNodeList', { items: nodes.map(nodeItem) });
+}
+
+export function nodeItem({ node, pool, leaving, applied, changes, conflicting }: PoolNode): Record<string, unknown> {
+  const { name, labels, creationTimestamp, ready, unschedulable, taints, allocatable } = node;
+  return {
+    name,
+    // For paths as kubectl's users write them.
+    metadata: { name, labels, creationTimestamp },
     pool: pool ?? null,
     leaving,
-    ready: node.ready,
-    unschedulable: node.unschedulable,
-    creationTimestamp: node.creationTimestamp,
-    taints: node.taints,
+    ready,
+    unschedulable,
+    creationTimestamp,
+    taints,
     applied,
     changes,
     alsoMatchedBy: conflicting,
-    allocatable: node.allocatable,
-  }));
-  return printDocument('PoolNodeList', { items }, format);
+    allocatable,
+  };
 }

@@ -1,9 +1,12 @@
 /** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
+
+import { own } from '../nodepool/json.ts';
 import type { Change, FieldSetter } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { PoolNode } from '../operations/nodes.ts';
 import {
   betweenPools,
+  labelHeader,
   listText,
   NONE,
   nodeStatusText,
@@ -13,13 +16,14 @@ import {
   withoutSpaces,
 } from './cells.ts';
 import type { Style } from './style.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
 
 export interface NodesTableOptions {
   wide: boolean;
   headers: boolean;
-  now: Date;
+  /** Labels with a column each. */
+  labelColumns?: readonly string[];
 }
 
 const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
@@ -28,12 +32,20 @@ const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY', 'DRIFT-SET-BY']
 /** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
 
-export function renderNodes(nodes: PoolNode[], { wide, headers, now }: NodesTableOptions, style: Style): string {
+/** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
+export function nodesPrinter(
+  { wide, headers, labelColumns = [] }: NodesTableOptions,
+  style: Style,
+): (nodes: PoolNode[], now: Date) => string {
   const width = wide ? Infinity : LIST_WIDTH;
-  const rows = nodes.map(node =>
-    wide ? [...row(node, width, now, style), ...wideRow(node, now)] : row(node, width, now, style),
-  );
-  return renderTable(headers ? [wide ? [...HEADER, ...WIDE_HEADER] : HEADER, ...rows] : rows);
+  const header = [...HEADER, ...(wide ? WIDE_HEADER : []), ...labelColumns.map(labelHeader)];
+  const render = tablePrinter(headers ? header : undefined);
+  const rowOf = (node: PoolNode, now: Date) => [
+    ...row(node, width, now, style),
+    ...(wide ? wideRow(node, now) : []),
+    ...labelColumns.map(label => own(node.node.labels, label) || NONE),
+  ];
+  return (nodes, now) => render(nodes.map(node => rowOf(node, now)));
 }
 
 function row(

@@ -7,6 +7,7 @@ import { membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
 import {
+  labelHeader,
   labelsText,
   NONE,
   oneWord,
@@ -170,10 +171,8 @@ function resourceColumn(name: string): Column {
   return { header, cell: ({ status }) => poolResource(status, name) };
 }
 
-/** The header is the label's name without its prefix, as with kubectl. */
 function labelColumn(label: string): Column {
-  const header = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
-  return { header, cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
+  return { header: labelHeader(label), cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
 }
 
 function allResources(pools: NodePool[]): string[] {

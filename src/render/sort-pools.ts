@@ -1,4 +1,4 @@
-/** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, pools without a value first. */
+/** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, objects without a value first. */
 import { compareQuantities } from '../nodepool/quantity.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { evaluate } from './jsonpath/evaluate.ts';
@@ -8,32 +8,37 @@ import { relaxedPath } from './jsonpath/relaxed.ts';
 import { explainFor, JsonPathError } from './jsonpath/template.ts';
 import { quantityOf } from './quantity.ts';
 
+export function poolOrder(path: string): (pools: RawPool[]) => RawPool[] {
+  return orderBy<RawPool>(path, '.status.nodeCount', pool => pool);
+}
+
 /**
  * @param path `.status.nodeCount`; the dot and braces are optional
- * @returns sorts pools; throws NodepoolError when no pool has a value at the path, or values cannot be compared
+ * @param example of a path, for the next step
+ * @returns sorts objects; throws NodepoolError when no object has a value at the path, or values cannot be compared
  * @throws NodepoolError when the path is wrong
  */
-export function poolOrder(path: string): (pools: RawPool[]) => RawPool[] {
-  const explained = <T>(run: () => T) => explainFor(`--sort-by ${path}`, 'write it like .status.nodeCount', run);
+export function orderBy<T>(path: string, example: string, dataOf: (object: T) => unknown): (objects: T[]) => T[] {
+  const explained = <R>(run: () => R) => explainFor(`--sort-by ${path}`, `write it like ${example}`, run);
   return explained(() => {
     const field = relaxedPath(path);
     const template = parseTemplate(field);
-    return pools => explained(() => sorted(pools, field, pool => evaluate(template, pool)[0] ?? []));
+    return objects => explained(() => sorted(objects, field, object => evaluate(template, dataOf(object))[0] ?? []));
   });
 }
 
-function sorted(pools: RawPool[], field: string, valuesOf: (pool: RawPool) => unknown[]): RawPool[] {
-  const keyed = pools.map(pool => ({ pool, values: valuesOf(pool) }));
+function sorted<T>(objects: T[], field: string, valuesOf: (object: T) => unknown[]): T[] {
+  const keyed = objects.map(object => ({ object, values: valuesOf(object) }));
   const [found, missing] = [
     keyed.filter(({ values }) => values.length > 0),
     keyed.filter(({ values }) => values.length === 0),
   ];
-  if (pools.length > 0 && found.length === 0) {
+  if (objects.length > 0 && found.length === 0) {
     throw new JsonPathError(`couldn't find any field with path "${field}" in the list of objects`);
   }
-  // As kubectl: each pool without a value is moved before all others, in turn.
+  // As kubectl: each object without a value is moved before all others, in turn.
   return [...missing.toReversed(), ...found.toSorted((a, b) => compare(a.values[0], b.values[0]))].map(
-    ({ pool }) => pool,
+    ({ object }) => object,
   );
 }
 

@@ -7,17 +7,19 @@ import { testIo } from '../unit/cli/test-io.ts';
 
 const SCREENS = new URL('./command-help.txt', import.meta.url);
 
-async function help(...words: string[]): Promise<string> {
-  const io = testIo();
-  assert.equal(await main([...words, '--help'], io, ''), 0);
-  return `$ kubectl nodepool ${[...words, '--help'].join(' ')}\n${io.stdoutText()}`;
+/** Lines and columns of a usual terminal window. */
+const [LINES, COLUMNS] = [50, 100];
+
+async function shown(words: string[], columns = 80): Promise<string> {
+  const io = testIo({ columns });
+  assert.equal(await main(words, io, ''), 0);
+  return io.stdoutText();
 }
 
-/** Every help screen; global flags are shown once. */
 async function screens(): Promise<string> {
-  const [first = '', ...others] = await Promise.all(Object.keys(commands).map(command => help(command)));
-  const own = others.map(screen => screen.replace(/\nGLOBAL FLAGS\n.*/s, ''));
-  return [await help(), first, ...own].join('\n');
+  const lines = [['--help'], ['options'], ...Object.keys(commands).map(command => [command, '--help'])];
+  const texts = lines.map(async words => `$ kubectl nodepool ${words.join(' ')}\n${await shown(words)}`);
+  return (await Promise.all(texts)).join('\n');
 }
 
 // Update the snapshot: UPDATE_SURFACE=1 node --test test/contract/command-help.test.ts
@@ -26,4 +28,14 @@ test('the help screens equal the checked-in snapshot', async () => {
   if (process.env.UPDATE_SURFACE) writeFileSync(SCREENS, actual);
   assert.equal(actual, readFileSync(SCREENS, 'utf8'));
   assert.doesNotMatch(actual, /<%/, 'a template that help.ts does not fill in');
+});
+
+test('the help of every command fits a screen and names the command that lists global flags', async () => {
+  for (const command of Object.keys(commands)) {
+    const text = await shown([command, '--help'], COLUMNS);
+    const lines = text.trimEnd().split('\n');
+    assert.ok(lines.length <= LINES, `${command}: ${lines.length} lines`);
+    assert.doesNotMatch(text, /--kubeconfig/);
+    assert.equal(lines.at(-1), "Use 'kubectl nodepool options' for the flags that every command takes.");
+  }
 });

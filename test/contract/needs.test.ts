@@ -30,6 +30,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
   const others = lacking.filter(text => !/^(install|uninstall|drain)\b/.test(text));
   assert.deepEqual(others, [
     'get --watch: watch nodepools.nodes.lailin.xyz',
+    'nodes --watch: watch nodepools.nodes.lailin.xyz, watch nodes',
     'events --watch: watch events.events.k8s.io',
     'view: watch nodepools.nodes.lailin.xyz, watch nodes, watch events.events.k8s.io',
     'view with usage: list pods, list nodes.metrics.k8s.io',

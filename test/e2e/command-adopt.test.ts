@@ -135,7 +135,7 @@ test('--label replaces the known labels, and may name the control plane', async 
 
 test('reports nodes that have no known label', async () => {
   await testEnv.nodes({ name: 'plain' });
-  await refused(['adopt'], 0, 'No labels of pools found on the nodes. Name one with --label KEY.');
+  await refused(['adopt'], 0, 'No known labels of node groups found. Give your own with --label KEY.');
 });
 
 test('creates no pool for nodes with two roles unless one is chosen', async () => {
@@ -147,8 +147,8 @@ test('creates no pool for nodes with two roles unless one is chosen', async () =
   assert.deepEqual(all, {
     code: 0,
     stdout: '',
-    stderr: `warning: infra is left out: it shares nodes with worker; choose one by its name, or relabel the nodes
-warning: worker is left out: it shares nodes with infra; choose one by its name, or relabel the nodes
+    stderr: `warning: infra is not created: it shares nodes with worker; choose one by its name, or relabel the nodes
+warning: worker is not created: it shares nodes with infra; choose one by its name, or relabel the nodes
 Nothing to adopt.
 `,
   });
@@ -168,7 +168,7 @@ Nothing to adopt.
   );
   assert.match(
     (await unchanged(['adopt', '--create'])).stderr,
-    /left out: it shares nodes with pool worker, which exists; change/,
+    /is not created: it shares nodes with pool worker, which exists; change/,
   );
 });
 
@@ -179,8 +179,17 @@ test('reports an existing pool and an unknown name', async () => {
   await refused(
     ['adopt', 'nope', '--create'],
     1,
-    'error: no label of the nodes makes a pool "nope"; next: list what there is with `kubectl nodepool adopt`',
+    'error: no proposed pool has the name "nope"; next: list the proposed pools with `kubectl nodepool adopt`',
   );
+  await refused(
+    ['adopt', 'system', '--create'],
+    1,
+    /^error: no proposed pool has the name "system": \S+ created a pool of that name at \d{4}-[^;]+Z; next: list the proposed pools with/,
+  );
+  const { code, stdout, stderr } = await unchanged(['adopt', '--yes']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^POOL /);
+  assert.match(stderr, /^warning: nothing is created without --create, and --yes has no effect$/m);
   await refused(['adopt', '--dry-run'], 2, /^error: --dry-run is for --create; next: /);
 });
 

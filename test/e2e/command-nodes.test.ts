@@ -53,6 +53,35 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   );
 });
 
+test('templates, --sort-by and -L', async () => {
+  await fill();
+  assert.equal(await ok(['nodes', '-o', 'jsonpath={.items[?(@.unschedulable==true)].name}']), 'b');
+  const columns = 'custom-columns=NODE:.metadata.name,TIER:.metadata.labels.tier';
+  assert.equal(
+    await ok(['nodes', '-o', columns, '--sort-by', '.metadata.labels.tier']),
+    'NODE   TIER\nb      brass\na      gold\nc      gold\n',
+  );
+  const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split(
+    '\n',
+  );
+  assert.match(table[0] ?? '', /AGE +TIER +NONE$/);
+  assert.match(table[1] ?? '', /^b .* brass +<none>$/);
+  const see = "See 'kubectl nodepool nodes --help'.";
+  const labels = 'error: --label-columns is for tables, and -o json is none';
+  await refused(['nodes', '-L', 'tier', '-o', 'json'], 2, `${labels}\n${see}`);
+  await refused(['nodes', '-o', 'x'], 2, /^error: unknown output format "x"; next: use one of json, yaml, name, wide,/);
+  await refused(['nodes', '-w', '-o', 'yaml'], 2, /^error: --watch prints a table, and -o yaml is none; /);
+  await refused(['nodes', '--sort-by', '.none'], 1, /^error: --sort-by \.none: couldn't find any field/);
+});
+
+test("explains the name of a node in place of a pool's", async () => {
+  await fill();
+  const next = 'next: "a" is a node: `kubectl nodepool nodes --why a`';
+  for (const command of ['nodes', 'describe', 'diff', 'cordon']) {
+    await refused([command, 'a'], command === 'diff' ? 2 : 1, `error: nodepool "a" not found; ${next}`);
+  }
+});
+
 test('shows nodes of no pool, nodes by labels, and JSON', async () => {
   await fill();
   assert.equal(await ok(['nodes', '--unassigned', '-o', 'name']), 'node/d\n');

@@ -109,6 +109,43 @@ test('reconcile takes -l and --all', async () => {
   await refused(['reconcile', '--watch', '-l', 'team=a'], 2, /^error: --watch reconciles all pools; /);
 });
 
+test('-o json has the result of each pool, with the same exit code; --quiet prints nothing', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
+  await testEnv.pool('late', { nodeSelector: role('gpu') }, { younger: true });
+  const results = (stdout: string) => JSON.parse(stdout) as { dryRun: boolean; items: Record<string, unknown>[] };
+  const dry = await unchanged(['reconcile', 'gpu', '--dry-run', '-o', 'json']);
+  assert.deepEqual([dry.code, results(dry.stdout).dryRun], [0, true]);
+  const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
+  const { items } = results(stdout);
+  assert.equal(code, 3);
+  const nodes = { joined: 2, left: 0, updated: 0, unwritten: 0 };
+  const gpu = { pool: 'gpu', result: 'reconciled', status: 200, reason: null, nodeCount: 2, nodes };
+  assert.deepEqual(items[0], { ...gpu, runtimeClass: 'created', failures: [], warnings: [] });
+  assert.deepEqual([items[1]?.pool, items[1]?.status, typeof items[1]?.reason], ['late', 409, 'string']);
+  const quiet = await cli(cluster(), ['reconcile', '-q']);
+  assert.deepEqual([quiet.code, quiet.stdout], [3, '']);
+  await refused(['reconcile', '-q', '-o', 'json'], 2, /--quiet/);
+  const next = 'next: with --watch use --log-format json';
+  await refused(
+    ['reconcile', '-w', '-o', 'json'],
+    2,
+    new RegExp(`^error: -o prints the results of one run; ${next}\n`),
+  );
+});
+
+test('diff -o json has the differences, with the same exit code', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
+  const { code, stdout } = await unchanged(['diff', '-o', 'json']);
+  const { nodes, runtimeClasses } = JSON.parse(stdout) as { nodes: object[]; runtimeClasses: object[] };
+  const changes = [{ kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' }];
+  assert.deepEqual([code, nodes], [1, [{ name: 'a', from: null, to: 'gpu', changes }]]);
+  assert.deepEqual(runtimeClasses, [{ name: 'node-pool-gpu', action: 'create' }]);
+  await testEnv.reconcile();
+  assert.deepEqual((JSON.parse(await ok(['diff', '-o', 'json'])) as { nodes: object[] }).nodes, []);
+});
+
 test('reconcile refuses flags of the controller without --watch', async () => {
   for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
     const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;

@@ -5,6 +5,7 @@ import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -104,10 +105,28 @@ test('describe shows all pools, also unreconciled ones, and reports none and mis
     blocks.map(block => /^Name: +(\S+)/.exec(block)?.[1]),
     ['one', 'two'],
   );
-  assert.match(blocks[1] ?? '', /^Status: +<none> \(not reconciled yet\)$/m);
+  assert.match(blocks[1] ?? '', /^Status: +Pending \(not reconciled yet\)$/m);
   assert.match(blocks[1] ?? '', /^RuntimeClass: +<none> \(the next reconcile creates it\)$/m);
   const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
   await refused(['describe', 'one', 'nope'], 1, missing);
+});
+
+test('describe shows what the user may read, and names the rest', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu', { handler: 'runc' });
+  await testEnv.reconcile();
+  const kubeconfig = await userWith(cluster(), 'describer', [
+    { apiGroups: ['nodes.lailin.xyz', ''], resources: ['nodepools', 'nodes'], verbs: ['list'] },
+  ]);
+  const { code, stdout, stderr } = await cli(cluster(), ['describe', 'gpu', '--kubeconfig', kubeconfig]);
+  assert.deepEqual([code, stderr], [0, '']);
+  const forbidden = (plural: string, group: string) =>
+    `<forbidden: cannot list ${plural}: user "describer" lacks the permission; ask for a role with verb list on ${plural}.${group}>`;
+  assert.deepEqual(stdout.match(/^(RuntimeClass|Events): .*$/gm), [
+    `RuntimeClass:  ${forbidden('runtimeclasses', 'node.k8s.io')}`,
+    `Events:  ${forbidden('events', 'events.k8s.io')}`,
+  ]);
+  assert.match(stdout, /^Nodes: {2}1, 1 ready$/m);
 });
 
 test('describe does not find a deleted pool whose record is still on a node', async () => {
@@ -143,6 +162,22 @@ test('events lists events of all pools or one, of any controller, oldest first',
   assert.deepEqual(one.trimEnd().split('\n').length, 1);
   assert.match(one, /RuntimeClassCreated/);
   await refused(['events', 'nope'], 0, 'No events found for pool nope.');
+});
+
+test('events -o json and yaml print the objects that kubectl prints', async () => {
+  await testEnv.pool('gpu', { handler: 'runc' });
+  await testEnv.pool('other');
+  await testEnv.reconcile();
+  for (const format of ['json', 'yaml']) {
+    const theirs = ['get', 'events.v1.events.k8s.io', '-n', 'default', '-o', format];
+    const { stdout } = await kubectl(cluster(), [...theirs, '--field-selector', 'regarding.kind=NodePool']);
+    assert.match(stdout, /RuntimeClassCreated/);
+    assert.equal(await ok(['events', '-o', format]), stdout);
+    assert.equal(await ok(['events', '--for', 'nodepool/gpu', '-o', format]), stdout);
+  }
+  const { items } = JSON.parse(await ok(['events', 'other', '-o', 'json'])) as { items: object[] };
+  assert.deepEqual(items, []);
+  await refused(['events', 'gpu', '--for', 'gpu'], 2, /^error: a name and --for select the same thing; /);
 });
 
 test('events escapes control characters in notes', async () => {

@@ -1,4 +1,4 @@
-/** `get --watch` and `events --watch`: existing objects, then changes, across restarts of the API server. */
+/** `get --watch`, `nodes --watch` and `events --watch`: existing objects, then changes, across restarts of the API server. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -103,6 +103,52 @@ test('get --watch shows the named pools only, in the given order', async t => {
   await refused(['get', '-w', 'nope'], 1, missing);
   const { code, stdout } = await cli(cluster(), ['get', '-w', 'nope', 'a', '-o', 'name']);
   assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
+});
+
+test('nodes --watch prints the table, then each row that changes', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') }, { name: 'other' });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  const watching = follow(t, 'nodes', 'gpu', '-w', '-L', 'tier');
+  await watching.has(3);
+  // Nothing of these is shown.
+  await testEnv.patchNode('other', { spec: { unschedulable: true } });
+  await testEnv.patchNode('a', { metadata: { annotations: { x: 'y' } } });
+  await testEnv.patchNode('b', { spec: { unschedulable: true } });
+  await eventually('b is cordoned', () => /^b +Ready,SchedulingDisabled/m.test(watching.stdout()));
+  // Drift of both.
+  await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
+  await eventually('both drift', () => (watching.stdout().match(/\+tier=gold/g) ?? []).length === 2);
+  await testEnv.reconcile();
+  await eventually('both have it', () => (watching.stdout().match(/ gold$/gm) ?? []).length === 2);
+  await testEnv.patchNode('b', { metadata: { labels: { 'node-role.kubernetes.io/gpu': null } } });
+  await eventually('b leaves', () => /^b .*gpu,Leaving/m.test(watching.stdout()));
+  await testEnv.reconcile();
+  await eventually('b has left', () => /^b +\S+ +<none>/m.test(watching.stdout()));
+  const before = watching.lines().length;
+  await testEnv.patchNode('b', { metadata: { labels: { late: '' } } });
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
+  await watching.has(before + 1);
+  assert.equal(await watching.end(), 0);
+  assert.deepEqual(
+    watching
+      .lines()
+      .slice(before)
+      .map(line => line[0]),
+    ['a'],
+  );
+  assert.equal(watching.stderr(), '');
+});
+
+test('events --watch -o json prints each Event', async t => {
+  await testEnv.pool('gpu', { handler: 'runc' });
+  const watching = follow(t, 'events', '--for', 'gpu', '-w', '-o', 'json');
+  await eventually('it watches', () => watching.stderr().includes('waiting for one'));
+  await testEnv.reconcile();
+  await eventually('it prints the event', () => watching.stdout().endsWith('\n}\n'));
+  const { apiVersion, kind, reason } = JSON.parse(watching.stdout()) as Record<string, string>;
+  assert.deepEqual([apiVersion, kind, reason], ['events.k8s.io/v1', 'Event', 'RuntimeClassCreated']);
+  assert.equal(await watching.end(), 0);
 });
 
 test('get --watch waits for the first pool', async t => {

@@ -34,7 +34,11 @@ test('install --controller creates the objects once; dry runs and a second run w
   const without = (await ok([...flags, '--no-policies', '--dry-run'])).trimEnd().split('\n');
   assert.equal(without.length, objects.length + 1 - policies);
   assert.doesNotMatch(without.join('\n'), /admissionpolic/);
-  await refused(['install', '--no-policies'], 2, /--no-policies is only valid with --controller; next: add --controller/);
+  await refused(
+    ['install', '--no-policies'],
+    2,
+    /--no-policies is only valid with --controller; next: add --controller/,
+  );
   const unchecked = 'created (server dry run), not validated: namespace nodepool-system does not exist yet';
   const dry = (await ok([...flags, '--dry-run=server'])).split('\n');
   assert.ok(dry.includes(`deployment.apps/${NAME} ${unchecked}`), dry.join('\n'));

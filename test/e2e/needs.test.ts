@@ -88,6 +88,7 @@ const RUNS: Run[] = [
   { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
   { command: 'get --watch', lines: ['get --watch'] },
   { command: 'events --watch', lines: ['events --watch'] },
+  { command: 'nodes --watch', lines: ['nodes --watch'] },
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },

@@ -46,7 +46,9 @@ for (const page of [GUIDE, README]) {
   });
 }
 
-test('the role in docs/permissions.md is enough for every command but install and uninstall', { timeout: MAX_MS }, async () => {
+test('the role in docs/permissions.md is enough for every command but install and uninstall', {
+  timeout: MAX_MS,
+}, async () => {
   const sh = await pageShell(cluster(), await readPage(PERMISSIONS));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');

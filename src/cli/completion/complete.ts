@@ -13,6 +13,8 @@ import { type CompletionLine, readWords } from './words.ts';
 /** cobra's ShellCompDirective bits. */
 const [NO_SPACE, NO_FILES] = [2, 4];
 
+export type GivenFlags = Record<string, string | string[] | boolean | undefined>;
+
 export interface Candidate {
   value: string;
   description?: string | undefined;
@@ -27,8 +29,7 @@ export interface CompletionOptions {
   wholeWords: boolean;
   commands: Grammar;
   io: Pick<Io, 'env' | 'now'>;
-  /** @param flags those that choose cluster and user */
-  openNames: (flags: Record<string, string | undefined>) => Promise<NamesPort>;
+  openNames: (globalFlags: GivenFlags) => Promise<NamesPort>;
 }
 
 interface Found {
@@ -89,6 +90,7 @@ function commandNames(commands: Grammar): Candidate[] {
   const shown = Object.entries(commands).filter(([, { hidden }]) => !hidden);
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),
+    { value: 'options', description: 'Show the flags that every command takes.' },
     { value: 'help', description: 'Show the help of the program, or of a command.' },
   ];
 }
@@ -163,24 +165,21 @@ function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
   return [...pools, ...(flags.get('from') ?? [])];
 }
 
-const ACCESS_FLAGS = [
-  ...['kubeconfig', 'context', 'cluster', 'user', 'as', 'server', 'token'],
-  ...['certificate-authority', 'client-certificate', 'client-key'],
-];
-
-/** The flags that choose cluster and user. */
-function accessFlags({ flags }: CompletionLine, { HOME: home = '~' }: Io['env']): Record<string, string | undefined> {
-  // Shells pass the word as it was typed, with ~.
-  const value = (name: string) =>
-    flags
-      .get(name)
-      ?.at(-1)
-      ?.replace(/^~(?=\/)/, () => home);
-  return Object.fromEntries(ACCESS_FLAGS.filter(name => flags.has(name)).map(name => [name, value(name)]));
+/** The global flags so far: among them are those that choose server and user. */
+function accessFlags({ grammar, flags }: CompletionLine, { HOME: home = '~' }: Io['env']): GivenFlags {
+  const global = Object.values(grammar?.flags ?? {}).filter(({ helpGroup }) => helpGroup === 'GLOBAL');
+  return Object.fromEntries(
+    global.flatMap(({ name, type, multiple }) => {
+      // Shells pass the word as it was typed, with ~.
+      const values = flags.get(name)?.map(value => value.replace(/^~(?=\/)/, () => home));
+      return values === undefined ? [] : [[name, type === 'boolean' || (multiple ? values : values.at(-1))]];
+    }),
+  );
 }
 
 function effects(typed: string): string[] {
-  const colon = typed.indexOf(':');
-  if (colon < 1) return [];
+  const start = typed.lastIndexOf(',') + 1;
+  const colon = typed.indexOf(':', start);
+  if (colon <= start) return [];
   return ['NoSchedule', 'PreferNoSchedule', 'NoExecute'].map(effect => typed.slice(0, colon + 1) + effect);
 }

@@ -46,7 +46,7 @@ const FLAGS: Record<string, Source> = {
   why: { kind: 'live', what: 'nodes' },
   to: { kind: 'live', what: 'pools' },
   from: { kind: 'live', what: 'pools' },
-  'node-selector': { kind: 'live', what: 'nodeLabels', ending: '=' },
+  'node-selector': { kind: 'live', what: 'nodeLabels', list: true, ending: '=' },
   taint: { kind: 'effects' },
   resources: {
     kind: 'live',
@@ -101,7 +101,8 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   if (options !== undefined) return { kind: 'words', words: options };
   const what = SELECT_NODES.includes(command) ? 'nodeLabels' : 'poolLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
-  if (name === 'label') return { kind: 'live', what: 'nodeLabels', ending: helpValue.includes('=') ? '=' : '' };
+  if (name === 'label')
+    return { kind: 'live', what: 'nodeLabels', list: true, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (name === 'sort-by') return command === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;

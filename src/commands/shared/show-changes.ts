@@ -6,7 +6,7 @@ import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
 import type { Watched } from '../../controller/source.ts';
-import { follow } from '../../operations/follow.ts';
+import { type FollowDeps, follow } from '../../operations/follow.ts';
 import { oneLine } from '../../render/error.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
@@ -20,15 +20,34 @@ export interface Changes<T> {
   onDeleted: (object: T) => void;
 }
 
+/** Makes a function whose error ends the watch: the next call would fail as well. */
+type Guarded = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
+
 /** Returns the exit code. */
-export async function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): Promise<number> {
+export function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): Promise<number> {
+  const { resource, watched, onStart, onChanged, onDeleted } = changes;
+  return untilStopped(
+    (signal, guarded, deps) => {
+      const handlers = { onStart: guarded(onStart), onChanged: guarded(onChanged), onDeleted: guarded(onDeleted) };
+      return follow({ resource, watched, ...handlers, signal }, deps);
+    },
+    verbosity,
+    io,
+  );
+}
+
+/** Runs it until Ctrl-C, until stdout is closed or until a guarded function fails. Returns the exit code. */
+export async function untilStopped(
+  run: (signal: AbortSignal, guarded: Guarded, deps: FollowDeps) => Promise<void>,
+  verbosity: number,
+  io: Io,
+): Promise<number> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   let failure: { error: unknown } | undefined;
-  /** A failed print ends the watch: the next change would fail as well. */
-  const guarded =
-    <A extends unknown[]>(show: (...args: A) => void) =>
-    (...args: A) => {
+  const guarded: Guarded =
+    show =>
+    (...args) => {
       try {
         if (failure === undefined) show(...args);
       } catch (error) {
@@ -45,10 +64,7 @@ export async function showChanges<T>(changes: Changes<T>, verbosity: number, io:
   // The reader has gone (`| head`); io.ts ignores the error itself.
   io.stdout.once('error', stop);
   try {
-    const { resource, watched, onStart, onChanged, onDeleted } = changes;
-    const handlers = { onStart: guarded(onStart), onChanged: guarded(onChanged), onDeleted: guarded(onDeleted) };
-    const deps = { clock: systemClock, random: Math.random, log };
-    await follow({ resource, watched, ...handlers, signal: stopping.signal }, deps);
+    await run(stopping.signal, guarded, { clock: systemClock, random: Math.random, log });
     if (failure !== undefined) throw failure.error;
     return EXIT.done;
   } finally {

@@ -21,7 +21,7 @@ export interface ReconcileChoice {
   podCounts: boolean;
   approve: Approve;
   /** To stdout. */
-  print: 'lines' | 'nothing' | 'json' | 'yaml';
+  print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
 
 /** Prints the results to stdout, failures and warnings to stderr; returns the exit code. */
@@ -66,7 +66,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
-async function printResults(pools: PoolSummary[], { print, dryRun }: ReconcileChoice, io: Io): Promise<void> {
+async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
   if (print === 'json' || print === 'yaml') {
     const { printSummaries } = await import('../../render/summary-data.ts');
     io.out(printSummaries(pools, { dryRun }, print));

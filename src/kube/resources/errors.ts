@@ -152,6 +152,7 @@ function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError 
     'cluster',
     `${cannot}: user "${user}" lacks the permission`,
     `ask for a role with verb ${verb} on ${what}`,
+    { isForbidden: true },
   );
 }
 

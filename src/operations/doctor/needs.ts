@@ -39,6 +39,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,
   'nodes -o wide': ['get nodes'],
+  'nodes --watch': [`list,watch ${POOLS}`, 'list,watch nodes'],
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`],
   'events --watch': [`list,watch ${EVENTS}`],

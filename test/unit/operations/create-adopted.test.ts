@@ -1,25 +1,31 @@
 /** Which adopted pools are created when nodes change during the question. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node } from '../../../src/nodepool/types.ts';
+import type { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { findAdoptable, poolsToCreate } from '../../../src/operations/adopt.ts';
 import type { Proposal } from '../../../src/operations/consent.ts';
 import type { CreateDeps } from '../../../src/operations/create.ts';
 import { createAdopted } from '../../../src/operations/create-adopted.ts';
 import type { RawPool } from '../../../src/operations/ports.ts';
-import { aNode } from '../nodepool/fixtures.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 const node = (name: string, team: string, labels = {}) => aNode({ name, uid: name, labels: { team, ...labels } });
 
 /** Proposes two pools, then changes the nodes. Returns the questions and the created pools. */
-async function adopt(nodes: Node[], later: Node[]) {
+async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], raced?: string) {
   let current = nodes;
+  let pools: NodePool[] = [];
   const [questions, created]: [string[], string[]] = [[], []];
   const deps = {
     cluster: {
       pools: {
-        listCoerced: async () => [],
+        listCoerced: async () => pools,
         create: async (pool: RawPool) => {
+          if (pool.metadata.name === raced) {
+            pools = laterPools;
+            return { kind: 'exists' };
+          }
           created.push(`${pool.metadata.name} ${JSON.stringify(pool.spec)}`);
           return { kind: 'created', pool };
         },
@@ -31,12 +37,15 @@ async function adopt(nodes: Node[], later: Node[]) {
       questions.push([question.text, ...question.covers].join(' '));
       if (questions.length > 1 && questions.at(-1) === questions.at(-2)) return 'clear';
       current = later;
+      if (raced === undefined) pools = laterPools;
       return 'asked';
     },
   } as unknown as CreateDeps;
   const found = await findAdoptable({ labels: ['team'], names: [] }, deps);
-  await createAdopted({ pools: poolsToCreate(found, false), labels: ['team'], dryRun: 'none' }, deps);
-  return { questions, created };
+  const work = createAdopted({ pools: poolsToCreate(found, false), labels: ['team'], dryRun: 'none' }, deps);
+  const result = await work.catch((error: NodepoolError) => ({ taken: [error] }));
+  const taken = (result?.taken ?? []).map(({ message, next }) => `${message}; next: ${next}`);
+  return { questions, created, taken };
 }
 
 test('asks again when one of two pools is left, with another label', async () => {
@@ -53,4 +62,19 @@ test('skips a pool whose last node was deleted', async () => {
     created.map(text => text.split(' ')[0]),
     ['red'],
   );
+});
+
+test('names a pool whose name was taken during the question, or right before it was created', async () => {
+  const metadata = { creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [{ manager: 'kubectl-create' }] };
+  const says =
+    'nodepool blue was not created: kubectl-create created a pool of that name at 2026-01-01T00:00:00Z; next: run `kubectl nodepool adopt` again to see the pools that are left';
+  const nodes = [node('a', 'red'), node('b', 'blue')];
+  for (const nodeSelector of [{ team: 'blue' }, { other: 'x' }]) {
+    const blue = aPool({ nodeSelector }, { ...metadata, name: 'blue', uid: 'theirs' });
+    const { created, taken } = await adopt(nodes, nodes, [blue]);
+    assert.deepEqual([created.map(text => text.split(' ')[0]), taken], [['red'], [says]]);
+  }
+  const blue = aPool({}, { ...metadata, name: 'blue', uid: 'theirs' });
+  const { taken } = await adopt(nodes, nodes, [blue], 'blue');
+  assert.deepEqual(taken, [`nodepool blue exists already (not created: red); ${says}`]);
 });

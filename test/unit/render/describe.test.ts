@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Change } from '../../../src/nodepool/plan.ts';
 import type { RuntimeClass } from '../../../src/nodepool/types.ts';
 import type { DescribedNode } from '../../../src/operations/describe.ts';
@@ -24,6 +25,8 @@ const runtimeClass: RuntimeClass = {
     ],
   },
 };
+
+const NONE = { runtimeClass: { value: undefined }, events: { value: [] } };
 
 test('prints all sections', () => {
   const pool = workerPool();
@@ -114,14 +117,28 @@ Events:
   ----     ------        ---               ----                 -------
   Normal   NodeJoined    5m (x3 over 60m)  nodepool-controller  2 nodes joined: node-1, node-2
   Warning  NodeConflict  60s               <none>               node node-4`;
-  assert.equal(renderDescription({ pool, nodes, runtimeClass, events }, NOW, plain), want.slice(1));
+  assert.equal(
+    renderDescription({ pool, nodes, runtimeClass: { value: runtimeClass }, events: { value: events } }, NOW, plain),
+    want.slice(1),
+  );
+});
+
+test('names what the user may not read', () => {
+  const forbidden = new NodepoolError('cluster', 'cannot list x: user "a\n" lacks the permission', 'ask for a role');
+  const text = renderDescription(
+    { pool: workerPool(), nodes: [], runtimeClass: { forbidden }, events: { forbidden } },
+    NOW,
+    plain,
+  );
+  const line = '<forbidden: cannot list x: user "a\\n" lacks the permission; ask for a role>';
+  assert.deepEqual(text.match(/^(RuntimeClass|Events): .*$/gm), [`RuntimeClass:  ${line}`, `Events:  ${line}`]);
 });
 
 test('prints a pool without status', () => {
   const pool = freshPool();
   pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
   assert.equal(
-    renderDescription({ pool, nodes: [], runtimeClass: undefined, events: [] }, NOW, plain),
+    renderDescription({ pool, nodes: [], ...NONE }, NOW, plain),
     `
 Name:         fresh
 Labels:       <none>
@@ -152,7 +169,7 @@ test('lists nodes with problems first, and counts the rest', () => {
       membership: i === 4002 ? { kind: 'conflict', owner: 'worker' } : { kind: i === 4003 ? 'leaving' : 'member' },
     }),
   );
-  const text = renderDescription({ pool: gpuPool(), nodes, runtimeClass: undefined, events: [] }, NOW, plain);
+  const text = renderDescription({ pool: gpuPool(), nodes, ...NONE }, NOW, plain);
   const names = [...text.matchAll(/^ {2}(node-\d+)/gm)].map(match => match[1]);
   assert.deepEqual(names.slice(0, 6), ['node-4002', 'node-4003', 'node-4001', 'node-4000', 'node-0', 'node-1']);
   assert.equal(names.length, 50);
@@ -164,7 +181,7 @@ test('says what a reconcile does with the RuntimeClass', () => {
   const state = (change: (pool: ReturnType<typeof workerPool>) => void, current: RuntimeClass | undefined) => {
     const pool = workerPool();
     change(pool);
-    const text = renderDescription({ pool, nodes: [], runtimeClass: current, events: [] }, NOW, plain);
+    const text = renderDescription({ pool, nodes: [], ...NONE, runtimeClass: { value: current } }, NOW, plain);
     return /^RuntimeClass: +(.+)$|^ {2}State: +(.+)$/m.exec(text)?.slice(1).find(Boolean);
   };
   const foreign = { ...runtimeClass, metadata: { name: 'node-pool-worker' } };
@@ -175,7 +192,7 @@ test('says what a reconcile does with the RuntimeClass', () => {
   );
   assert.equal(
     state(() => {}, foreign),
-    "not this pool's; it is left alone",
+    'of another owner; it is not changed',
   );
   assert.equal(
     state(pool => {
@@ -197,7 +214,7 @@ test('says what a reconcile does with the RuntimeClass', () => {
 test('cuts resource names and values of others', () => {
   const pool = workerPool();
   if (pool.status !== undefined) pool.status.allocatable = { ['r'.repeat(9_000)]: '1', cpu: 'q'.repeat(9_000) };
-  const text = renderDescription({ pool, nodes: [], runtimeClass: undefined, events: [] }, NOW, plain);
+  const text = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
   assert.match(text, /\br{127}… +1$/m);
   assert.match(text, /\bcpu +q{127}…/);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PoolNode } from '../../../src/operations/nodes.ts';
 import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
-import { renderNodes } from '../../../src/render/nodes.ts';
+import { nodesPrinter } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
 const nothing = { applied: { labels: {}, taints: [] }, changes: [], conflicting: [], leaving: false };
@@ -52,7 +52,7 @@ const nodes: PoolNode[] = [
 
 test('prints a table whose cells have no spaces', () => {
   assert.equal(
-    renderNodes(nodes, { wide: false, headers: true, now: NOW }, plain),
+    nodesPrinter({ wide: false, headers: true }, plain)(nodes, NOW),
     `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
 node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d
 node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d
@@ -62,7 +62,7 @@ evil\\u001b[31m   Ready                      <none>         <none>              
 });
 
 test('wide: prints nothing shortened, resources, and other matching pools', () => {
-  const lines = renderNodes(nodes, { wide: true, headers: false, now: NOW }, plain).split('\n');
+  const lines = nodesPrinter({ wide: true, headers: false }, plain)(nodes, NOW).split('\n');
   assert.deepEqual(lines[0]?.split(/ {2,}/), [
     'node-a',
     'Ready',
@@ -84,7 +84,7 @@ test('wide: prints nothing shortened, resources, and other matching pools', () =
 });
 
 test('colours what needs attention: not ready, cordoned, drift, leaving', () => {
-  const shown = renderNodes(nodes, { wide: false, headers: true, now: NOW }, colored);
+  const shown = nodesPrinter({ wide: false, headers: true }, colored)(nodes, NOW);
   assert.deepEqual(shown.match(/\x1b\[3[13]m[^\x1b]+/g), [
     '\x1b[33mReady,SchedulingDisabled',
     '\x1b[33m+tier=gold,~team=y,+2',
@@ -99,6 +99,7 @@ test('prints names, and everything as JSON and YAML', () => {
   const { items } = JSON.parse(printNodes(nodes, 'json')) as { items: Record<string, unknown>[] };
   assert.deepEqual(items[2], {
     name: 'node-c',
+    metadata: { name: 'node-c', labels: {}, creationTimestamp: '2026-11-01T09:00:00Z' },
     pool: 'gone',
     leaving: true,
     ready: false,

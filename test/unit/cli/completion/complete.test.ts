@@ -196,6 +196,15 @@ describe('completes a word', () => {
       ['get', '-l', 'a=b,t'],
       ['a=b,team=', ':6'],
     ],
+    [
+      ['create', 'x', '--label', 'a=b,ti'],
+      ['a=b,tier=', ':6'],
+    ],
+    [
+      ['create', 'x', '--taint', 'a:NoExecute,b=c:P'],
+      ['a:NoExecute,b=c:PreferNoSchedule', ':4'],
+    ],
+    [['opt'], ['options', ':4']],
     [['create', 'x', '--taint', 'a'], [':4']],
     [
       ['create', 'x', '--taint', 'a=b:P'],
@@ -216,7 +225,7 @@ describe('completes a word', () => {
       ['completion', 'f'],
       ['fish', ':4'],
     ],
-    [[], [...Object.keys(commands), 'help', ':4']],
+    [[], [...Object.keys(commands), 'options', 'help', ':4']],
   ];
   for (const [words, expected] of cases) {
     test(JSON.stringify(words), async () => assert.deepEqual(await lines(...words), expected));
@@ -242,7 +251,7 @@ describe('completes a word', () => {
     const grammar: Grammar = { top: { args: {}, flags }, old: { hidden: true, args: {}, flags } };
     assert.equal(await answer(['top', '--'], { commands: grammar }), '--bars\n--no-bars\n--help\tShow the help.\n:4\n');
     assert.equal(await answer(['top', '--no-bars', '--ba'], { commands: grammar }), ':4\n');
-    assert.equal(await answer(['o'], { commands: grammar }), ':4\n');
+    assert.equal(await answer(['ol'], { commands: grammar }), ':4\n');
   });
 
   test('completes the values that the help lists; a placeholder in capitals accepts any word', async () => {
@@ -261,9 +270,9 @@ describe('completes a word', () => {
 
   test('asks the cluster that earlier flags select', async () => {
     const port = fakeNames();
-    await answer(['get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
+    await answer(['--as-group=g', 'get', '--context', 'kind', '--as=me', '--kubeconfig', 'k', ''], { port });
     const [flags] = port.flags;
-    assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', as: 'me' });
+    assert.deepEqual(flags, { kubeconfig: 'k', context: 'kind', as: 'me', 'as-group': ['g'] });
   });
 
   test('offers nothing without a kubeconfig, without an answer, or when a login would be interactive', async () => {

@@ -1,6 +1,6 @@
 /** Completes words against pool and node names that the test gives in place of a cluster. */
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
-import { complete } from '../../../../src/cli/completion/complete.ts';
+import { complete, type GivenFlags } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import type { Names, NamesPort } from '../../../../src/operations/names-port.ts';
 
@@ -19,7 +19,7 @@ export const START = new Date('2026-01-01T00:00:00Z');
 
 export interface FakeNames extends NamesPort {
   asked: string[];
-  flags: Record<string, string | undefined>[];
+  flags: GivenFlags[];
 }
 
 /** A NamesPort that records its calls. */

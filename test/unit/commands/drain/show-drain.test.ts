@@ -21,7 +21,13 @@ function makeNode(name: string): Node {
 /** Two nodes with a pod each, which ends at once or as the test says; cordoned nodes are empty. */
 async function run(
   choice: Partial<DrainChoice> = {},
-  { io = testIo(), live = SILENT as Progress, removal = { kind: 'gone' } as Removal, wasCordoned = false } = {},
+  {
+    io = testIo(),
+    live = SILENT as Progress,
+    removal = { kind: 'gone' } as Removal,
+    wasCordoned = false,
+    pod = 'p',
+  } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;
@@ -43,7 +49,7 @@ async function run(
       },
     },
     drain: async () => ({
-      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `p-${node}`, uid: node }]),
+      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `${pod}-${node}`, uid: node }]),
       budgets: async () => [],
       evict: async () => removal,
     }),
@@ -194,7 +200,10 @@ test('says why nodes are not begun', async () => {
 test('paints what is waited for yellow and what is drained green, and no escape of the cluster', async () => {
   const io = testIo({ color: true, errorColor: true });
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };
-  const held = await run({ dryRun: 'server' }, { io, removal });
-  assert.match(held.stderr, /^\u001b\[33mpod ns\/p-a on node a waits for .*: needs\\u001b\[31m 2 .*\u001b\[39m$/m);
+  const held = await run({ dryRun: 'server' }, { io, removal, pod: 'p\u001b[31m' });
+  assert.match(
+    held.stderr,
+    /^\u001b\[33mpod ns\/p\\u001b\[31m-a on node a waits for .*: needs\\u001b\[31m 2 .*\u001b\[39m$/m,
+  );
   assert.match(held.stdout, /^\u001b\[32mnode\/a drained \(server dry run\)\u001b\[39m$/m);
 });

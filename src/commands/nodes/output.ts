@@ -1,0 +1,45 @@
+/** The output format of `nodes`, and printing nodes in it. */
+import type { Io } from '../../cli/io.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { PoolNode } from '../../operations/nodes.ts';
+import type { NodesTableOptions } from '../../render/nodes.ts';
+import type { ObjectTemplate } from '../../render/object-template.ts';
+import type { ObjectFormat } from '../../render/printers.ts';
+
+/** A table, a format, or a template of the document that `-o json` prints. */
+export type NodesOutput = NodesTableOptions | ObjectFormat | ObjectTemplate;
+
+export interface NodesOutputFlags {
+  output?: string | undefined;
+  'label-columns'?: string[] | undefined;
+  'no-headers': boolean;
+  watch: boolean;
+}
+
+/** The format in the flags. Throws usage errors before the first request. */
+export async function nodesOutput(flags: NodesOutputFlags, { stdoutIsTTY }: Io): Promise<NodesOutput> {
+  const { output = '', 'label-columns': labels = [] } = flags;
+  const headers = !flags['no-headers'];
+  if (output === '' || output === 'wide') {
+    return { wide: output === 'wide', headers, labelColumns: labels.flatMap(list => list.split(',')).filter(Boolean) };
+  }
+  if (labels.length > 0) throw new NodepoolError('usage', `--label-columns is for tables, and -o ${output} is none`);
+  if (flags.watch) throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
+  if (output === 'json' || output === 'yaml' || output === 'name') return output;
+  const { readTemplate } = await import('../shared/template.ts');
+  return readTemplate(output, { headers, isTerminal: stdoutIsTTY });
+}
+
+export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io: Io): Promise<void> {
+  if (typeof output === 'object') {
+    const { nodesPrinter } = await import('../../render/nodes.ts');
+    const { makeStyle } = await import('../../render/style.ts');
+    if (nodes.length > 0) io.out(nodesPrinter(output, makeStyle(io.color))(nodes, io.now()));
+    else io.err('No nodes found.');
+    return;
+  }
+  const { nodesDocument, printNodeNames, printNodes } = await import('../../render/node-data.ts');
+  if (typeof output === 'function') io.write(output()([nodesDocument(nodes)]));
+  else if (output !== 'name') io.out(printNodes(nodes, output));
+  else if (nodes.length > 0) io.out(printNodeNames(nodes));
+}

@@ -1,0 +1,42 @@
+/** `nodes --watch`: prints the current nodes, then each whose row changes. */
+import type { Connection } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
+import { followNodes } from '../../operations/follow-nodes.ts';
+import type { NodesOptions, PoolNode } from '../../operations/nodes.ts';
+import { type NodesTableOptions, nodesPrinter } from '../../render/nodes.ts';
+import { makeStyle } from '../../render/style.ts';
+import { untilStopped } from '../shared/show-changes.ts';
+
+export interface NodeChanges extends NodesOptions {
+  table: NodesTableOptions;
+  /** Sorts the current nodes. */
+  sort: (nodes: PoolNode[]) => PoolNode[];
+  verbosity: number;
+}
+
+/** Returns the exit code. */
+export function showNodeChanges(
+  { table, sort, verbosity, ...options }: NodeChanges,
+  io: Io,
+  { cluster }: Connection,
+): Promise<number> {
+  const render = nodesPrinter(table, makeStyle(io.color));
+  const print = (nodes: PoolNode[]) => io.out(render(nodes, io.now()));
+  return untilStopped(
+    (signal, guarded, deps) =>
+      followNodes(
+        {
+          ...options,
+          onStart: guarded(nodes => {
+            if (nodes.length > 0) print(sort(nodes));
+            else io.err('No nodes found; waiting for one.');
+          }),
+          onChanged: guarded(node => print([node])),
+          signal,
+        },
+        { cluster, ...deps },
+      ),
+    verbosity,
+    io,
+  );
+}

@@ -1,0 +1,131 @@
+/** Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and drift. */
+import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
+import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
+import { type FollowDeps, follow } from './follow.ts';
+import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from './nodes.ts';
+
+export interface FollowNodesOptions extends NodesOptions {
+  /** Called once, with what is there, by name. */
+  onStart: (nodes: PoolNode[]) => void;
+  /** A node that is new, or of which something has changed that a PoolNode shows; also when it leaves the pools or is deleted. */
+  onChanged: (node: PoolNode) => void;
+  /** Ends the watch. */
+  signal: AbortSignal;
+}
+
+export interface FollowNodesDeps extends FollowDeps {
+  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch'> };
+}
+
+/** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
+export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
+  const matches = parseLabelSelector(options.selector ?? '');
+  const state = new ClusterState([], [], []);
+  const rows = new Rows(state, options, matches);
+  const missing = new Set(['pools', 'nodes']);
+  const started = (what: string) => {
+    missing.delete(what);
+    if (missing.size === 0) rows.start();
+  };
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const setPool = (pool: NodePool) => {
+    state.setPool(pool);
+    rows.refreshAll();
+  };
+  const setNode = (node: Node) => {
+    state.setNode(node);
+    rows.refresh(node);
+  };
+  const pools = follow<NodePool>(
+    {
+      resource: 'nodepools.nodes.lailin.xyz',
+      watched: deps.cluster.pools.watch(),
+      onStart(found) {
+        for (const pool of found) state.setPool(pool);
+        started('pools');
+      },
+      onChanged: setPool,
+      onDeleted({ metadata: { name, uid } }) {
+        state.removePool(name, uid);
+        rows.refreshAll();
+      },
+      signal,
+    },
+    deps,
+  );
+  const nodes = follow<Node>(
+    {
+      resource: 'nodes',
+      watched: deps.cluster.nodes.watch(),
+      onStart(found) {
+        for (const node of found) state.setNode(node);
+        started('nodes');
+      },
+      onChanged: setNode,
+      onDeleted(node) {
+        rows.remove(node);
+        state.removeNode(node.name, node.uid);
+      },
+      signal,
+    },
+    deps,
+  );
+  // A watch that is refused ends the other one.
+  const ends = [pools, nodes].map(watch => watch.finally(() => over.abort()));
+  await Promise.allSettled(ends);
+  await Promise.all(ends);
+}
+
+class Rows {
+  readonly #state: ClusterState;
+  readonly #options: FollowNodesOptions;
+  readonly #matches: MatchLabels;
+  /** What was reported last of each node. */
+  readonly #reported = new Map<string, string>();
+  #started = false;
+
+  constructor(state: ClusterState, options: FollowNodesOptions, matches: MatchLabels) {
+    this.#state = state;
+    this.#options = options;
+    this.#matches = matches;
+  }
+
+  start(): void {
+    const found = [...this.#state.nodes()].map(node => poolNodeOf(this.#state, node)).filter(row => this.#isMeant(row));
+    for (const row of found) this.#reported.set(row.node.name, contentOf(row));
+    this.#started = true;
+    this.#options.onStart(found.sort((a, b) => (a.node.name < b.node.name ? -1 : 1)));
+  }
+
+  refreshAll(): void {
+    for (const node of this.#state.nodes()) this.refresh(node);
+  }
+
+  refresh(node: Node): void {
+    if (!this.#started) return;
+    const row = poolNodeOf(this.#state, node);
+    const before = this.#reported.get(node.name);
+    const isIn = this.#isMeant(row);
+    const content = contentOf(row);
+    if (isIn) this.#reported.set(node.name, content);
+    else this.#reported.delete(node.name);
+    if (isIn ? content !== before : before !== undefined) this.#options.onChanged(row);
+  }
+
+  remove(node: Node): void {
+    if (this.#reported.delete(node.name)) this.#options.onChanged(poolNodeOf(this.#state, node));
+  }
+
+  #isMeant(row: PoolNode): boolean {
+    const { pools, unassigned } = this.#options;
+    return this.#matches(row.node.labels) && isMeant(row, unassigned, pools.length === 0 ? undefined : new Set(pools));
+  }
+}
+
+/** Equal for rows that show the same: a node's resourceVersion changes with each heartbeat. */
+function contentOf({ node, ...rest }: PoolNode): string {
+  return JSON.stringify({ ...rest, node: { ...node, resourceVersion: '' } });
+}

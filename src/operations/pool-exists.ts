@@ -1,0 +1,28 @@
+/** The error for a new pool whose name is taken. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePool, ObjectMeta } from '../nodepool/types.ts';
+
+export class PoolExistsError extends NodepoolError {
+  readonly pool: string;
+
+  constructor(pool: string, next: string) {
+    super('input', `nodepool ${pool} exists already`, next);
+    this.pool = pool;
+  }
+}
+
+/** @param files that the pool comes from, as they were given */
+export function alreadyExists({ metadata: { name } }: NodePool, files: readonly string[] = []): PoolExistsError {
+  const edit = `change it with \`kubectl nodepool edit ${name}\``;
+  // What stdin or a URL gave cannot be named so that it is given again.
+  const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
+  const apply = `, or by its file with \`kubectl apply -f ${file}\``;
+  return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : apply}`);
+}
+
+/** Who took the name: the field manager of the first write, where the pool was read with managedFields. */
+export function takenText(metadata: ObjectMeta): string {
+  const { managedFields } = metadata as { managedFields?: { manager?: string }[] };
+  const who = managedFields?.[0]?.manager ?? 'somebody else';
+  return `${who} created a pool of that name at ${metadata.creationTimestamp}`;
+}

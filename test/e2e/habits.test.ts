@@ -1,0 +1,110 @@
+/** What a kubectl user types first: each line works, or its error names what to type, on one line. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+
+/** The words after `kubectl nodepool`, the exit code, and what stdout or, after an error, stderr has to contain. */
+type Habit = [line: string, code: number, said: RegExp];
+
+/** In the order in which they are typed: pool web has three nodes. */
+const HABITS: Habit[] = [
+  ['-h', 0, /^USAGE$/m],
+  ['help', 0, /Use 'kubectl nodepool options'/],
+  ['help get', 0, /^List pools/],
+  ['options', 0, /--kubeconfig=FILE/],
+  ['ls', 2, /next: kubectl nodepool get$/m],
+  ['list', 2, /next: kubectl nodepool get$/m],
+  ['get pools', 1, /leave out "pools"/],
+  ['get nodepool/web', 0, /^web /m],
+  ['get web -o yaml', 0, /^kind: NodePool$/m],
+  ['get web -ojson', 0, /"kind": "NodePool"/],
+  ['get -owide', 0, /SELECTOR/],
+  ['get web -o jsonpath={.spec.labels.tier}', 0, /^gold$/],
+  ['get -A', 0, /^web /m],
+  ['get -n default', 0, /^web /m],
+  ['--context nodepool-demo get', 0, /^web /m],
+  ['get --watch=false', 0, /^web /m],
+  ['get --no-headers=true', 0, /^web /],
+  ['get nodes', 1, /kubectl nodepool nodes/],
+  ['describe web', 0, /^Name: +web$/m],
+  ['describe-pool web', 2, /next: kubectl nodepool describe NAME$/m],
+  ['describe node web-1', 1, /kubectl nodepool nodes/],
+  ['explain', 2, /next: kubectl explain npool\.spec$/m],
+  ['create pool web2', 2, /leave out "pool"/],
+  ['create web', 1, /exists already; next: .*kubectl nodepool edit web/],
+  ['create -f pool.yaml', 1, /exists already; next: .*kubectl apply -f pool\.yaml/],
+  ['create web3 --dry-run -o yaml', 0, /^kind: NodePool$/m],
+  ['create web3 --dry-run=server', 0, /created \(server dry run\)$/m],
+  ['create web3 --node web-1', 2, /did you mean --nodes\?/],
+  ['create web3 --labels a=b', 2, /did you mean --label\?/],
+  ['create web3 --label a=b,c=d --dry-run=server', 0, /created/],
+  ['apply -f pool.yaml', 2, /next: kubectl apply -f FILE/],
+  ['label web a=b', 2, /next: kubectl nodepool edit NAME --label KEY=VALUE/],
+  ['taint web dedicated=x:NoSchedule', 2, /next: kubectl nodepool edit NAME --taint/],
+  ['edit web --label a-', 0, /not changed/],
+  ['edit web --taint dedicated=web:NoSchedule- --dry-run=server', 0, /edited \(server dry run\)/],
+  ['edit web --label team=a --reconcile', 0, /^web +200 /m],
+  ['scale web --replicas=3', 2, /creates no machines/],
+  ['rollout status web', 2, /next: kubectl nodepool diff/],
+  ['diff web', 0, /^$/],
+  ['reconcile --dry-run', 0, /^$/],
+  ['reconcile web -o json', 0, /"pool": "web"/],
+  ['reconcile --quiet', 0, /^$/],
+  ['nodes web', 0, /^web-1 /m],
+  ['nodes web -o name', 0, /^node\/web-1$/m],
+  ['nodes web-1', 1, /kubectl nodepool nodes --why web-1/],
+  ['nodes web -L tier', 0, /TIER/],
+  ['nodes web --sort-by=.metadata.name', 0, /^web-1 /m],
+  ['top', 0, /^web /m],
+  ['top web', 0, /^web /m],
+  ['top nodes', 1, /kubectl nodepool nodes/],
+  ['events --for web', 0, /NodeJoined/],
+  ['logs', 2, /next: kubectl nodepool events/],
+  ['config view', 2, /next: kubectl config/],
+  ['cordon --all', 0, /web-1 cordoned/],
+  ['uncordon -l team', 0, /^$|uncordoned/],
+  ['uncordon --all', 0, /web-1/],
+  ['drain web --ignore-daemonsets --dry-run=server', 0, /web drained/],
+  ['drain web --delete-emptydir-data --force --grace-period=0 --dry-run', 0, /web drained/],
+  ['wait web --for=condition=Ready --timeout=5s', 0, /condition met/],
+  ['wait web --for=condition=Applied=True --timeout=5s', 0, /condition met/],
+  ['wait web --for=jsonpath={.status.status}=200 --timeout=5s', 0, /condition met/],
+  ['wait nope --for=delete --timeout=5s', 0, /^$|nope/],
+  ['doctor', 0, /checks/],
+  ['version --client', 0, /^Client Version: /],
+  ['version -o json', 0, /"clientVersion"/],
+  ['rm web', 2, /next: kubectl nodepool delete NAME$/m],
+  ['delete --all --dry-run=server', 0, /deleted .*\(server dry run\)/],
+  ['delete -l a=b', 0, /No pools found/],
+  ['delete pool web', 1, /leave out "pool"/],
+  ['delete web --dry-run', 0, /deleted \(dry run\)/],
+  ['delete web', 0, /deleted/],
+];
+
+test('what a kubectl user types first works, or leads there in one line', { timeout: 600_000 }, async () => {
+  await testEnv.nodes(...[1, 2, 3].map(n => ({ name: `web-${n}`, labels: role('web') })));
+  await testEnv.pool('web', {
+    labels: { tier: 'gold' },
+    taints: [{ key: 'dedicated', value: 'web', effect: 'NoSchedule' }],
+  });
+  await testEnv.reconcile();
+  const file = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: web}\n';
+  const cwd = cluster().dir;
+  await writeFile(join(cwd, 'pool.yaml'), file);
+  const wrong: string[] = [];
+  for (const [line, expected, said] of HABITS) {
+    const { code, stdout, stderr } = await cli(cluster(), line.split(' '), { cwd });
+    const lines = code === 0 ? stdout + stderr : stderr;
+    const isShort = code === 0 || stderr.trimEnd().split('\n').length <= 2;
+    if (code !== expected || !said.test(code === 0 ? (said.test(stdout) ? stdout : lines) : stderr) || !isShort) {
+      wrong.push(`${line}: ${code}, not ${expected} ${said}\n${stdout}${stderr}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
