@@ -49,7 +49,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
     'delete-emptydir-data': Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods with emptyDir volumes: their data is lost.',
+      summary: 'Also evict pods with emptyDir volumes; their data is lost.',
     }),
     force: Flags.boolean({
       ...PODS,
@@ -63,7 +63,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: "Seconds that a pod has to terminate; negative: the pod's own.",
+      summary: 'Seconds for a pod to terminate; negative: its own.',
       helpValue: 'N',
     }),
     'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods, ignoring PodDisruptionBudgets.' }),
