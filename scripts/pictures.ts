@@ -116,7 +116,7 @@ async function withPods({ sh, picture }: Studio): Promise<void> {
   await picture(
     'drain',
     'kubectl nodepool drain batch --parallel 2 --yes',
-    'The nodes of a pool are cordoned, then emptied two at a time. Pods that a PodDisruptionBudget holds back are named with it, and go when it lets them.',
+    'The nodes of a pool are cordoned, then drained two at a time. Pods whose eviction a PodDisruptionBudget refuses are named with it in yellow, and are evicted when it allows that.',
   );
 }
 
