@@ -193,7 +193,7 @@ async function userFor(command: string, user: string): Promise<string> {
 async function follow(t: Parameters<typeof start>[0], kubeconfig: string, args: string[]): Promise<void> {
   const [program, ...first] = productCommand();
   const following = start(t, { kubeconfig }, [program, ...first, ...args]);
-  const isThere = args.includes('--leader-elect') ? / leads/ : args[0] === 'reconcile' ? /have synced/ : /\n/;
+  const isThere = args.includes('--leader-elect') ? / became leader: / : args[0] === 'reconcile' ? /have synced/ : /\n/;
   await eventually(args.join(' '), () => isThere.test(following.stdout() + following.stderr()));
   assert.equal(await following.end(), 0, following.stderr());
 }
