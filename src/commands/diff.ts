@@ -6,12 +6,12 @@ import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
   static override description =
-    `It speaks of labels, taints and RuntimeClasses: a node that joins a pool or is taken over without a change of those is no difference.
+    `Compares labels, taints and RuntimeClasses. A node that only joins a pool, or is adopted, without a change of these is no difference. For a value that differs from what the pool had set, it names who set it, and when.
 
 ${DIFF_EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
-    { description: 'One pool; in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
+    { description: 'One pool, in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
     { description: 'For a program', command: '<%= config.bin %> diff -o json' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };

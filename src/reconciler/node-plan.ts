@@ -116,7 +116,7 @@ function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
 export function circleError(node: string, circle: readonly string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `node ${node} would go round for ever between the pools ${circle.join(', ')}: labels that one sets make it a member of another`,
+    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
     'change the labels or the nodeSelector of one of them',
   );
 }
@@ -125,7 +125,7 @@ export function oversizedError(node: string): NodepoolError {
   const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
   return new NodepoolError(
     'cluster',
-    `node ${node} is left as it is: its pool has unmanaged: Remove, and what that takes away does not fit into the record (${limits})`,
+    `node ${node} was not written: its pool has unmanaged: Remove, and what that removes does not fit into the record (${limits})`,
     'remove labels or taints from the node, or set unmanaged: Keep',
   );
 }

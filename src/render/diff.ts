@@ -21,15 +21,14 @@ export function renderDiff(diff: Diff, style: Style, now?: Date): string {
   const notes = [
     ...diff.invalid.map(({ pool, errors }) => {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-      return oneLine(`pool ${pool} is left as it is until its spec is mended: ${wrong}`);
+      return oneLine(`pool ${pool} is not applied until its spec is corrected: ${wrong}`);
     }),
     ...diff.circles.map(
       ({ node, pools }) =>
-        `node ${node} is left as it is: by the labels that they set, the pools ${pools.join(', ')} hand it to each other for ever`,
+        `node ${node} is not written: the labels of each of the pools ${pools.join(', ')} make it a member of another, without end`,
     ),
     ...diff.oversized.map(
-      node =>
-        `node ${node} is left as it is: what its pool takes away with unmanaged: Remove does not fit into the record`,
+      node => `node ${node} is not written: what its pool removes with unmanaged: Remove does not fit into the record`,
     ),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
@@ -37,7 +36,7 @@ export function renderDiff(diff: Diff, style: Style, now?: Date): string {
     ),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')
-      .map(({ name }) => `RuntimeClass ${name} is not the pool's and is left alone`),
+      .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
   // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
@@ -97,9 +96,9 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
     case 'delete':
       return style.red(text('-', ''));
     case 'replace':
-      return style.yellow(text('~', ': deleted and created anew: its handler or its owner is another'));
+      return style.yellow(text('~', ': deleted and recreated: its handler or owner differs'));
     default:
-      return style.yellow(text('~', ': node selector and tolerations follow the pool'));
+      return style.yellow(text('~', ': node selector and tolerations updated'));
   }
 }
 

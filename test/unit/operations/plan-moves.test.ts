@@ -149,7 +149,7 @@ test('names pools that would move a node back and forth', async () => {
   const node = aNode({ name: 'n1', labels: { ...role('gpu'), accelerator: 'nvidia' }, record });
   assert.deepEqual(await refused([gpu, nvidia], [node], { pool: 'nvidia', nodes: ['n1'] }), [
     'cluster',
-    'node n1 would go round for ever between the pools gpu, nvidia: labels that one sets make it a member of another',
+    'node n1 was not written: the labels of each of the pools gpu, nvidia make it a member of another, without end',
     'change the labels or the nodeSelector of one of them',
   ]);
 });

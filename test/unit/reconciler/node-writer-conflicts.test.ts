@@ -154,7 +154,7 @@ test('reports pools that would move the node back and forth, and writes nothing'
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message:
-      'node n1 would go round for ever between the pools gpu, nvidia: labels that one sets make it a member of another',
+      'node n1 was not written: the labels of each of the pools gpu, nvidia make it a member of another, without end',
     next: 'change the labels or the nodeSelector of one of them',
   });
   assert.deepEqual(server.requests, []);

@@ -12,6 +12,7 @@ import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts'
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
+const GOLD = { tier: 'gold' };
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
 
 /** Reconciles a pool of 60 nodes whose first 40 fail with the error. */
@@ -50,6 +51,27 @@ test('stops when the server does not answer', async () => {
   const { written, untried } = await settle(new NodepoolError('cluster', 'no route', undefined, { isGeneral: true }));
   assert.equal(written, 0);
   assert.ok(untried > 40, `${untried} were not tried`);
+});
+
+test('counts members that differ or failed; with caches only those that failed, as the others are enqueued again', () => {
+  const role = { 'node-role.kubernetes.io/worker': '' };
+  const nodes = ['a', 'b', 'c'].map(name => aNode({ name, uid: name, labels: { ...role, ...(name === 'c' && GOLD) } }));
+  const state = new ClusterState(
+    [aPool({ labels: GOLD }, { name: 'worker' })],
+    [...nodes, aNode({ name: 'other' })],
+    [],
+  );
+  const options = {
+    cluster: {} as ClusterPort,
+    state,
+    limitObjects: createLimiter(1),
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+  };
+  const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
+  assert.deepEqual(new PoolNodes(options).differing('worker', failures), ['a', 'b', 'c']);
+  assert.deepEqual(new PoolNodes({ ...options, isFollowed: true }).differing('worker', failures), ['c']);
 });
 
 test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {

@@ -59,7 +59,7 @@ const diff: Diff = {
 test('names a node whose record would be too large', () => {
   assert.match(
     renderDiff({ ...nothing, oversized: ['a'] }, plain),
-    /^! node a is left as it is: what its pool takes away with unmanaged: Remove does not fit into the record/,
+    /^! node a is not written: what its pool removes with unmanaged: Remove does not fit into the record/,
   );
 });
 
@@ -91,13 +91,13 @@ node node-4 (pool gpu)
   + label a\\u001b=\\u202e  (drift)
 
 + RuntimeClass node-pool-worker
-~ RuntimeClass node-pool-a: deleted and created anew: its handler or its owner is another
-~ RuntimeClass node-pool-b: node selector and tolerations follow the pool
+~ RuntimeClass node-pool-a: deleted and recreated: its handler or owner differs
+~ RuntimeClass node-pool-b: node selector and tolerations updated
 - RuntimeClass node-pool-c
 
-! pool bad is left as it is until its spec is mended: spec.taints[0].key: must not be empty
+! pool bad is not applied until its spec is corrected: spec.taints[0].key: must not be empty
 ! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier
-! RuntimeClass node-pool-gpu is not the pool's and is left alone
+! RuntimeClass node-pool-gpu has another owner and is not changed
 
 4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
   );
