@@ -2,8 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { suggest } from '../nodepool/suggest.ts';
-import { withoutType } from '../operations/not-found.ts';
+import { suggest, withoutType } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { errorLine, type Shown } from './error-line.ts';

@@ -13,13 +13,12 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes of the pools, then evicts the pods of one node after the other, as kubectl drain. PodDisruptionBudgets are respected: a refused eviction is tried again every 5 s. A node that is not drained within --timeout fails, and the next one begins. Before anything is changed, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. After a failure or Ctrl-C, run it again to continue; 'uncordon' makes the nodes schedulable again.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked.
 
-Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
+Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
-    { description: 'One node after the other', command: '<%= config.bin %> drain worker --ignore-daemonsets' },
     {
-      description: 'Some nodes of the pool',
+      description: 'Two nodes of the pool, one after the other',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
     },
     {
@@ -38,13 +37,13 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Maximum of members that are being drained or not Ready.',
+      summary: 'Maximum number of members being drained or not Ready.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
     timeout: Flags.string({
       default: TIMEOUT,
-      summary: 'Give up on a node after this time; 0 waits for ever.',
+      summary: 'For each node; 0 means none.',
       helpValue: 'TIME',
     }),
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
@@ -67,15 +66,15 @@ Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
       summary: 'Seconds for a pod to terminate; negative: its own.',
       helpValue: 'N',
     }),
-    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods; ignore PodDisruptionBudgets.' }),
+    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods, ignoring PodDisruptionBudgets.' }),
     'skip-wait-for-delete-timeout': Flags.integer({
       ...PODS,
       default: 0,
       min: 0,
-      summary: 'Skip pods terminating for more than N seconds; 0 waits.',
+      summary: 'Do not wait for pods that have been terminating for more than N seconds.',
       helpValue: 'N',
     }),
-    'dry-run': dryRunFlag('"client" only reads, "server" has the server validate every write.'),
+    'dry-run': dryRunFlag('Show what would happen: "server" has the server check every write.'),
     yes: yesFlag,
   };
 

@@ -65,7 +65,7 @@ const ARGS: Record<string, Source> = {
 };
 
 /** The measures of a resource in `top --sort-by`. */
-export const SORT_MEASURES = ['allocatable', 'requested', 'limits', 'used', 'free', 'percent'];
+export const SORT_MEASURES = ['allocatable', 'requested', 'limits', 'used', 'free', 'maxFree', 'percent'];
 /** Common paths for `get --sort-by`; any other path works as well. */
 const SORT_PATHS = [
   '.metadata.name',
@@ -78,6 +78,14 @@ const SORT_PATHS = [
   '.status.allocatable.cpu',
   '.status.allocatable.memory',
   '.status.allocatable.pods',
+];
+/** The same for `nodes --sort-by`. */
+const NODE_SORT_PATHS = [
+  '.metadata.name',
+  '.metadata.creationTimestamp',
+  '.pool',
+  '.allocatable.cpu',
+  '.allocatable.memory',
 ];
 
 /** Commands that select nodes: with -l, others select pools. */
@@ -104,7 +112,8 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   if (name === 'label')
     return { kind: 'live', what: 'nodeLabels', list: true, ending: helpValue.includes('=') ? '=' : '' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
-  if (name === 'sort-by') return command === 'top' ? { kind: 'sortKeys' } : { kind: 'words', words: SORT_PATHS };
+  if (name === 'sort-by' && command === 'top') return { kind: 'sortKeys' };
+  if (name === 'sort-by') return { kind: 'words', words: command === 'nodes' ? NODE_SORT_PATHS : SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;
   if (name.endsWith('-file')) return FILES;
   if (name === 'output') return { kind: 'words', words: FORMATS };

@@ -173,6 +173,10 @@ describe('completes a word', () => {
       ['.status.nodeCount', ':4'],
     ],
     [
+      ['nodes', '--sort-by=.alloc'],
+      ['.allocatable.cpu', '.allocatable.memory', ':4'],
+    ],
+    [
       ['create', 'x', '--nodes', 'node-a,'],
       ['node-a,node-b', ':4'],
     ],
