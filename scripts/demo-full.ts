@@ -46,8 +46,8 @@ export async function playFull({ shell, dir, startControllers, keep }: FullStory
     await stop();
   }
   note('And by force: no controller, and nothing that holds the pool. The garbage collector takes its RuntimeClass.');
-  await run(`kubectl patch nodepool worker --type=merge -p '{"metadata":{"finalizers":null}}'`);
-  await run('kubectl delete nodepool worker');
+  await run(`kubectl patch npool worker --type=merge -p '{"metadata":{"finalizers":null}}'`);
+  await run('kubectl delete npool worker');
   await run('kubectl wait runtimeclass/node-pool-worker --for=delete --timeout=60s');
   note('Nobody released its nodes. The next reconcile does.');
   await run('kubectl nodepool diff', [0, 1]);
@@ -87,7 +87,7 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await showPods(run);
 
   note('The pool is deleted: the controller releases its nodes and takes its RuntimeClass away.');
-  await run('kubectl delete nodepool gpu');
+  await run('kubectl delete npool gpu');
   await run('kubectl get runtimeclass');
   await run("kubectl get nodes -o custom-columns='NAME:.metadata.name,TAINTS:.spec.taints[*].key'");
   note('What happened, as events, and in the log of the controller.');

@@ -110,7 +110,7 @@ async function withPods({ sh, picture }: Studio): Promise<void> {
   await sh('kubectl rollout status deployment --timeout=120s');
   await picture(
     'top',
-    'kubectl nodepool top',
+    'kubectl nodepool top --by resource',
     'For each pool and resource what its nodes have, what their pods ask for, and what is free, with a bar that is yellow from 80 percent on and red from 95 on.',
   );
   await picture(

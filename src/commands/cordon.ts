@@ -5,18 +5,19 @@ import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { showCordon } from './shared/show-cordon.ts';
 
 export default class Cordon extends BaseCommand<typeof Cordon> {
-  static override summary = 'Close the nodes of pools to new pods.';
+  static override summary = 'Mark the nodes of pools as unschedulable.';
   static override description =
-    "Marks them unschedulable, as kubectl cordon does. What runs on them stays; 'drain' takes it away.";
+    "The same as 'kubectl cordon' for each node. Pods on the nodes keep running; 'drain' evicts them.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> cordon worker' },
     { description: 'Two of its nodes', command: '<%= config.bin %> cordon worker --node node-1 --node node-2' },
-    { description: 'See which nodes it would be', command: '<%= config.bin %> cordon worker --dry-run' },
+    { description: 'The nodes of the pools of a team', command: '<%= config.bin %> cordon -l team=a' },
+    { description: 'Show what would change', command: '<%= config.bin %> cordon worker --dry-run' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    node: repeatedFlag({ summary: 'Only this node, which must be a member; repeatable.', helpValue: 'NAME' }),
+    node: repeatedFlag({ summary: 'Only this node of the pools; repeatable.', helpValue: 'NAME' }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
   };
 

@@ -96,7 +96,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const isNobody = isNothing && names.length > 0;
     if (isWatch && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('./get/watch.ts');
-      if (order !== undefined) io.err('warning: a watch shows changes as they come, whatever --sort-by says');
+      if (order !== undefined) io.err('warning: --sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);

@@ -9,19 +9,19 @@ import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts'
 import { showReconcile } from './shared/show-reconcile.ts';
 
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
-  static override summary = 'Bring the nodes to what their pools say.';
+  static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `One pass (with --watch, one after each change): members get the labels and taints of their pool, nodes that left are cleaned, drift is repaired, the RuntimeClass follows, status and events tell what changed. Labels and taints that no pool set are never touched.
+    `Sets the labels and taints of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. Labels and taints that no pool set are kept. It runs once; with --watch, after each change until Ctrl-C.
 
 ${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
     { description: 'Two pools', command: '<%= config.bin %> reconcile worker gpu' },
     {
-      description: 'Have the server check every write, and change nothing',
+      description: 'Have the server validate every write, and store nothing',
       command: '<%= config.bin %> reconcile --dry-run=server',
     },
-    { description: 'Keep at it as things change, until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
+    { description: 'Reconcile after each change until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
@@ -31,14 +31,14 @@ ${EXIT_STATUS}`;
     ),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
-    'pod-counts': Flags.boolean({ summary: "Count the pods on each pool's nodes into its status; reads every pod." }),
+    'pod-counts': Flags.boolean({ summary: 'Write the number of pods on its nodes to the status of each pool.' }),
     output: outputFlag('Print the results as a list.'),
     quiet: Flags.boolean({
       char: 'q',
       exclusive: ['output'],
       summary: 'Print errors and warnings only; the exit code has the result.',
     }),
-    watch: Flags.boolean({ char: 'w', summary: 'Keep reconciling all pools as things change, until Ctrl-C.' }),
+    watch: Flags.boolean({ char: 'w', summary: 'Reconcile all pools after each change until Ctrl-C.' }),
     ...watchFlags,
   };
 

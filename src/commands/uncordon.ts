@@ -5,17 +5,19 @@ import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { showCordon } from './shared/show-cordon.ts';
 
 export default class Uncordon extends BaseCommand<typeof Uncordon> {
-  static override summary = 'Open the nodes of pools to new pods again.';
-  static override description = "Marks them schedulable, whoever closed them: 'cordon', 'drain' or somebody else.";
+  static override summary = 'Mark the nodes of pools as schedulable.';
+  static override description =
+    "The same as 'kubectl uncordon' for each node, whoever cordoned it: 'cordon', 'drain' or somebody else.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> uncordon worker' },
     { description: 'Two of its nodes', command: '<%= config.bin %> uncordon worker --node node-1 --node node-2' },
-    { description: 'See which nodes it would be', command: '<%= config.bin %> uncordon worker --dry-run' },
+    { description: 'The nodes of the pools of a team', command: '<%= config.bin %> uncordon -l team=a' },
+    { description: 'Show what would change', command: '<%= config.bin %> uncordon worker --dry-run' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    node: repeatedFlag({ summary: 'Only this node, which must be a member; repeatable.', helpValue: 'NAME' }),
+    node: repeatedFlag({ summary: 'Only this node of the pools; repeatable.', helpValue: 'NAME' }),
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
   };
 

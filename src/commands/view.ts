@@ -82,7 +82,8 @@ async function showView(
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
       if (ended.drain !== undefined) await drain(ended.drain);
-    } while (ended.drain !== undefined);
+      // After Ctrl-D no more keys come.
+    } while (ended.drain !== undefined && !io.stdin.readableEnded);
     return EXIT.done;
   } finally {
     leaveSoon();

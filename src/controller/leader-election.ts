@@ -117,7 +117,7 @@ export class LeaderElector {
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
     if (signal.aborted) return 'stopped';
-    log('info', `${identity} leads`);
+    log('info', `became leader: ${identity}`);
     onLeads?.(true);
     const leading = new AbortController();
     callbacks.onStarted(leading.signal);

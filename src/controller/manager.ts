@@ -122,7 +122,7 @@ export class Manager {
 
   async #end(finish: (deadline: number) => Promise<ManagerEnd>): Promise<ManagerEnd> {
     const { clock, log } = this.#options;
-    log('info', 'stopping: the running keys are finished');
+    log('info', 'shutting down: finishing in-flight reconciles');
     const done = new AbortController();
     const late = sleep(clock, STOP_MS, done.signal).then(() => 'aborted' as const);
     const end = await Promise.race([finish(clock.now() + STOP_MS), this.#abort.promise, late]);

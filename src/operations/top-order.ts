@@ -33,7 +33,7 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
   const measure = word === 'percent' ? word : MEASURES.find(name => name === word);
   if (measure === undefined) {
     const all = [...MEASURES, 'percent'].join(', ');
-    throw new NodepoolError('usage', `--sort-by: "${word}" is no measure`, `choose one of ${all}`);
+    throw new NodepoolError('usage', `--sort-by: "${word}" is not a measure`, `choose one of ${all}`);
   }
   if (!pods && measure !== 'allocatable') {
     throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');

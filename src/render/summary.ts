@@ -40,7 +40,7 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   if (kind === 'released') {
     const state =
       failures.length > 0 ? { text: 'failing', paint: style.red } : { text: 'released', paint: style.green };
-    return [pool, state, `${plural(summary.left, 'node')} let go`, '-', '-'];
+    return [pool, state, `${plural(summary.left, 'node')} released`, '-', '-'];
   }
   if (kind === 'interrupted') {
     return [pool, { text: 'interrupted', paint: style.yellow }, `(${changes(summary)})`, '-', '-'];

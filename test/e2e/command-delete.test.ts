@@ -181,7 +181,7 @@ test('completes a deletion that kubectl began, in delete and in reconcile', asyn
   await gpu();
   const waiting = kubectl(cluster(), ['delete', 'nodepool', 'gpu']);
   while ((await testEnv.getPool('gpu'))?.metadata.deletionTimestamp === undefined);
-  assert.match(await ok(['reconcile']), /^gpu +released +2 nodes let go/);
+  assert.match(await ok(['reconcile']), /^gpu +released +2 nodes released/);
   assert.equal((await waiting).code, 0);
 });
 

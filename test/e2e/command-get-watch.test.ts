@@ -110,7 +110,7 @@ test('--sort-by sorts the first list only, and warns about it', async t => {
     watching.lines().map(line => line.split('/')[1]),
     ['b', 'a'],
   );
-  assert.equal(watching.stderr(), 'warning: a watch shows changes as they come, whatever --sort-by says\n');
+  assert.equal(watching.stderr(), 'warning: --sort-by sorts the first list only, not the changes that follow\n');
   assert.equal(await watching.end(), 0);
 });
 

@@ -114,7 +114,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.pool('late', { nodeSelector: role('gpu') }, { younger: true });
   const results = (stdout: string) => JSON.parse(stdout) as { dryRun: boolean; items: Record<string, unknown>[] };
-  const dry = await unchanged(['reconcile', 'gpu', '--dry-run', '-o', 'json']);
+  const dry = await unchanged(['reconcile', 'gpu', '--dry-run=server', '-o', 'json']);
   assert.deepEqual([dry.code, results(dry.stdout).dryRun], [0, true]);
   const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
   const { items } = results(stdout);

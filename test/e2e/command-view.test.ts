@@ -164,9 +164,11 @@ test('D drains the pool with the command on the restored terminal, and returns',
   assert.equal((await testEnv.node('worker-1')).spec.unschedulable, true);
   terminal.type('D');
   await terminal.shows(/drain worker$/m);
-  terminal.type('{ctrl-d}');
+  terminal.type('q{enter}');
   await terminal.shows(/^>worker /m);
-  terminal.type('q');
+  terminal.type('D');
+  await terminal.shows(/drain worker$/m);
+  terminal.type('{ctrl-d}');
   assert.equal((await terminal.exit).exitCode, 0);
 });
 

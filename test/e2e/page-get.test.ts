@@ -56,7 +56,7 @@ const DOCUMENTS = {
   PoolNodeList: 'nodes',
   NodeExplanation: 'nodes --why worker-1',
   Diff: 'diff',
-  ReconcileResultList: 'reconcile --dry-run',
+  ReconcileResultList: 'reconcile --dry-run=server',
   PoolUsage: 'top --nodes',
   DoctorReport: 'doctor',
 };

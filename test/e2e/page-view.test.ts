@@ -1,5 +1,6 @@
 /** The screens of docs/commands/view.md: UPDATE_PAGES=1 npm test -- page-view writes them. */
 import { test } from 'node:test';
+import { container, createPods, preparePods } from './many-pods.ts';
 import { followScreens } from './page.ts';
 import { createSmallCluster } from './small-cluster.ts';
 import { openTerminal } from './terminal.ts';
@@ -12,6 +13,11 @@ test('the page shows the real screens', async t => {
   await createSmallCluster(testEnv);
   // A pending change on the nodes of this pool.
   await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });
+  await preparePods(cluster());
+  const gpus = { 'nvidia.com/gpu': '6' };
+  const requests = { cpu: '3500m', memory: '2Gi' };
+  await createPods(cluster(), 'gpu-1', [{ name: 'p', spec: { containers: [container('a', gpus, gpus)] } }]);
+  await createPods(cluster(), 'worker-1', [{ name: 'p', spec: { containers: [container('a', requests)] } }]);
   const terminal = openTerminal(t, cluster(), ['view'], { rows: 12, env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);
   terminal.type('{down}');

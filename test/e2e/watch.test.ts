@@ -213,7 +213,7 @@ test('the first Ctrl-C waits for the writes under way, the second ends it at onc
   await eventually('its write is under way', () => patches() > before);
 
   const exit = watching.end();
-  await eventually('it is stopping', () => /stopping: the running keys are finished/.test(watching.log()));
+  await eventually('it is stopping', () => /shutting down: finishing in-flight reconciles/.test(watching.log()));
   await sleep(1_000);
   assert.equal(watching.child.exitCode, null, 'the first waits');
   const second = performance.now();

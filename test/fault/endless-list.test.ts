@@ -44,7 +44,7 @@ row(
     const endless = () => child.lines(/nodes: .*same continue token twice.*next attempt in/);
     await eventually('the list is given up', () => endless().length > 0, 60_000);
     assert.ok(child.isAlive, child.log());
-    assert.match(child.log(), /cannot list nodepools: .*; it is tried again until the server answers/);
+    assert.match(child.log(), /cannot list nodepools: .*; retrying until the server answers/);
     undo();
     await child.synced(60_000);
     await converged(model, proxy);

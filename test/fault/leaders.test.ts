@@ -99,7 +99,7 @@ row(
     facts.secondsWithoutLeader = Math.round((Date.now() - stopped) / 100) / 10;
     await converged(model, second);
     assert.equal(await halted.end('SIGCONT'), 1);
-    assert.match(halted.log(), /the lease is lost/);
+    assert.match(halted.log(), /lost the lease/);
     await sleep(LATE_MS);
     // Only a write that was allowed but not yet sent could arrive late (the transport checks in the same turn as it
     // sends), and the held write occupied its only request slot.
@@ -137,7 +137,7 @@ row(
     const arePutOff = (from: number) => () => proxy.requests.slice(from).some(isNodeWrite);
     const once = putOff();
     const halted = startChild(t, proxy, '--leader-elect');
-    await eventually('it leads', () => halted.lines(/ leads$/).length > 0, 30_000);
+    await eventually('it leads', () => halted.lines(/ became leader: /).length > 0, 30_000);
     const leader = await holder();
     await model.createPool('one', { labels: { tier: 'gold' }, handler: 'runc' });
     await eventually('as many as it has at a time are put off', () => proxy.requests.filter(isNodeWrite).length >= 30);

@@ -22,7 +22,7 @@ interface Life {
 
 const CANDIDATES = 2;
 /** The log line of a new leader. */
-const LEADS = / leads$/;
+const LEADS = / became leader: /;
 /** The warm-up after it became leader. */
 const WARM_UP_MS = 120_000;
 const MIN_SAMPLES = 60;
@@ -129,7 +129,7 @@ export class Candidates {
 /** Expected ends: a start without the server or the CRD, and a lost lease. */
 function assertMayEnd({ child, isKilled }: Life): void {
   const log = child.log();
-  const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('the lease is lost');
+  const mayEnd = isKilled || !log.includes('caches have synced') || log.includes('lost the lease');
   assert.ok(mayEnd, `reconcile --watch has ended:\n${log.slice(-2000)}`);
 }
 

@@ -52,7 +52,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
   // Reflectors retry for ever: errors that the user has to fix (no access, no CRD) are reported at once instead.
   await connection.cluster.pools.list().catch((error: unknown) => {
     if (!(error instanceof NodepoolError && error.isTransient)) throw error;
-    log('warning', `${error.oneLine}; it is tried again until the server answers`);
+    log('warning', `${error.oneLine}; retrying until the server answers`);
   });
   const newId = () => randomBytes(8).toString('hex');
   const live = await deps.progress(
@@ -86,7 +86,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
   const unsubscribe = onStopSignal(() => {
     clearInterval(redraw);
-    live.update('Finishing what is under way. Ctrl-C again ends it at once');
+    live.update('Shutting down: finishing in-flight reconciles. Ctrl-C again exits at once');
     manager.stop();
   });
   let end: ManagerEnd = 'aborted';
@@ -94,11 +94,11 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
     await startServers(options, () => manager.isReady, registry, log, servers);
     for (end = await manager.run(); end === 'restored'; end = await manager.run()) {
       metrics.restored();
-      log('warning', 'etcd was restored from a backup: all that was known is dropped, and the caches are filled anew');
+      log('warning', 'etcd was restored from a backup: dropping the caches and listing again');
       ({ manager, state } = create());
     }
-    if (end === 'lost') log('error', 'the lease is lost: another process may reconcile now');
-    if (end === 'aborted') log('error', 'stopped before all was finished: the next run finds out what is left');
+    if (end === 'lost') log('error', 'lost the lease: another process may reconcile now');
+    if (end === 'aborted') log('error', 'stopped before all reconciles were finished: run it again to finish');
   } finally {
     leaveSoon();
     clearInterval(redraw);
@@ -136,6 +136,6 @@ async function startServers(
 }
 
 function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
-  const what = !isReady ? 'Filling the caches' : leads ? 'Watching' : 'Waiting to lead';
+  const what = !isReady ? 'Waiting for the caches' : leads ? 'Watching' : 'Waiting for the lease';
   return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
 }

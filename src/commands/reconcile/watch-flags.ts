@@ -16,32 +16,32 @@ const LOG_FORMAT = 'text';
 export const watchFlags = {
   resync: Flags.string({
     ...WATCH,
-    summary: `Look at every pool this often; ${RESYNC} unless told.`,
+    summary: `Interval at which every pool is reconciled; default ${RESYNC}.`,
     helpValue: 'TIME',
   }),
   'leader-elect': Flags.boolean({
     ...WATCH,
-    summary: 'Reconcile only while holding a lease: for several processes.',
+    summary: 'Reconcile only while holding the lease, for several processes.',
   }),
   'leader-elect-namespace': Flags.string({
     ...WATCH,
-    summary: `Namespace of the lease kubectl-nodepool; ${LEASE_NAMESPACE} unless told.`,
+    summary: `Namespace of the lease kubectl-nodepool; default ${LEASE_NAMESPACE}.`,
     helpValue: 'NAME',
   }),
   'metrics-bind-address': Flags.string({
     ...WATCH,
-    summary: 'Serve /metrics there: a port on loopback, HOST:PORT, or :PORT on all addresses.',
+    summary: 'Address of /metrics: PORT on loopback, HOST:PORT, or :PORT on all addresses.',
     helpValue: 'ADDRESS',
   }),
   'health-probe-bind-address': Flags.string({
     ...WATCH,
-    summary: 'Serve /healthz and /readyz there.',
+    summary: 'Address of /healthz and /readyz.',
     helpValue: 'ADDRESS',
   }),
   'log-format': Flags.option({
     ...WATCH,
     options: ['text', 'json'] as const,
-    summary: `Lines of the log; ${LOG_FORMAT} unless told.`,
+    summary: `Format of the log; default ${LOG_FORMAT}.`,
     helpValue: 'text|json',
   })(),
 };

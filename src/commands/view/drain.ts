@@ -20,9 +20,11 @@ export interface DrainShell {
 export async function drainOnTerminal(pool: string, flags: readonly string[], shell: DrainShell): Promise<void> {
   const { io, version, run } = shell;
   const command = 'kubectl nodepool drain';
-  io.stderr.write('Add flags such as --ignore-daemonsets or --dry-run=server, and press enter; ctrl-d cancels.\n');
+  io.stderr.write(
+    'Add flags such as --ignore-daemonsets or --dry-run=server, and press enter; q returns to the view.\n',
+  );
   const typed = await question(io, `$ ${command} ${sanitizeLine(pool)} `);
-  if (typed === undefined) return;
+  if (typed === undefined || typed.trim() === 'q') return;
   const words = [pool, ...typed.split(/\s+/).filter(Boolean), ...flags];
   try {
     await run(words);

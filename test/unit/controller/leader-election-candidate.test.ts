@@ -79,7 +79,7 @@ describe('a candidate', () => {
     const { state, reported, log, run } = candidate(server, clock);
     const end = run();
     await flushPromises();
-    assert.deepEqual([reported, log], [[false, true], ['info: a leads']]);
+    assert.deepEqual([reported, log], [[false, true], ['info: became leader: a']]);
     state.network = 'down';
     await clock.advance(10_000);
     assert.equal(await end, 'lost');
@@ -101,7 +101,7 @@ describe('a candidate', () => {
         ['started', 'aborted'],
       ],
     );
-    assert.deepEqual(log, ['info: a leads']);
+    assert.deepEqual(log, ['info: became leader: a']);
   });
 
   test('runs once, however often run() is called', async () => {
@@ -209,7 +209,7 @@ describe('a candidate', () => {
     await flushPromises();
     server.remove();
     await elector.stop({ release: true });
-    assert.deepEqual([server.lease, log], [undefined, ['info: a leads']]);
+    assert.deepEqual([server.lease, log], [undefined, ['info: became leader: a']]);
   });
 
   test('never leads when it is stopped before the first response', async () => {

@@ -34,8 +34,8 @@ describe('sorting', () => {
       );
     refused('cpuu', /"cpuu" is not shown; did you mean "cpu"\?/);
     refused('memory', /"memory" is not shown$/);
-    refused('cpu.most', /"most" is no measure/);
-    refused('nvidia.com/gpu.', /"" is no measure/);
+    refused('cpu.most', /"most" is not a measure/);
+    refused('nvidia.com/gpu.', /"" is not a measure/);
     refused('cpu.free', /--no-pods leaves free unknown/, false);
     refused('', /"" is not shown/);
   });
@@ -45,7 +45,7 @@ test('refuses an unknown sort key before any read', async () => {
   const refused = (options: Partial<TopOptions>, message: RegExp) =>
     assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), { message });
   await refused({ sortBy: 'cpuu' }, /^--sort-by: "cpuu" is not shown; did you mean "cpu"\?$/);
-  await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is no measure$/);
+  await refused({ sortBy: 'cpu.fre' }, /^--sort-by: "fre" is not a measure$/);
   await refused({ sortBy: 'cpu', resources: ['memory'] }, /^--sort-by: "cpu" is not shown/);
   const read = (options: Partial<TopOptions>) =>
     assert.rejects(top({ ...PLAIN, ...options }, {} as TopDeps), TypeError);
