@@ -51,8 +51,8 @@ describe('before and after install', () => {
     const [, server = '', next = '', skipped = '', ...rest] = stdout.split('\n');
     assert.match(server, /^error {4}server .*401/);
     assert.match(next, /^ +next: log in again/);
-    assert.match(skipped, /^skipped {2}version - quantities +see the check server \(15 checks\)$/);
-    assert.deepEqual(rest, ['', '17 checks: 1 ok, 1 error, 15 skipped', '']);
+    assert.match(skipped, /^skipped {2}version - quantities +see the check server \(16 checks\)$/);
+    assert.deepEqual(rest, ['', '18 checks: 1 ok, 1 error, 16 skipped', '']);
     // Without credentials, and with a server that takes requests for those of system:anonymous.
     await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'username: ""'));
     const anonymous = await doctor('--kubeconfig', gone);

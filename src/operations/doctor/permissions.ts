@@ -8,8 +8,10 @@ import { boundGrantsOf } from './manifest-access.ts';
 import { type CommandNeeds, nameOf } from './needs.ts';
 import { questionText, questionTexts } from './question.ts';
 
-/** Rows of permissions that the same commands need. */
-const MAX_ALIKE = 5;
+/** Permissions that the same commands need. */
+const MAX_ALIKE = 8;
+/** Characters of such a line. */
+const LINE_WIDTH = 70;
 /** The command without which no other is of use. */
 const LEAST_NEEDED = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
@@ -59,15 +61,32 @@ function missingPermissions(
   );
 }
 
-/** Without the names of objects; many permissions that the same commands need, as `install --controller`, are counted. */
+/**
+ * Without the names of objects, permissions of the same commands together, and many of them counted.
+ * `install --controller` grants nearly every permission, so it is named only where no other command needs one.
+ */
 function tableOf(missing: readonly Missing[]): string[][] {
-  const groups = Map.groupBy(missing, ({ commands }) => named(commands));
+  const groups = Map.groupBy(missing, ({ commands }) => {
+    const others = commands.filter(command => !command.endsWith(' --controller'));
+    return named(others.length > 0 ? others : commands);
+  });
   const rows = [...groups].flatMap(([commands, alike]) => {
-    if (alike.length > MAX_ALIKE) return [[`${alike.length} permissions, see -o json`, commands]];
-    const permissions = new Set(alike.map(({ permission }) => permission.replace(/ "[^"]*"/, '')));
-    return [...permissions].map(permission => [permission, commands]);
+    const permissions = [...new Set(alike.map(({ permission }) => permission.replace(/ "[^"]*"/, '')))];
+    const lines = permissions.length > MAX_ALIKE ? [`${alike.length} permissions, see -o json`] : joined(permissions);
+    return lines.map(line => [line, commands]);
   });
   return [['MISSING', 'NEEDED BY'], ...rows];
+}
+
+/** As many to a line as fit. */
+function joined(texts: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const text of texts) {
+    const line = [...lines.slice(-1), text].join('; ');
+    if (lines.length > 0 && line.length <= LINE_WIDTH) lines[lines.length - 1] = line;
+    else lines.push(text);
+  }
+  return lines;
 }
 
 /** A command that lacks nothing without its flag is not counted: `2 commands of 20, and for get --watch`. */
