@@ -17,5 +17,5 @@ export async function warnOfKubelets(pools: readonly NodePool[], { err }: Pick<I
 }
 
 export function unmanagedWarning(name: string): string {
-  return `warning: pool ${name} has unmanaged: Remove: reconciling it takes every label and taint off its members that it does not set and whose key does not contain "kubernetes", those of cloud, CNI and GPU software too`;
+  return `warning: pool ${name} has unmanaged: Remove: reconcile removes from its members all labels and taints that it does not set and whose key does not contain "kubernetes", including those of cloud, CNI and GPU software`;
 }

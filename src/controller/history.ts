@@ -134,7 +134,7 @@ export class History<T> {
 
   #restored(evidence: string): void {
     const { log, onRestored } = this.#options;
-    log('warning', `the server's etcd was restored from a backup: ${evidence}. Everything is listed anew`);
+    log('warning', `the server's etcd was restored from a backup: ${evidence}. Listing everything again`);
     this.#version = undefined;
     this.#isConfirmed = false;
     onRestored?.();

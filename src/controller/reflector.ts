@@ -159,7 +159,7 @@ export class Reflector<T> {
     let delay = this.#backoff.next();
     if (outcome.kind === 'expired') {
       this.#needsList = true;
-      this.#log('info', `resourceVersion ${this.#history.version} has expired: listing anew`);
+      this.#log('info', `resourceVersion ${this.#history.version} has expired: listing again`);
     } else {
       const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
       if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, MIN_RETRY_MS);

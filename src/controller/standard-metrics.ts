@@ -55,7 +55,7 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
   const restores = registry.counter(
     'controller_etcd_restores_total',
-    'Times that everything was listed anew because etcd was restored from a backup.',
+    'Times that everything was listed again because etcd was restored from a backup.',
   );
   const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
   restores.inc({}, 0);

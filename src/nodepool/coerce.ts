@@ -19,7 +19,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
   errors.push(
     ...dropped.map(field => ({
       field: `spec.${field}`,
-      message: 'is dropped by the CRD that is installed, or was lost under such a CRD',
+      message: 'is dropped by the installed CRD, or was lost under such a CRD',
     })),
   );
   const status = coerceStatus(raw.status);

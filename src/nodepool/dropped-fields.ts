@@ -32,7 +32,7 @@ export class DroppedFieldsError extends NodepoolError {
     const fields = names.map(name => `spec.${name}`);
     super(
       'cluster',
-      `nodepool ${pool} is left as it is: the CRD that is installed drops ${fields.join(', ')}, or a write under such a CRD has lost it`,
+      `nodepool ${pool} is not changed: the installed CRD drops ${fields.join(', ')}, or a write under such a CRD has lost it`,
       `run \`kubectl nodepool install\`; where it is missing after that, set it again with \`kubectl nodepool edit ${pool}\``,
     );
     this.fields = fields;

@@ -71,7 +71,7 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
       : `the cluster itself sets the labels ${pairs.join(',')}`;
   throw new NodepoolError(
     'input',
-    `node ${node.name} cannot be taken out of pool ${pool.metadata.name}: ${why}`,
+    `node ${node.name} cannot be removed from pool ${pool.metadata.name}: ${why}`,
     `change which nodes the pool has: \`kubectl nodepool edit ${pool.metadata.name}\``,
   );
 }

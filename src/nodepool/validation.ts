@@ -115,7 +115,7 @@ function oneTaintErrors(field: string, { key, value = '', effect }: Taint): Fiel
   if (key !== OUT_OF_SERVICE && CLUSTER_TAINT_PREFIXES.some(prefix => key.startsWith(prefix))) {
     errors.push({
       field: `${field}.key`,
-      message: `the cluster itself sets and lifts the taint ${key}`,
+      message: `the cluster itself sets and removes the taint ${key}`,
       next: 'remove it from spec.taints',
     });
   }

@@ -190,7 +190,7 @@ function assertDistinct(pools: NodePool[]): void {
   const seen = new Set<string>();
   for (const { metadata } of pools) {
     if (seen.has(metadata.name)) {
-      throw new NodepoolError('input', `nodepool ${metadata.name} stands twice in the input`, 'remove one of the two');
+      throw new NodepoolError('input', `nodepool ${metadata.name} is in the input twice`, 'remove one of the two');
     }
     seen.add(metadata.name);
   }

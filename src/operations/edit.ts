@@ -68,7 +68,7 @@ export async function editByFlags(
 
 /** The pool has another UID than the one that the person was shown. */
 function recreatedError(name: string): NodepoolError {
-  const message = `nodepool ${name} was deleted and made anew meanwhile; the new one is left as it is`;
+  const message = `nodepool ${name} was deleted and recreated meanwhile; the new one is not changed`;
   return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
 }
 

@@ -115,7 +115,7 @@ function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind'])
   if (pool?.metadata.deletionTimestamp !== undefined) {
     throw new NodepoolError(
       'input',
-      `nodepool ${name} is being deleted, and lets go of all its nodes`,
+      `nodepool ${name} is being deleted and releases all its nodes`,
       `finish that with \`kubectl nodepool delete ${name}\``,
     );
   }
@@ -193,5 +193,5 @@ function isNotIn({ name }: Node, pool: string, owner: string | undefined): Nodep
 }
 
 function stripWarning(pool: string, count: number): string {
-  return `pool ${pool} has unmanaged: Remove: labels and taints that it does not set (${count} in all) are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go`;
+  return `pool ${pool} has unmanaged: Remove: labels and taints that it does not set (${count} in all) are removed from these nodes, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
 }

@@ -22,7 +22,7 @@ export function firstStripWarning(
   const nodes = written.filter(node => planOf(state, node.name)?.changes.some(change => change.reason === 'unmanaged'));
   if (before || nodes.length === 0) return [];
   return [
-    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, those of cloud, CNI and GPU software too; see ${where}; they come back when the pool lets go`,
+    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; see ${where}; they are restored when the pool releases the nodes`,
   ];
 }
 

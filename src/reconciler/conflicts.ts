@@ -23,7 +23,7 @@ export function conflictMessages(
   if (runtimeClass.kind === 'foreign') {
     conflicts.push({
       reason: 'RuntimeClassConflict',
-      message: `RuntimeClass ${runtimeClass.name} exists and does not belong to pool ${pool.metadata.name}; it is left alone`,
+      message: `RuntimeClass ${runtimeClass.name} exists and does not belong to pool ${pool.metadata.name}; it is not changed`,
     });
   }
   return conflicts;

@@ -47,7 +47,7 @@ export function stillExistsError(cannot: string): NodepoolError {
 export function recreatedError(pool: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `nodepool ${pool} was deleted and made anew by somebody else meanwhile; the new one is left as it is`,
+    `nodepool ${pool} was deleted and recreated by somebody else meanwhile; the new one is not changed`,
     'run the command again if that one is to be deleted, too',
   );
 }

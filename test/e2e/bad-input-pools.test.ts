@@ -72,7 +72,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'one name twice',
     `${poolYaml('gpu')}---\n${poolYaml('gpu')}`,
-    'nodepool gpu stands twice in the input; next: remove one of the two',
+    'nodepool gpu is in the input twice; next: remove one of the two',
   ],
 ];
 

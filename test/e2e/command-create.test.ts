@@ -176,7 +176,10 @@ test('refuses unquoted booleans as kubectl does, and ignores the namespace that 
 test('warns about unmanaged: Remove', async () => {
   const { code, stdout, stderr } = await cli(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
   assert.deepEqual([code, stdout], [0, created('bare')]);
-  assert.match(stderr, /^warning: pool bare has unmanaged: Remove: .*those of cloud, CNI and GPU software too\n$/);
+  assert.match(
+    stderr,
+    /^warning: pool bare has unmanaged: Remove: .*including those of cloud, CNI and GPU software\n$/,
+  );
 });
 
 test('--reconcile with -o prints only the pool to stdout', async () => {

@@ -35,7 +35,7 @@ testRows([
     },
     ends: {
       code: 1,
-      shows: /nodepool p was deleted and made anew meanwhile/,
+      shows: /nodepool p was deleted and recreated meanwhile/,
       check: async () => assert.deepEqual((await testEnv.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
     },
   },

@@ -98,7 +98,7 @@ test('neither deletes nor reconciles a pool that was recreated before the delete
       },
     }),
   });
-  const message = 'nodepool w was deleted and made anew by somebody else meanwhile; the new one is left as it is';
+  const message = 'nodepool w was deleted and recreated by somebody else meanwhile; the new one is not changed';
   assert.deepEqual(results, [['w', message]]);
   const successor = await testEnv.getPool('w');
   assert.deepEqual([successor?.spec.labels, successor?.metadata.deletionTimestamp], [{ tier: 'new' }, undefined]);
@@ -112,7 +112,7 @@ test('does not delete a pool that was recreated during the prompt', async () => 
     await testEnv.pool('w', { labels: { tier: 'new' } });
   };
   const [[, outcome] = []] = await deleteWith(['w'], {}, { meanwhile });
-  assert.match(String(outcome), /^nodepool w was deleted and made anew/);
+  assert.match(String(outcome), /^nodepool w was deleted and recreated/);
   assert.deepEqual((await testEnv.getPool('w'))?.spec.labels, { tier: 'new' });
 });
 
@@ -141,7 +141,7 @@ test('does not release a recreated pool that somebody else marked for deletion',
       },
     }),
   });
-  assert.match(String(results[0]?.[1]), /^nodepool w was deleted and made anew/);
+  assert.match(String(results[0]?.[1]), /^nodepool w was deleted and recreated/);
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });
 

@@ -12,7 +12,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { refused } = commandsOf(cluster);
 const SAYS =
-  /nodepool p is left as it is: the CRD that is installed drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
+  /nodepool p is not changed: the installed CRD drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
 
 /** Pool p with node a; node b has the label that p would select without its nodeSelector. */
 async function prepare(): Promise<void> {
@@ -124,7 +124,7 @@ test('reconciles the pool after a lost field was set again', async t => {
   for (const command of ['get', 'describe']) {
     assert.match(
       (await cli(cluster(), [command, 'p'])).stderr,
-      /^warning: nodepool p is left as it is: .* drops spec\.nodeSelector/m,
+      /^warning: nodepool p is not changed: .* drops spec\.nodeSelector/m,
     );
   }
   assert.equal((await cli(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);

@@ -77,7 +77,7 @@ describe('labelsToLeave', () => {
     assert.deepEqual(labelsToLeave(node, narrow, [wide], true), { tier: null });
     assert.deepEqual(labelsToLeave(node, wide, [narrow], true), { env: null }, 'its own pool may take the last one');
     assert.throws(() => labelsToLeave(node, wide, [narrow], false), {
-      message: 'node n1 cannot be taken out of pool w: pool n has it by the same labels, env=prod',
+      message: 'node n1 cannot be removed from pool w: pool n has it by the same labels, env=prod',
     });
   });
 
@@ -89,7 +89,7 @@ describe('labelsToLeave', () => {
     });
     assert.deepEqual(labelsToLeave(node, zoned, [], true), { env: null });
     assert.throws(() => labelsToLeave(node, selecting('arm', { 'kubernetes.io/arch': 'arm64' }), [], true), {
-      message: 'node n1 cannot be taken out of pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',
+      message: 'node n1 cannot be removed from pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',
     });
   });
 });

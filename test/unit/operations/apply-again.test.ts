@@ -104,7 +104,7 @@ test('keeps the results of the first reconcile when the second is refused', asyn
   const { own } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
   const [d] = own;
   assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
-  assert.match(d?.error?.message ?? '', /^nodepool d is left as it is: the CRD that is installed drops spec.handler/);
+  assert.match(d?.error?.message ?? '', /^nodepool d is not changed: the installed CRD drops spec.handler/);
 });
 
 test('reconciles a pool once that neither gained nor lost nodes', async () => {

@@ -164,7 +164,7 @@ test('leaves a deleted pool alone that was created again', async () => {
   const { own, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
     options: { deleted: new Map([['a', 'uid-earlier']]) },
   });
-  assert.match(own[0]?.error?.message ?? '', /nodepool a was deleted and made anew by somebody else meanwhile/);
+  assert.match(own[0]?.error?.message ?? '', /nodepool a was deleted and recreated by somebody else meanwhile/);
   assert.deepEqual(writes, []);
 });
 

@@ -76,7 +76,7 @@ describe('reports', () => {
     nth(2).send(added('a', 5), added('c', 18), initialEnd(20));
     await flushPromises();
     assert.deepEqual(reports, ['start a@5 b@7', 'deleted b@7', 'changed c@18']);
-    assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing anew']);
+    assert.deepEqual(log, ['info things: resourceVersion 10 has expired: listing again']);
   });
 
   test('warns of a broken watch, and continues', async () => {

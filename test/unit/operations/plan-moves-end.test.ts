@@ -25,7 +25,7 @@ test('labels of two pools: the owner can give up the node, the other pool cannot
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { grp: null });
   assert.deepEqual(await refused([older, rival], nodes, { kind: 'remove', pool: 'rival', nodes: ['n1'] }), [
     'input',
-    'node n1 cannot be taken out of pool rival: pool older has it by the same labels, grp=x',
+    'node n1 cannot be removed from pool rival: pool older has it by the same labels, grp=x',
     'change which nodes the pool has: `kubectl nodepool edit rival`',
   ]);
 });

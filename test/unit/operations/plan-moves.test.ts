@@ -91,7 +91,7 @@ test('refuses nodes for a pool that is being deleted, and releases its own', asy
   ]);
   assert.deepEqual(await refused([marked(A)], nodes, { kind: 'remove', pool: 'a', nodes: ['n1'] }), [
     'input',
-    'nodepool a is being deleted, and lets go of all its nodes',
+    'nodepool a is being deleted and releases all its nodes',
     'finish that with `kubectl nodepool delete a`',
   ]);
 });
@@ -159,7 +159,7 @@ test('counts what unmanaged: Remove strips from the nodes', async () => {
   const nodes = [aNode({ name: 'n1', labels: { x: '1', y: '2' } }), aNode({ name: 'n2', labels: { z: '3' } })];
   const { warnings } = await planned([strict], nodes, { kind: 'add', nodes: ['n1', 'n2'] });
   assert.deepEqual(warnings, [
-    'pool b has unmanaged: Remove: labels and taints that it does not set (3 in all) are taken off these nodes, those of cloud, CNI and GPU software too; they come back when the pool lets go',
+    'pool b has unmanaged: Remove: labels and taints that it does not set (3 in all) are removed from these nodes, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes',
   ]);
 });
 

@@ -121,7 +121,7 @@ describe('waiting for deletion', () => {
 
   test('reports a deletion before the watch began', async () => {
     const { met, begin, errors } = start('delete', [makePool('a', 200), makePool('b', 200)]);
-    await begin(makePool('b', 200, 'made anew'));
+    await begin(makePool('b', 200, 'recreated'));
     assert.deepEqual([await errors(), met], [[], ['a', 'b']]);
   });
 

@@ -54,7 +54,7 @@ test("reports a foreign RuntimeClass after the nodes; the pool's own is no confl
   assert.deepEqual(conflicts.slice(1), [
     {
       reason: 'RuntimeClassConflict',
-      message: 'RuntimeClass node-pool-worker exists and does not belong to pool worker; it is left alone',
+      message: 'RuntimeClass node-pool-worker exists and does not belong to pool worker; it is not changed',
     },
   ]);
   for (const kind of ['created', 'updated', 'deleted'] as const) {

@@ -79,7 +79,7 @@ test('errors say what failed for which pool, and the next step', () => {
     [kind, message, next],
     [
       'cluster',
-      'nodepool worker was deleted and made anew by somebody else meanwhile; the new one is left as it is',
+      'nodepool worker was deleted and recreated by somebody else meanwhile; the new one is not changed',
       'run the command again if that one is to be deleted, too',
     ],
   );

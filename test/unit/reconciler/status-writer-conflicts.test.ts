@@ -73,6 +73,6 @@ test('does not overwrite a status after a conflict when the CRD drops spec field
   const dropped = { ...pool, dropped: ['nodeSelector'], metadata: { ...pool.metadata, resourceVersion: '12' } };
   const { server, write } = begin(dropped);
   const { failures } = await write();
-  assert.match(failures[0]?.message ?? '', /the CRD that is installed drops spec.nodeSelector/);
+  assert.match(failures[0]?.message ?? '', /the installed CRD drops spec.nodeSelector/);
   assert.deepEqual(server.requests, ['patch', 'get']);
 });

@@ -82,7 +82,7 @@ test('reports dropped spec fields in place of a refusal; keeps other refusals, a
   const general = new NodepoolError('cluster', 'no credentials', undefined, { isGeneral: true });
   const dropped = { ...pool, dropped: ['taints'] };
   const left =
-    'nodepool worker is left as it is: the CRD that is installed drops spec.taints, or a write under such a CRD has lost it';
+    'nodepool worker is not changed: the installed CRD drops spec.taints, or a write under such a CRD has lost it';
   assert.deepEqual(await said(invalid, dropped), [left, 2]);
   assert.deepEqual(await said(invalid, pool), ['the test failed', 2]);
   assert.deepEqual(await said(away, dropped), ['the server is away', 1]);
