@@ -59,7 +59,8 @@ export async function complete(options: CompletionOptions): Promise<string> {
  */
 function cobraPrefix(word: string): string | undefined {
   const [inBash = ''] = /^-[^=]*=/.exec(word) ?? [];
-  const [elsewhere = ''] = /-.*=/s.exec(word) ?? [];
+  const [dash, equals] = [word.indexOf('-'), word.lastIndexOf('=')];
+  const elsewhere = dash >= 0 && equals > dash ? word.slice(dash, equals + 1) : '';
   return inBash === elsewhere ? inBash : undefined;
 }
 
