@@ -45,7 +45,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.deepEqual({ code, stdout }, { code: 1, stdout: 'nodepool.nodes.lailin.xyz/script created\n' });
   assert.match(
     stderr,
-    /; nodepool script was created, and its nodes were left as they are; next: if that is meant, run `kubectl nodepool reconcile script --yes`\n$/,
+    /; nodepool script was created, and its nodes were not changed; next: if that is meant, run `kubectl nodepool reconcile script --yes`\n$/,
   );
   await api().expect('DELETE', `${POOLS}/script`);
 
@@ -56,7 +56,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
   assert.match(
     terminal.screen(),
-    /nodepool person was created, and its nodes were left as they are; next: go on with `kubectl nodepool reconcile person`/,
+    /nodepool person was created, and its nodes were not changed; next: go on with `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);

@@ -84,7 +84,7 @@ test('completes through kubectl', async () => {
   await chmod(asked, 0o755);
   const words = async (...line: string[]) => (await kubectl(cluster(), ['__complete', 'nodepool', ...line])).stdout;
   assert.equal(await words('get', ''), 'gpu\nworker\n:4\n');
-  assert.match(await words('desc'), /^describe\tShow all about pools[^\n]*\n:4\n$/);
+  assert.match(await words('desc'), /^describe\tShow pools in detail[^\n]*\n:4\n$/);
   assert.equal(await words('create', '-f', ''), ':0\n');
   await rm(asked);
 });

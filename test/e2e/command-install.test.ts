@@ -75,7 +75,7 @@ test('install repairs a foreign CRD, whose pools without a spec work before that
   const create = () => raw(cluster()).request('POST', '/apis/nodes.lailin.xyz/v1/nodepools', bare);
   await eventually('the server takes it', async () => (await create()).status === 201);
 
-  assert.match(await ok(['get']), /^bare +<none>/m);
+  assert.match(await ok(['get']), /^bare +Pending/m);
   assert.match(await ok(['describe', 'bare']), /Node Selector: +node-role.kubernetes.io\/bare= \(default\)/);
   assert.equal(await ok(['edit', 'bare', '--label', 'a=b']), 'nodepool.nodes.lailin.xyz/bare edited\n');
   assert.match(await ok(['reconcile']), /^bare +200 +0 nodes/);
@@ -138,7 +138,7 @@ test('help of the program and of a command needs no cluster', async () => {
   assert.deepEqual([code, stderr], [0, '']);
   for (const command of Object.keys(commands)) assert.match(stdout, new RegExp(`^ {2}${command} +[A-Z].*\\.$`, 'm'));
   const edit = (await kubectl(cluster(), ['nodepool', 'edit', '--help'], nowhere)).stdout;
-  assert.match(edit, /^EXAMPLES\n {2}# In the editor\n {2}(\$ )?kubectl nodepool edit worker$/m);
+  assert.match(edit, /^EXAMPLES\n {2}# In an editor\n {2}(\$ )?kubectl nodepool edit worker$/m);
   assert.equal(await ok(['help', 'edit'], nowhere), edit);
 });
 

@@ -87,7 +87,7 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
     assert.ok(!/^(?!.*resources without).*(reboot|a b|evil)/m.test(shown), args.join(' '));
     assert.ok(shown.length < 100_000, `${args.join(' ')}: ${shown.length}`);
   }
-  const top = await cli(cluster(), ['top', ...all, '--no-pods']);
+  const top = await cli(cluster(), ['top', ...all, '--no-pods', '--by', 'resource']);
   assert.deepEqual([top.code, top.stdout.includes('reboot')], [0, false]);
   assert.ok(top.stderr.includes(`warning: ${odd}`), top.stderr);
   assert.equal(top.stdout.trimEnd().split('\n').length, 1 + 128, 'a header and 128 resources');

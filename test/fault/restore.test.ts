@@ -96,7 +96,7 @@ for (const [how, changes] of [
       const mark = await auditMark(testEnv.cluster());
       const before = await restore();
       const back = performance.now();
-      const noticed = /restored from a backup/;
+      const noticed = /dropping the caches/;
       await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
       facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
       await converged(before, proxy);
@@ -137,7 +137,7 @@ row(
     await sleep(Math.max(0, stoppedAt + NOTICED_MS - performance.now()));
     const mark = await auditMark(testEnv.cluster());
     child.signal('SIGCONT');
-    await eventually('it notices', () => child.lines(/restored from a backup/).length > 0, 60_000);
+    await eventually('it notices', () => child.lines(/dropping the caches/).length > 0, 60_000);
     await converged(before, proxy);
     assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
     assert.equal(await child.end(), 0);
