@@ -72,7 +72,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
   const most: Limits = held ? { ratio: 0.6, rss: 110 } : {};
   const done = /^pool-0 +200 .*\(unchanged\)/;
   const same = /^$/;
-  const top = /^POOL +NODES +RESOURCE +ALLOC\npool-0 +(\d+)\/\1 +cpu +\d/;
+  const top = /^POOL +NODES +CPU +MEM +PODS\npool-0 +(\d+)\/\1 +\d/;
   return {
     title: 'Every node read, nothing to do',
     peer: contender('kubectl get nodes', [...kubectl, 'get', 'nodes'], env, /^NAME +STATUS .*\nnode-/),

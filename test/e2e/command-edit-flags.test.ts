@@ -35,7 +35,7 @@ test('each flag sets or removes its field and keeps the others', async () => {
   assert.deepEqual([code, stdout], [0, EDITED]);
   assert.match(
     stderr,
-    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software too\nwarning: pool gpu selects by c, which a kubelet may set .*\n$/,
+    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software\nwarning: pool gpu selects by c, which a kubelet may set .*\n$/,
   );
   assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
     labels: { keep: '1', change: 'new', add: '' },

@@ -43,14 +43,14 @@ test('get --watch prints the table, then a row for each change under the same co
   assert.equal(await watching.end(), 0);
   assert.deepEqual(watching.lines().map(words), [
     'NAME STATUS NODES',
-    'gpu <none> <none>',
-    'worker-of-the-day <none> <none>',
-    'gpu <none> <none>',
-    'gpu <none> <none>',
+    'gpu Pending <none>',
+    'worker-of-the-day Pending <none>',
+    'gpu Pending <none>',
+    'gpu Pending <none>',
     'gpu 200 1',
     'gpu 200,Deleting 1',
     'gpu 200,Deleting 1',
-    'new <none> <none>',
+    'new Pending <none>',
   ]);
   const second = watching.lines().map(line => /^\S+ +/.exec(line)?.[0].length);
   assert.deepEqual([...new Set(second)], ['worker-of-the-day   '.length]);

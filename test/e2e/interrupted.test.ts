@@ -121,7 +121,7 @@ test('uninstall --cascade says that the CRD is still being removed', { timeout: 
   };
   const { code, stderr } = await interrupted(['uninstall', '--cascade', '--yes'], isGoing);
   assert.equal(code, 130, stderr);
-  assert.match(stderr, /interrupted: all nodes are released, and the server is still removing the CRD; next: /);
+  assert.match(stderr, /interrupted: all nodes are released; the server is still deleting the CRD; next: /);
 });
 
 test('reconcile creates no further RuntimeClass after Ctrl-C', { timeout: TEST_MS }, async () => {

@@ -10,7 +10,7 @@ import { raw } from '../cluster/raw.ts';
 import { type LiveNode, role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const ROUNDS = 500;
+const ROUNDS = 200;
 const NODES = ['a', 'b', 'c', 'd'];
 const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 

@@ -90,7 +90,7 @@ test('completes under the name that kubectl looks for, also by the script beside
   await symlink(executablePath(host), link);
   const answer = {
     code: 0,
-    stdout: 'get\tList pools: status, nodes, allocatable resources, taints.\n:4\n',
+    stdout: 'get\tList pools with their nodes, resources and taints.\n:4\n',
     stderr: '',
   };
   assert.deepEqual(await run(link, ['ge']), answer);

@@ -106,5 +106,5 @@ test('runs through kubectl on a cluster', async () => {
   assert.equal(completed.stdout, 'gpu\n:4\n');
   const { code, stdout, stderr } = await nodepool('get');
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
-  assert.match(stdout, /^NAME +STATUS .*\ngpu +<none> /);
+  assert.match(stdout, /^NAME +STATUS .*\ngpu +Pending /);
 });
