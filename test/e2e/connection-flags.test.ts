@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
@@ -12,11 +12,12 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
 /** Nothing to read: the flags say it all. */
-const NOWHERE = { KUBECONFIG: '/nonexistent', HOME: '/nonexistent' };
+const nowhere = () => ({ KUBECONFIG: file('none'), HOME: file('home') });
+const HERE = () => ({});
 const file = (name: string) => join(cluster().dir, `flags-${name}`);
-let token = '';
 
-before(async () => {
+/** Writes the files, and returns the token of a service account. */
+async function prepare(): Promise<string> {
   const other = clientCertificate(cluster().authority, 'bob', []);
   const texts = {
     ca: cluster().ca,
@@ -30,8 +31,8 @@ before(async () => {
   await raw(cluster()).expect('POST', accounts, { metadata: { name: 'flags' } });
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: [] } };
   const made = await raw(cluster()).expect('POST', `${accounts}/flags/token`, request);
-  token = (made as { status: { token: string } }).status.token;
-});
+  return (made as { status: { token: string } }).status.token;
+}
 
 const server = () => ['--server', cluster().server];
 const authority = () => ['--certificate-authority', file('ca')];
@@ -39,36 +40,33 @@ const admin = () => ['--client-certificate', file('cert'), '--client-key', file(
 const bob = () => ['--client-certificate', file('bob.cert'), '--client-key', file('bob.key')];
 const FORBIDDEN = /user "bob" lacks the permission|User "bob" cannot list/;
 
-describe('works, or fails, as kubectl does', () => {
-  const cases: [name: string, flags: () => string[], env: Record<string, string>, error?: RegExp][] = [
-    ['without a kubeconfig', () => [...server(), ...authority(), ...admin()], NOWHERE],
-    ['-s', () => ['-s', cluster().server, ...authority(), ...admin()], NOWHERE],
-    ['--insecure-skip-tls-verify', () => [...server(), '--insecure-skip-tls-verify', ...admin()], NOWHERE],
-    ['with the kubeconfig: another user', bob, {}, FORBIDDEN],
-    ['with the kubeconfig: no check of the certificate', () => ['--insecure-skip-tls-verify'], {}],
-    ['a name of the server that it has', () => ['--tls-server-name', 'localhost'], {}],
-    ['a name that it does not have', () => ['--tls-server-name', 'other.example'], {}, /other\.example/],
-    ['an authority that did not sign', () => ['--certificate-authority', file('bob.cert')], {}, /certificate/],
-    ['uncompressed', () => ['--disable-compression'], {}],
-    ['a token', () => [...server(), ...authority(), '--token', token], NOWHERE, /system:serviceaccount:default:flags/],
-    ['a wrong token', () => [...server(), ...authority(), '--token', 'x'], NOWHERE, /401|logged in|Unauthorized/],
+test('connection flags work, or fail, as those of kubectl; a token is in no log', { timeout: 120_000 }, async t => {
+  const token = await prepare();
+  const cases: [name: string, flags: () => string[], env: () => Record<string, string>, error?: RegExp][] = [
+    ['without a kubeconfig', () => [...server(), ...authority(), ...admin()], nowhere],
+    ['-s', () => ['-s', cluster().server, ...authority(), ...admin()], nowhere],
+    ['--insecure-skip-tls-verify', () => [...server(), '--insecure-skip-tls-verify', ...admin()], nowhere],
+    ['with the kubeconfig: another user', bob, HERE, FORBIDDEN],
+    ['with the kubeconfig: no check of the certificate', () => ['--insecure-skip-tls-verify'], HERE],
+    ['a name of the server that it has', () => ['--tls-server-name', 'localhost'], HERE],
+    ['a name that it does not have', () => ['--tls-server-name', 'other.example'], HERE, /other\.example/],
+    ['an authority that did not sign', () => ['--certificate-authority', file('bob.cert')], HERE, /certificate/],
+    ['uncompressed', () => ['--disable-compression'], HERE],
+    ['a token', () => [...server(), ...authority(), '--token', token], nowhere, /system:serviceaccount:default:flags/],
+    ['a wrong token', () => [...server(), ...authority(), '--token', 'x'], nowhere, /401|logged in|Unauthorized/],
   ];
   for (const [name, flags, env, error] of cases) {
-    test(name, async () => {
-      const mine = await cli(cluster(), [...flags(), 'get'], { env });
-      const theirs = await kubectl(cluster(), [...flags(), 'get', 'npool'], { env });
+    await t.test(name, async () => {
+      const mine = await cli(cluster(), [...flags(), 'get'], { env: env() });
+      const theirs = await kubectl(cluster(), [...flags(), 'get', 'npool'], { env: env() });
       for (const { code, stderr } of [mine, theirs]) {
-        if (error === undefined) assert.equal(code, 0, stderr);
-        else assert.notEqual(code, 0);
+        assert.equal(code === 0, error === undefined, stderr);
         if (error !== undefined) assert.match(stderr, error);
       }
     });
   }
-});
-
-test('the token is in no log', async () => {
   const flags = [...server(), ...authority(), '--token', token];
-  const { stderr } = await cli(cluster(), ['get', ...flags, '-v', '9'], { env: NOWHERE });
+  const { stderr } = await cli(cluster(), ['get', ...flags, '-v', '9'], { env: nowhere() });
   assert.match(stderr, /GET https/);
   assert.ok(!stderr.includes(token));
 });

@@ -121,7 +121,9 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       { isGeneral: true },
     );
   }
-  return user.name === ''
+  const isAnonymous = user.name === '' && user.token === undefined && user.certFile === undefined;
+  const named = user.name === '' ? 'given by flags' : `of user "${user.name}"`;
+  return isAnonymous
     ? new NodepoolError(
         'cluster',
         `the server ${cluster.server} wants credentials and the context names no user`,
@@ -130,7 +132,7 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       )
     : new NodepoolError(
         'cluster',
-        `the server ${cluster.server} refused the credentials of user "${user.name}" (401)`,
+        `the server ${cluster.server} refused the credentials ${named} (401)`,
         `log in again, or choose another user of ${source} with --user or --context`,
         { isGeneral: true },
       );
