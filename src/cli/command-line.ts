@@ -30,22 +30,25 @@ export function readCommandLine(argv: string[], flags: GlobalFlagTable): Command
   };
 }
 
-/** The words with the command before the global flags, which may precede it as in kubectl. */
+/** The words with the command before the global flags, which may precede it as in kubectl; help without a command. */
 function commandFirst(argv: string[], flags: GlobalFlagTable): string[] {
   const globals = Object.entries(flags).filter(([, { helpGroup }]) => helpGroup === 'GLOBAL');
   let at = 0;
   while (argv[at]?.startsWith('-')) {
     const word = argv[at] ?? '';
-    const [, long, short] = /^(?:--([^=]+)|-([^-]))/.exec(word) ?? [];
+    const match = /^(?:--([^=]+)|-([^-]))/.exec(word);
+    if (match === null) return argv;
+    const [, long, short] = match;
     const isThis = (name: string, { char, aliases = [] }: GlobalFlagTable[string]) =>
       long === undefined ? char === short : [name, ...aliases].includes(long);
     const flag = globals.find(([name, known]) => isThis(name, known))?.[1];
-    if (flag === undefined) return argv;
+    // It goes first, so that the error names it and not the global flags before it, whose values may be secrets.
+    if (flag === undefined) return [...argv.slice(at), ...argv.slice(0, at)];
     const hasValue = long === undefined ? word.length > 2 : word.includes('=');
     at += flag.type === 'option' && !hasValue ? 2 : 1;
   }
   const command = argv[at];
-  return command === undefined ? argv : [command, ...argv.slice(0, at), ...argv.slice(at + 1)];
+  return command === undefined ? ['--help', ...argv] : [command, ...argv.slice(0, at), ...argv.slice(at + 1)];
 }
 
 /** @param flag matches the flag, and captures a value in the same word; without one, the value is the next word */

@@ -46,7 +46,7 @@ export function unknownCommand(name: string, bin: string, commands: string[]): N
   if (name.startsWith('-')) {
     return new NodepoolError(
       'usage',
-      `unknown flag ${name} before the command`,
+      `unknown flag ${name.replace(/=.*/s, '')} before the command`,
       `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
     );
   }

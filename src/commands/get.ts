@@ -3,8 +3,8 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
-import type { Io } from '../cli/io.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
+import type { NodepoolError } from '../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { RawPool } from '../operations/ports.ts';
 import type { PoolsTableOptions } from '../render/pools.ts';
@@ -85,7 +85,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const reading = getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
     const isWatch = flags.watch || flags['watch-only'];
     const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const drift = isWide(output) && !isWatch ? driftOf(isAll ? reading : undefined, connection, io) : undefined;
+    const counting = isWide(output) && !isWatch ? driftOf(isAll ? reading : undefined, connection) : undefined;
     const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
@@ -101,7 +101,10 @@ export default class Get extends BaseCommand<typeof Get> {
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);
     }
-    const shown = isWide(output) ? { ...output, drift: await drift } : output;
+    const counted = await counting;
+    if (counted !== undefined && 'refusal' in counted) io.err(oldDrift(counted.refusal));
+    const drift = counted !== undefined && 'counts' in counted ? counted.counts : undefined;
+    const shown = isWide(output) ? { ...output, drift } : output;
     if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
@@ -122,19 +125,15 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
  * The status is as old as the last reconcile, and knows of no change since: whoever asks for more gets the nodes as they are.
  * @param all the pools, where all of them are read anyway
  */
-async function driftOf(
-  all: Promise<{ pools: RawPool[] }> | undefined,
-  { cluster }: Connection,
-  io: Io,
-): Promise<PoolsTableOptions['drift']> {
+async function driftOf(all: Promise<{ pools: RawPool[] }> | undefined, { cluster }: Connection) {
   const { countDrift } = await import('../operations/count-drift.ts');
   const { coercePool } = await import('../nodepool/coerce.ts');
-  const result = await countDrift(
+  return countDrift(
     cluster,
     all?.then(({ pools }) => pools.map(pool => coercePool(pool))),
   );
-  if ('counts' in result) return result.counts;
-  const { oneLine, next } = result.refusal;
-  io.err(warningLine(`DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`));
-  return undefined;
+}
+
+function oldDrift({ oneLine, next }: NodepoolError): string {
+  return warningLine(`DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
 }

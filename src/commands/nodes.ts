@@ -18,8 +18,8 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     { description: 'Nodes of no pool', command: '<%= config.bin %> nodes --unassigned' },
     { description: 'Why a node is, or is not, in each pool', command: '<%= config.bin %> nodes --why node-a' },
     {
-      description: 'With the zone, by zone',
-      command: '<%= config.bin %> nodes -L zone --sort-by .metadata.labels.zone',
+      description: 'With their zones, oldest first',
+      command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
     },
     { description: 'Watch the nodes of a pool until Ctrl-C', command: '<%= config.bin %> nodes gpu --watch' },
     { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },

@@ -32,7 +32,9 @@ export default class View extends BaseCommand<typeof View> {
       version: deps.version,
       run: (words: string[]) => this.config.runCommand('drain', words),
     };
-    return showView(flags.verbosity, deps, pool => drainOnTerminal(pool, this.argv, shell));
+    // Drain refuses -A, which view ignores.
+    const words = this.argv.filter(word => !/^(-A|--all-namespaces)(=|$)/.test(word));
+    return showView(flags.verbosity, deps, pool => drainOnTerminal(pool, words, shell));
   }
 }
 

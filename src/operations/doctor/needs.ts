@@ -21,7 +21,7 @@ const LOOK = [`list ${POOLS}`, 'list nodes'];
 const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
 const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
-const CORDON = [...LOOK, 'get,patch nodes'];
+const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
 

@@ -49,9 +49,19 @@ describe('the command after global flags', () => {
       ['-o', 'json', 'get'],
       ['-o', 'json', 'get'],
     ],
+    // Without a command, as kubectl: help.
     [
       ['--context', 'get'],
-      ['--context', 'get'],
+      ['--help', '--context', 'get'],
+    ],
+    // The unknown flag is named, and not the token.
+    [
+      ['--context=x', '-o', 'wide', 'get'],
+      ['-o', 'wide', 'get', '--context=x'],
+    ],
+    [
+      ['--', 'get', 'x'],
+      ['--', 'get', 'x'],
     ],
     [
       ['--unknown', 'get'],

@@ -19,6 +19,7 @@ const cases: [name: string, expected: RegExp][] = [
   ['describe-pool', /next: kubectl nodepool describe NAME$/],
   ['crete', /^unknown command "crete"; did you mean "create"\?$/],
   ['constructor', /^unknown command "constructor"$/],
+  ['--tokne=secret', /^unknown flag --tokne before the command; /],
   ['-o', /^unknown flag -o before the command; next: .*options/],
 ];
 for (const [name, expected] of cases) test(name, () => assert.match(errorOf(name), expected));

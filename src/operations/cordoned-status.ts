@@ -1,0 +1,42 @@
+/** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { readMembers } from './pool-members.ts';
+import type { ClusterReader } from './ports.ts';
+
+const MAX_ATTEMPTS = 5;
+
+export type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
+
+/**
+ * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
+ * status, and gets none. Refusals are returned: the nodes are cordoned all the same.
+ */
+export async function recordCordoned(names: readonly string[], cluster: CordonedStatusPort): Promise<NodepoolError[]> {
+  try {
+    for (let attempt = 1, left = [...names]; left.length > 0 && attempt <= MAX_ATTEMPTS; attempt++) {
+      left = await record(left, cluster);
+    }
+    return [];
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return [error];
+  }
+}
+
+/** @returns the pools that somebody else changed meanwhile */
+async function record(names: readonly string[], cluster: CordonedStatusPort): Promise<string[]> {
+  const { members, pools } = await readMembers(names, cluster);
+  const changed: string[] = [];
+  for (const pool of pools) {
+    const { name } = pool.metadata;
+    const { status } = pool;
+    const unschedulableNodeCount = members.get(name)?.filter(({ unschedulable }) => unschedulable).length ?? 0;
+    // What the CRD drops or a wrong type hides would be lost by a write.
+    if (status === undefined || pool.dropped !== undefined) continue;
+    if (status.unschedulableNodeCount === unschedulableNodeCount) continue;
+    const write = await cluster.pools.patchStatus(pool, { ...status, unschedulableNodeCount }, { dryRun: false });
+    if (write.kind === 'conflict') changed.push(name);
+  }
+  return changed;
+}
