@@ -96,6 +96,7 @@ kubectl nodepool edit batch --label queue=nightly`);
     'The dashboard: all nodes in one bar, then the pools, each with a bar of nodes that are ready, cordoned or not ready. Below the list stands why the selected pool is in conflict.',
     [
       [/^>batch /m, 'G'],
+      [/^><none> /m, 'k'],
       [/^>worker /m, 'k'],
       [/^trial: NodeConflict/m, ''],
     ],
