@@ -4,6 +4,7 @@
  */
 import { type DrainPod, podName } from './drain-filters.ts';
 import { type LabelQuery, matchesQuery } from './label-query.ts';
+import { plural } from './plural.ts';
 
 /** A policy/v1 PodDisruptionBudget. */
 export interface Budget {
@@ -33,13 +34,13 @@ export type Forecast =
 /** @param pods all that are to be evicted */
 export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
   const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
-  const held = new Map<Budget, DrainPod[]>();
+  const held = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: Forecast[] = [];
   for (const pod of pods.filter(isCounted)) {
     const own = byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
     const [first, ...others] = own;
     if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
-    else if (first !== undefined) held.set(first, [...(held.get(first) ?? []), pod]);
+    else if (first !== undefined) held.get(first)?.push(pod);
   }
   const ofBudgets = [...held].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
@@ -72,5 +73,5 @@ function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string 
   if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
     return undefined;
   const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
-  return `${rule}, and it covers ${status.expectedPods} pods`;
+  return `${rule}, and it covers ${plural(status.expectedPods, 'pod')}`;
 }

@@ -53,6 +53,12 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
     [never('minAvailable is 3, and it covers 3 pods')],
   ],
   [
+    'as many as it has, one',
+    [web('a')],
+    [budget({ minAvailable: 1, status: status(0, 1, 1, 1) })],
+    [never('minAvailable is 1, and it covers 1 pod', 1)],
+  ],
+  [
     'fewer than it needs',
     three,
     [budget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
@@ -119,3 +125,10 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
 for (const [name, pods, budgets, expected] of CASES) {
   test(name, () => assert.deepEqual(forecast(pods, budgets), expected));
 }
+
+test('takes many pods of one budget in linear time', () => {
+  const pods = Array.from({ length: 50_000 }, (_, at) => web(`p-${at}`));
+  const began = performance.now();
+  assert.deepEqual(forecast(pods, [budget()]), [{ kind: 'waits', budget: 'ns/web', pods: 50_000, allowed: 1 }]);
+  assert.ok(performance.now() - began < 8_000);
+});
