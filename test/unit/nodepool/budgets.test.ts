@@ -115,6 +115,30 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
     [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
   ],
   [
+    'an unhealthy pod is held where none has to be healthy',
+    [web('a', { isReady: false })],
+    [budget({ ...maximum(1), status: status(0, 0, 0, 1) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0, unready: 1 }],
+  ],
+  [
+    'and lets it go with AlwaysAllow',
+    [web('a', { isReady: false })],
+    [budget({ ...maximum(1), alwaysAllowsUnhealthy: true, status: status(0, 0, 0, 1) })],
+    [],
+  ],
+  [
+    'or in place of a healthy one',
+    unready,
+    [budget({ ...maximum(2), status: status(1, 1, 0, 2) })],
+    [{ kind: 'waits', ...of, pods: 2, allowed: 1, unready: 1 }],
+  ],
+  [
+    'the controller cannot compute it',
+    three,
+    [budget({ status: undefined, syncError: 'no scale' })],
+    [{ kind: 'unknown', ...of, why: 'no scale' }],
+  ],
+  [
     'two budgets of a pod',
     [web('a')],
     [budget(), budget({ name: 'all', selector: {} })],
