@@ -4,6 +4,7 @@
  */
 import { type DrainPod, podName } from './drain-filters.ts';
 import { type LabelQuery, matchesQuery } from './label-query.ts';
+import { plural } from './plural.ts';
 
 /** A policy/v1 PodDisruptionBudget. */
 export interface Budget {
@@ -18,28 +19,34 @@ export interface Budget {
   status:
     | { disruptionsAllowed: number; currentHealthy: number; desiredHealthy: number; expectedPods: number }
     | undefined;
+  /** Why the disruption controller could not compute the status. */
+  syncError?: string;
 }
 
 /** What stands in the way; a budget that allows all of its pods has no forecast. */
 export type Forecast =
-  /** @param pods how many pods that it counts are to be evicted */
-  | { kind: 'waits'; budget: string; pods: number; allowed: number }
+  /**
+   * @param pods how many pods that it counts are to be evicted
+   * @param unready those of them that are not Ready, where waiting does not help them
+   */
+  | { kind: 'waits'; budget: string; pods: number; allowed: number; unready?: number }
   /** It allows none even while all its pods are healthy. */
   | { kind: 'never'; budget: string; pods: number; why: string }
-  | { kind: 'unknown'; budget: string; pods: number }
+  /** @param why where the disruption controller gives a reason */
+  | { kind: 'unknown'; budget: string; pods: number; why?: string }
   /** The server evicts no pod with several budgets. */
   | { kind: 'several'; pod: string; budgets: string[] };
 
 /** @param pods all that are to be evicted */
 export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
   const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
-  const held = new Map<Budget, DrainPod[]>();
+  const held = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: Forecast[] = [];
   for (const pod of pods.filter(isCounted)) {
     const own = byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
     const [first, ...others] = own;
     if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
-    else if (first !== undefined) held.set(first, [...(held.get(first) ?? []), pod]);
+    else if (first !== undefined) held.get(first)?.push(pod);
   }
   const ofBudgets = [...held].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
@@ -51,18 +58,21 @@ function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
 }
 
 function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, { budget: string }> | undefined {
-  const { status, alwaysAllowsUnhealthy, namespace, name } = budget;
-  // Enough healthy pods, or the policy, let those go that are not Ready.
-  const passesUnhealthy =
-    alwaysAllowsUnhealthy || (status !== undefined && status.currentHealthy >= status.desiredHealthy);
+  const { status, syncError, alwaysAllowsUnhealthy, namespace, name } = budget;
+  // Enough healthy pods, or the policy, let those go that are not Ready; where none has to be healthy, only the policy.
+  const isEnough = ({ currentHealthy, desiredHealthy }: NonNullable<Budget['status']>) =>
+    currentHealthy >= desiredHealthy && desiredHealthy > 0;
+  const passesUnhealthy = alwaysAllowsUnhealthy || (status !== undefined && isEnough(status));
   const pods = all.filter(({ isReady }) => isReady || !passesUnhealthy).length;
   const of = { budget: `${namespace}/${name}`, pods };
   if (pods === 0) return undefined;
   const why = neverBecause(budget);
   if (why !== undefined) return { kind: 'never', ...of, why };
-  if (status === undefined) return { kind: 'unknown', ...of };
+  if (status === undefined) return { kind: 'unknown', ...of, ...(syncError === undefined ? {} : { why: syncError }) };
   const allowed = Math.max(0, status.disruptionsAllowed);
-  return allowed < pods ? { kind: 'waits', ...of, allowed } : undefined;
+  if (allowed >= pods) return undefined;
+  const unready = passesUnhealthy || status.desiredHealthy > 0 ? 0 : all.filter(({ isReady }) => !isReady).length;
+  return { kind: 'waits', ...of, allowed, ...(unready > 0 ? { unready } : {}) };
 }
 
 function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
@@ -72,5 +82,5 @@ function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string 
   if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
     return undefined;
   const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
-  return `${rule}, and it covers ${status.expectedPods} pods`;
+  return `${rule}, and it covers ${plural(status.expectedPods, 'pod')}`;
 }

@@ -74,18 +74,26 @@ function severalLines(forecasts: readonly Forecast[]): string[] {
 function noteText(forecast: Forecast): string[] {
   switch (forecast.kind) {
     case 'waits': {
-      const { budget, pods, allowed } = forecast;
+      const { budget, pods, allowed, unready = 0 } = forecast;
+      const remedy = unready === 0 ? 'the drain waits until it allows more' : unreadyText(unready);
+      return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
+    }
+    case 'unknown': {
+      const { budget, pods, why } = forecast;
+      const reason = why === undefined ? '' : ` (${why})`;
       return [
-        `PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; the drain waits until it allows more`,
+        `PodDisruptionBudget ${budget} has no current status${reason}: how many of its ${plural(pods, 'pod')} it allows to be evicted is not known`,
       ];
     }
-    case 'unknown':
-      return [
-        `PodDisruptionBudget ${forecast.budget} has no current status: how many of its ${plural(forecast.pods, 'pod')} it allows to be evicted is not known`,
-      ];
     default:
       return [];
   }
+}
+
+/** The budget allows as many as are Ready. */
+function unreadyText(unready: number): string {
+  const are = unready === 1 ? '1 is' : `${unready} are`;
+  return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
 }
 
 /** Only of pods that a controller recreates. */

@@ -18,6 +18,7 @@ import { dropFinalizer } from './finalizer.ts';
 import { readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
+import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { applyRuntimeClass } from './runtime-class-writer.ts';
@@ -119,11 +120,10 @@ export class Reconciler {
     const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     const due = this.#nodes.due(name);
-    // The status of a spec that was not applied before could not express that most nodes still differ.
-    const isUnobserved = due.length > 0 && pool.status?.observedGeneration !== pool.metadata.generation;
     const others = due.filter(node => !this.#nodes.isSelected(node));
-    if (others.length > 0) outcome.warnings.push(notApplied(name, others.length, isUnobserved));
-    if (isUnobserved) {
+    const isUnknown = isStatusUnknown(pool, due.length, others.length);
+    if (others.length > 0) outcome.warnings.push(notApplied(name, others.length, isUnknown));
+    if (isUnknown) {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
@@ -240,11 +240,4 @@ export class Reconciler {
       outcome.runtimeClass = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
     });
   }
-}
-
-/** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
-function notApplied(pool: string, nodes: number, isUnobserved: boolean): string {
-  const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
-  const status = isUnobserved ? ', and the status was not written' : '';
-  return `${subject} from the labels and taints of the pool${status}; run \`kubectl nodepool reconcile ${pool}\``;
 }

@@ -123,6 +123,7 @@ interface WireBudget {
     currentHealthy?: number;
     desiredHealthy?: number;
     expectedPods?: number;
+    conditions?: { type: string; reason?: string; message?: string }[];
   };
 }
 
@@ -130,7 +131,11 @@ export function toBudget({ metadata, spec = {}, status = {} }: WireBudget): Budg
   const { observedGeneration = 0, disruptionsAllowed = 0, currentHealthy = 0 } = status;
   const { desiredHealthy = 0, expectedPods = 0 } = status;
   const { namespace = '', name, generation = 0 } = metadata;
-  const isCurrent = observedGeneration >= generation;
+  // The disruption controller sets the condition and leaves the counts as they were.
+  const unsynced = status.conditions?.find(
+    ({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed',
+  );
+  const isCurrent = observedGeneration >= generation && unsynced === undefined;
   return {
     namespace,
     name,
@@ -139,6 +144,7 @@ export function toBudget({ metadata, spec = {}, status = {} }: WireBudget): Budg
     maxUnavailable: spec.maxUnavailable,
     alwaysAllowsUnhealthy: spec.unhealthyPodEvictionPolicy === 'AlwaysAllow',
     status: isCurrent ? { disruptionsAllowed, currentHealthy, desiredHealthy, expectedPods } : undefined,
+    ...(unsynced === undefined ? {} : { syncError: unsynced.message ?? 'SyncFailed' }),
   };
 }
 

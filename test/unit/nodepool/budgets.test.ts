@@ -53,6 +53,12 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
     [never('minAvailable is 3, and it covers 3 pods')],
   ],
   [
+    'as many as it has, one',
+    [web('a')],
+    [budget({ minAvailable: 1, status: status(0, 1, 1, 1) })],
+    [never('minAvailable is 1, and it covers 1 pod', 1)],
+  ],
+  [
     'fewer than it needs',
     three,
     [budget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
@@ -109,6 +115,30 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
     [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
   ],
   [
+    'an unhealthy pod is held where none has to be healthy',
+    [web('a', { isReady: false })],
+    [budget({ ...maximum(1), status: status(0, 0, 0, 1) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0, unready: 1 }],
+  ],
+  [
+    'and lets it go with AlwaysAllow',
+    [web('a', { isReady: false })],
+    [budget({ ...maximum(1), alwaysAllowsUnhealthy: true, status: status(0, 0, 0, 1) })],
+    [],
+  ],
+  [
+    'or in place of a healthy one',
+    unready,
+    [budget({ ...maximum(2), status: status(1, 1, 0, 2) })],
+    [{ kind: 'waits', ...of, pods: 2, allowed: 1, unready: 1 }],
+  ],
+  [
+    'the controller cannot compute it',
+    three,
+    [budget({ status: undefined, syncError: 'no scale' })],
+    [{ kind: 'unknown', ...of, why: 'no scale' }],
+  ],
+  [
     'two budgets of a pod',
     [web('a')],
     [budget(), budget({ name: 'all', selector: {} })],
@@ -119,3 +149,10 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
 for (const [name, pods, budgets, expected] of CASES) {
   test(name, () => assert.deepEqual(forecast(pods, budgets), expected));
 }
+
+test('takes many pods of one budget in linear time', () => {
+  const pods = Array.from({ length: 50_000 }, (_, at) => web(`p-${at}`));
+  const began = performance.now();
+  assert.deepEqual(forecast(pods, [budget()]), [{ kind: 'waits', budget: 'ns/web', pods: 50_000, allowed: 1 }]);
+  assert.ok(performance.now() - began < 8_000);
+});

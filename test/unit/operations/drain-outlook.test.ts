@@ -35,6 +35,27 @@ test('counts what a budget allows over the pods of all nodes', async () => {
   assert.equal(lists.filter(list => list === 'budgets').length, 1);
 });
 
+test('names the policy where waiting does not help pods that are not Ready, and why a budget has no status', async () => {
+  const none = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 1 };
+  const { plan } = fakeDrainCluster({
+    nodes: [{ name: 'a' }, away],
+    pods: {
+      a: [
+        { name: 'p', labels, isReady: false },
+        { name: 'q', labels: { app: 'db' } },
+      ],
+    },
+    budgets: [
+      budget({ minAvailable: undefined, maxUnavailable: 1, status: none }),
+      budget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined, syncError: 'no scale' }),
+    ],
+  });
+  assert.deepEqual((await plan()).notes, [
+    'PodDisruptionBudget ns/db has no current status (no scale): how many of its 1 pod it allows to be evicted is not known',
+    'PodDisruptionBudget ns/web allows 0 of 1 pod to be evicted now; 1 is not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction',
+  ]);
+});
+
 test('warns of what does not pass by waiting', async () => {
   const { plan } = fakeDrainCluster({
     nodes: [{ name: 'a' }, away],

@@ -139,6 +139,11 @@ test('reads a budget, and its status only where it is of the current spec', () =
     ...read,
     status: undefined,
   });
+  const [type, message] = ['DisruptionAllowed', 'replicasets.apps does not implement the scale subresource'];
+  const failed = { observedGeneration: 2, ...counts, conditions: [{ type, reason: 'SyncFailed', message }] };
+  assert.deepEqual(toBudget({ metadata, spec, status: failed }), { ...read, status: undefined, syncError: message });
+  const synced = { ...failed, conditions: [{ type, reason: 'SufficientPods', message: '' }] };
+  assert.deepEqual(toBudget({ metadata, spec, status: synced }), { ...read, status: counts });
   assert.deepEqual(toBudget({ metadata, spec: { minAvailable: 1 } }), {
     ...read,
     selector: undefined,
