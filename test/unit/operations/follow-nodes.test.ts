@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { own } from '../../../src/nodepool/json.ts';
+import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { followNodes } from '../../../src/operations/follow-nodes.ts';
+import type { PoolNode } from '../../../src/operations/nodes.ts';
+import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
+import {
+  added,
+  BROKEN,
+  bookmark,
+  deleted,
+  FakeSource,
+  initialEnd,
+  modified,
+  type thing,
+} from '../controller/fake-source.ts';
+import { node, pool, role } from '../view/fixture.ts';
+
+const metadataOf = (raw: object) => (raw as ReturnType<typeof thing>).metadata;
+
+/** Follows the pool p and its node a; a label of each node has its version. */
+async function started() {
+  const clock = new FakeClock();
+  const [pools, nodes] = [new FakeSource(), new FakeSource()];
+  const reports: string[] = [];
+  const text = ({ node: { name, labels }, pool: owner }: PoolNode) => `${name}@${own(labels, 'version')} ${owner}`;
+  const toNode = (raw: object): Node => {
+    const { name, uid, resourceVersion } = metadataOf(raw);
+    return node(name, { uid, resourceVersion, labels: { ...role('p'), version: resourceVersion } });
+  };
+  const toPool = (raw: object): NodePool => {
+    const { name, uid, resourceVersion } = metadataOf(raw);
+    return pool(name, 200, { metadata: { name, uid, resourceVersion, generation: 1 } });
+  };
+  void followNodes(
+    {
+      pools: [],
+      unassigned: false,
+      selector: undefined,
+      onStart: found => void reports.push(`start ${found.map(text)}`),
+      onChanged: found => void reports.push(text(found)),
+      signal: new AbortController().signal,
+    },
+    {
+      cluster: {
+        pools: { watch: () => ({ source: pools, transform: toPool }) },
+        nodes: { watch: () => ({ source: nodes, transform: toNode }) },
+      },
+      clock,
+      random: () => 0,
+      log: () => {},
+    },
+  );
+  await flushPromises();
+  pools.watches[0]?.send(added('p', 1), initialEnd(2));
+  nodes.watches[0]?.send(added('a', 3), initialEnd(4));
+  await flushPromises();
+  return { clock, pools, nodes, reports };
+}
+
+test('prints what a restore of etcd changed, and follows it', async () => {
+  const { clock, nodes, reports } = await started();
+  nodes.watches[1]?.send(added('b', 20), deleted('b', 30), modified('a', 50), added('lost', 60), bookmark(100));
+  assert.deepEqual(reports.splice(0), ['start a@3 p', 'b@20 p', 'b@30 p', 'a@50 p', 'lost@60 p']);
+  nodes.newest = '40';
+  nodes.watches[1]?.end(BROKEN);
+  await clock.advance(800);
+  nodes.watches[2]?.send(added('a', 3), added('b', 20), initialEnd(41));
+  await flushPromises();
+  assert.deepEqual(reports.splice(0), ['lost@60 p', 'a@3 p', 'b@20 p'], 'an older one, and a deleted one, too');
+  nodes.watches[3]?.send(modified('b', 42), deleted('a', 43));
+  assert.deepEqual(reports, ['b@42 p', 'a@43 p']);
+});
+
+test('prints the nodes of a restored pool', async () => {
+  const { clock, pools, reports } = await started();
+  pools.watches[1]?.send(deleted('p', 50), bookmark(100));
+  assert.deepEqual(reports.splice(0), ['start a@3 p', 'a@3 undefined']);
+  pools.newest = '40';
+  pools.watches[1]?.end(BROKEN);
+  await clock.advance(800);
+  pools.watches[2]?.send(added('p', 1), initialEnd(41));
+  await flushPromises();
+  assert.deepEqual(reports, ['a@3 p']);
+});
