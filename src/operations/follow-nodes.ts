@@ -1,6 +1,7 @@
 /** Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and drift. */
 import { Store } from '../controller/store.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
+import { sameOwnership } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
@@ -34,8 +35,10 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const setPool = (pool: NodePool) => {
+    const before = rows.state.pool(pool.metadata.name);
     rows.state.setPool(pool);
-    rows.refreshAll();
+    // No row depends on more of a pool. Every reconcile writes a status, and planning all nodes is expensive.
+    if (before === undefined || !sameOwnership(before, pool)) rows.refreshAll();
   };
   const setNode = (node: Node) => {
     rows.state.setNode(node);

@@ -19,19 +19,29 @@ import { node, pool, role } from '../view/fixture.ts';
 
 const metadataOf = (raw: object) => (raw as ReturnType<typeof thing>).metadata;
 
-/** Follows the pool p and its node a; a label of each node has its version. */
+/** Follows the pool p and its node a; a label of each node has its version. A pool's generation is its version in hundreds. */
 async function started() {
   const clock = new FakeClock();
   const [pools, nodes] = [new FakeSource(), new FakeSource()];
   const reports: string[] = [];
-  const text = ({ node: { name, labels }, pool: owner }: PoolNode) => `${name}@${own(labels, 'version')} ${owner}`;
+  let reads = 0;
+  const text = ({ node: { name, labels }, pool: owner, changes }: PoolNode) =>
+    [`${name}@${own(labels, 'version')}`, owner, ...changes.map(({ key, to }) => `${key}=${to}`)].join(' ');
   const toNode = (raw: object): Node => {
     const { name, uid, resourceVersion } = metadataOf(raw);
-    return node(name, { uid, resourceVersion, labels: { ...role('p'), version: resourceVersion } });
+    return {
+      ...node(name, { uid, resourceVersion, labels: { ...role('p'), version: resourceVersion } }),
+      get ready() {
+        reads += 1;
+        return true;
+      },
+    };
   };
   const toPool = (raw: object): NodePool => {
     const { name, uid, resourceVersion } = metadataOf(raw);
-    return pool(name, 200, { metadata: { name, uid, resourceVersion, generation: 1 } });
+    const generation = Math.floor(Number(resourceVersion) / 100);
+    const spec = generation === 0 ? {} : { labels: { generation: `${generation}` } };
+    return pool(name, 200, { metadata: { name, uid, resourceVersion, generation }, spec });
   };
   void followNodes(
     {
@@ -56,7 +66,7 @@ async function started() {
   pools.watches[0]?.send(added('p', 1), initialEnd(2));
   nodes.watches[0]?.send(added('a', 3), initialEnd(4));
   await flushPromises();
-  return { clock, pools, nodes, reports };
+  return { clock, pools, nodes, reports, reads: () => reads };
 }
 
 test('prints what a restore of etcd changed, and follows it', async () => {
@@ -76,11 +86,23 @@ test('prints what a restore of etcd changed, and follows it', async () => {
 test('prints the nodes of a restored pool', async () => {
   const { clock, pools, reports } = await started();
   pools.watches[1]?.send(deleted('p', 50), bookmark(100));
-  assert.deepEqual(reports.splice(0), ['start a@3 p', 'a@3 undefined']);
+  assert.deepEqual(reports.splice(0), ['start a@3 p', 'a@3 ']);
   pools.newest = '40';
   pools.watches[1]?.end(BROKEN);
   await clock.advance(800);
   pools.watches[2]?.send(added('p', 1), initialEnd(41));
   await flushPromises();
   assert.deepEqual(reports, ['a@3 p']);
+});
+
+test('plans the nodes again after a change of a pool, not of its status', async () => {
+  const { pools, reports, reads } = await started();
+  const before = reads();
+  pools.watches[1]?.send(modified('p', 50), modified('p', 60));
+  assert.equal(reads(), before);
+  pools.watches[1]?.send(modified('p', 100));
+  assert.ok(reads() > before);
+  assert.deepEqual(reports, ['start a@3 p', 'a@3 p generation=1']);
+  pools.watches[1]?.send(modified('p', 101), deleted('p', 102));
+  assert.deepEqual(reports.slice(2), ['a@3 ']);
 });
