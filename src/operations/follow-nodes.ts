@@ -1,5 +1,7 @@
 /** Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and drift. */
+import { Store } from '../controller/store.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
+import { sameOwnership } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
@@ -22,8 +24,9 @@ export interface FollowNodesDeps extends FollowDeps {
 /** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
 export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
-  const state = new ClusterState([], [], []);
-  const rows = new Rows(state, options, matches);
+  const rows = new Rows(options, matches);
+  const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
+  const onRestored = () => rows.restore(new ClusterState(objectsOf(stores.pools), objectsOf(stores.nodes), []));
   const missing = new Set(['pools', 'nodes']);
   const started = (what: string) => {
     missing.delete(what);
@@ -32,26 +35,30 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const setPool = (pool: NodePool) => {
-    state.setPool(pool);
-    rows.refreshAll();
+    const before = rows.state.pool(pool.metadata.name);
+    rows.state.setPool(pool);
+    // No row depends on more of a pool. Every reconcile writes a status, and planning all nodes is expensive.
+    if (before === undefined || !sameOwnership(before, pool)) rows.refreshAll();
   };
   const setNode = (node: Node) => {
-    state.setNode(node);
+    rows.state.setNode(node);
     rows.refresh(node);
   };
   const pools = follow<NodePool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',
       watched: deps.cluster.pools.watch(),
+      store: stores.pools,
       onStart(found) {
-        for (const pool of found) state.setPool(pool);
+        for (const pool of found) rows.state.setPool(pool);
         started('pools');
       },
       onChanged: setPool,
       onDeleted({ metadata: { name, uid } }) {
-        state.removePool(name, uid);
+        rows.state.removePool(name, uid);
         rows.refreshAll();
       },
+      onRestored,
       signal,
     },
     deps,
@@ -60,15 +67,17 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
     {
       resource: 'nodes',
       watched: deps.cluster.nodes.watch(),
+      store: stores.nodes,
       onStart(found) {
-        for (const node of found) state.setNode(node);
+        for (const node of found) rows.state.setNode(node);
         started('nodes');
       },
       onChanged: setNode,
       onDeleted(node) {
         rows.remove(node);
-        state.removeNode(node.name, node.uid);
+        rows.state.removeNode(node.name, node.uid);
       },
+      onRestored,
       signal,
     },
     deps,
@@ -80,17 +89,21 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
 }
 
 class Rows {
-  readonly #state: ClusterState;
+  #state = new ClusterState([], [], []);
   readonly #options: FollowNodesOptions;
   readonly #matches: MatchLabels;
   /** What was reported last of each node. */
   readonly #reported = new Map<string, string>();
   #started = false;
 
-  constructor(state: ClusterState, options: FollowNodesOptions, matches: MatchLabels) {
-    this.#state = state;
+  constructor(options: FollowNodesOptions, matches: MatchLabels) {
     this.#options = options;
     this.#matches = matches;
+  }
+
+  /** Replaced after a restore of etcd: do not keep a reference. */
+  get state(): ClusterState {
+    return this.#state;
   }
 
   start(): void {
@@ -98,6 +111,16 @@ class Rows {
     for (const row of found) this.#reported.set(row.node.name, contentOf(row));
     this.#started = true;
     this.#options.onStart(found.sort((a, b) => (a.node.name < b.node.name ? -1 : 1)));
+  }
+
+  /** Reports what differs from the state so far, which would take restored objects for the past. */
+  restore(state: ClusterState): void {
+    for (const name of [...this.#reported.keys()]) {
+      const lost = state.node(name) === undefined ? this.#state.node(name) : undefined;
+      if (lost !== undefined) this.remove(lost);
+    }
+    this.#state = state;
+    this.refreshAll();
   }
 
   refreshAll(): void {
@@ -123,6 +146,10 @@ class Rows {
     const { pools, unassigned } = this.#options;
     return this.#matches(row.node.labels) && isMeant(row, unassigned, pools.length === 0 ? undefined : new Set(pools));
   }
+}
+
+function* objectsOf<T>(store: Store<T | undefined>): Generator<T> {
+  for (const { object } of store.items()) if (object !== undefined) yield object;
 }
 
 /** Equal for rows that show the same: a node's resourceVersion changes with each heartbeat. */

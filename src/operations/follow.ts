@@ -23,6 +23,13 @@ export interface FollowOptions<T> {
   onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
   /** The last state of an object that is gone. */
   onDeleted: (object: T) => void;
+  /**
+   * Called before the first change that is reported after a restore of etcd: versions go back and deleted objects return.
+   * The store has all that was restored by then.
+   */
+  onRestored?: () => void;
+  /** What is followed. Written here alone. */
+  store?: Store<T | undefined>;
   /** Ends the watch. */
   signal: AbortSignal;
 }
@@ -39,7 +46,7 @@ export interface FollowDeps {
  * a person can fix it; all other errors, and all later ones, are logged and retried.
  */
 export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
-  const { resource, watched, signal } = options;
+  const { resource, watched, signal, store = new Store<T | undefined>() } = options;
   const [name = resource] = resource.split('.', 1);
   let started = false;
   let refusal: NodepoolError | undefined;
@@ -54,10 +61,16 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
     );
     stop();
   });
-  const store = new Store<T | undefined>();
-  const reflector = new Reflector({ name, source, transform: watched.transform, store, ...deps });
+  let isRestored = false;
+  const onRestored = () => {
+    isRestored = true;
+  };
+  const reflector = new Reflector({ name, source, transform: watched.transform, store, onRestored, ...deps });
   reflector.subscribe(event => {
-    if (started) report(event, options);
+    if (!started) return;
+    if (isRestored) options.onRestored?.();
+    isRestored = false;
+    report(event, options);
   });
   signal.addEventListener('abort', stop);
   if (signal.aborted) stop();
