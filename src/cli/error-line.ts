@@ -1,5 +1,6 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { formatError, oneLine } from '../render/error.ts';
+import type { Io } from './io.ts';
 
 /** The parts of an error that are printed; `lines` where its message has several. */
 export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
@@ -11,6 +12,17 @@ export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 
 export function errorLine({ message, lines = [message], next }: Shown, about?: string): string {
   const [head = '', ...items] = lines;
   return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next);
+}
+
+/** Prints each warning once: a command proposes again after a question. */
+export function warnOnce({ err }: Pick<Io, 'err'>): (warnings: readonly string[]) => void {
+  const said = new Set<string>();
+  return warnings => {
+    for (const warning of warnings) {
+      if (!said.has(warning)) err(warningLine(warning));
+      said.add(warning);
+    }
+  };
 }
 
 export function warningLine(message: string): string {

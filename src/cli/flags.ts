@@ -151,6 +151,14 @@ export async function nodeName(name: string): Promise<string> {
   return notEmpty(withoutKind(name));
 }
 
+/** `--node`, for commands that work on some members of their pools. A comma list is parsed before it is split. */
+export const membersFlag = Flags.string({
+  ...REPEATED,
+  summary: 'Only these members: a,b; repeatable.',
+  helpValue: 'NAME',
+  parse: async names => (await Promise.all(names.split(',').map(nodeName))).join(','),
+});
+
 /** `node/a` is `a`. */
 export function withoutKind(node: string): string {
   return node.replace(/^nodes?\//, '');

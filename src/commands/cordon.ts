@@ -1,6 +1,6 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, namesArg, repeatedFlag } from '../cli/flags.ts';
+import { dryRunFlag, membersFlag, namesArg } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { showCordon } from './shared/show-cordon.ts';
 
@@ -17,7 +17,7 @@ export default class Cordon extends BaseCommand<typeof Cordon> {
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    node: repeatedFlag({ summary: 'Only this node of the pools; repeatable.', helpValue: 'NAME' }),
+    node: membersFlag,
     'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
   };
 

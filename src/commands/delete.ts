@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
@@ -50,11 +50,10 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { concurrency, yes } = flags;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
-    const said = new Set<string>();
+    const warn = warnOnce(io);
     const propose = async () => {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
-      for (const warning of proposal.warnings.filter(text => !said.has(text))) io.err(warningLine(warning));
-      for (const warning of proposal.warnings) said.add(warning);
+      warn(proposal.warnings);
       if (dryRun !== 'none') await showPlan(proposal.plan, io);
       return proposal;
     };

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, namesArg, nodeName, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace } from './drain/pace.ts';
 
@@ -33,7 +33,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    node: repeatedFlag({ summary: 'Only these members: a,b; repeatable.', helpValue: 'NAME' }),
+    node: membersFlag,
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
@@ -88,7 +88,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         pools,
         dryRun: flags['dry-run'],
         yes: flags.yes,
-        nodes: await Promise.all((flags.node ?? []).map(nodeName)),
+        nodes: flags.node ?? [],
         isRolling: flags.rolling,
         pace: members => parsePace(parallel, maxUnavailable, members),
         rules: {

@@ -2,8 +2,9 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
+import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
+import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -37,7 +38,10 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       helpValue: 'TIME',
     }),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: Flags.boolean({
+      char: 'y',
+      summary: 'Do not prompt; scripts need it where pods would be evicted or workloads name a RuntimeClass.',
+    }),
   };
 
   protected async execute(
@@ -54,19 +58,21 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       return removeController({ controller: [...policies, ...controller], dryRun, yes: flags.yes }, deps);
     }
     const connection = await deps.connect({ concurrency: flags.concurrency });
-    const { cluster, crd, manifests } = connection;
+    const { cluster, crd, manifests, workloads } = connection;
     const outcome = await uninstall(
       { cascade: flags.cascade, controller, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
         crd,
         manifests,
+        workloads,
         async releasing(release) {
           const work = await reconcileDeps(deps, connection, 'Releasing');
           await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
         },
         stoppable: work => interruptible(io, work),
         question,
+        warn: warnOnce(io),
         approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods),
       },
     );

@@ -11,7 +11,7 @@ import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
-import { findRuntimeClassUsers, type RuntimeClassUsers, workloadName } from './runtime-class-users.ts';
+import { findRuntimeClassUsers } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
@@ -61,20 +61,11 @@ export async function proposeDeletion(
     }
     return planCluster(state, intent);
   });
-  const deleted = plan instanceof NodepoolError ? [] : plan.runtimeClasses.map(({ name }) => name);
-  const users = await findRuntimeClassUsers(deleted, workloads);
-  covers.push(...users.workloads.map(workloadName));
+  const users = await findRuntimeClassUsers(pools, classes, workloads);
+  covers.push(...users.covers);
   const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
-  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes: needsYes(users) } };
-}
-
-/** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
-function needsYes({ workloads }: RuntimeClassUsers): string | undefined {
-  if (workloads.length === 0) return undefined;
-  const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
-  const what = `${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`;
-  return `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${what}, and could create no new pods`;
+  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes: users.needsYes } };
 }
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */

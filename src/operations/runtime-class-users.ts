@@ -1,23 +1,30 @@
-/** The workloads that lose their RuntimeClass when a pool is deleted, and what is said of them. */
+/** The workloads that lose their RuntimeClass when a pool is deleted, and the question about them. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../nodepool/plural.ts';
+import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../nodepool/runtime-class-users.ts';
+import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { Question } from './consent.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
-export interface RuntimeClassUsers {
-  workloads: Workload[];
+export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'> {
   /** A line for each RuntimeClass that is named, and for what could not be read. */
   warnings: string[];
 }
 
 const MAX_NAMED = 10;
 
-/** Reads nothing without names. What may not be read is a warning. */
+/**
+ * Reads no workloads where the deletion of the pools deletes no RuntimeClass. What may not be read is a warning.
+ * It needs no plan: the nodes, which a plan reads, say nothing about RuntimeClasses.
+ */
 export async function findRuntimeClassUsers(
-  runtimeClasses: readonly string[],
+  pools: readonly NodePool[],
+  existing: readonly RuntimeClass[],
   workloads: () => Promise<WorkloadsPort>,
 ): Promise<RuntimeClassUsers> {
-  if (runtimeClasses.length === 0) return { workloads: [], warnings: [] };
+  const runtimeClasses = deletedWith(pools, existing);
+  if (runtimeClasses.length === 0) return { covers: [], needsYes: undefined, warnings: [] };
   const port = await workloads();
   const names = new Set(runtimeClasses);
   const [pods, ...templates] = await Promise.all([
@@ -30,11 +37,33 @@ export async function findRuntimeClassUsers(
   );
   const named = runtimeClasses.flatMap(name => usersText(name, found));
   const unread = [pods, ...templates].filter(({ error }) => error !== undefined);
-  return { workloads: found, warnings: [...named, ...unreadText(runtimeClasses, unread)] };
+  return {
+    covers: found.map(workloadName),
+    needsYes: needsYes(found),
+    warnings: [...named, ...unreadText(runtimeClasses, unread)],
+  };
+}
+
+/** The RuntimeClasses of the pools, without those of other owners. */
+function deletedWith(pools: readonly NodePool[], existing: readonly RuntimeClass[]): string[] {
+  const byName = new Map(existing.map(runtimeClass => [runtimeClass.metadata.name, runtimeClass]));
+  return pools.flatMap(pool => {
+    const name = runtimeClassName(pool.metadata.name);
+    const marked = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } };
+    return planRuntimeClass(marked, byName.get(name)).kind === 'delete' ? [name] : [];
+  });
+}
+
+/** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
+function needsYes(workloads: readonly Workload[]): string | undefined {
+  if (workloads.length === 0) return undefined;
+  const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
+  const what = `${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`;
+  return `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${what}, and could create no new pods`;
 }
 
 /** `Deployment ml/train`, as a yes covers it: pods come and go. */
-export function workloadName({ kind, namespace, name }: Workload): string {
+function workloadName({ kind, namespace, name }: Workload): string {
   return `${kind} ${namespace}/${name}`;
 }
 

@@ -11,6 +11,8 @@ import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 import { findPools } from './propose-deletion.ts';
+import { findRuntimeClassUsers } from './runtime-class-users.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Pools that are named in one sentence. */
 const MAX_NAMED = 5;
@@ -37,12 +39,15 @@ export interface UninstallDeps {
   cluster: ApplyDeps['cluster'];
   crd: CrdPort;
   manifests: ManifestsPort;
+  workloads: () => Promise<WorkloadsPort>;
   /** Runs what releases nodes. */
   releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
   /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
   question(found: CrdUsage): string;
+  /** Gets sentences about workloads that name a RuntimeClass which is deleted, again with each proposal. */
+  warn(warnings: readonly string[]): void;
   approve: Approve;
 }
 
@@ -58,13 +63,21 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   if (crd === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
   const agreed = await agree(async () => {
-    const state = await loadClusterState(deps.cluster);
+    const readClasses = deps.cluster.runtimeClasses.list();
+    const state = await loadClusterState(deps.cluster, readClasses);
     const found = usageOf(state);
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
     const intent = { pools: state.poolNames(), isDeletion: true };
     const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
-    const uids = [...state.pools()].map(({ metadata }) => `pool ${metadata.uid}`);
-    const question = { text: deps.question(found), covers: ['the CRD', ...uids, ...covers] };
+    const pools = [...state.pools()];
+    const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
+    const users = await findRuntimeClassUsers(pools, await readClasses, deps.workloads);
+    deps.warn(users.warnings);
+    const question = {
+      text: deps.question(found),
+      covers: ['the CRD', ...uids, ...covers, ...users.covers],
+      needsYes: users.needsYes,
+    };
     return { found, plan: planCluster(state, intent), question };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };

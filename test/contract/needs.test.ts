@@ -49,6 +49,14 @@ test('lists the commands that need more than the role in docs/permissions.md', (
   ]);
 });
 
+test('`uninstall --cascade` needs what `delete` needs', () => {
+  const permissions = (command: string) =>
+    needs.flatMap(need => (need.command === command ? need.questions.map(questionText) : []));
+  for (const when of ['', ' with RuntimeClass']) {
+    assert.deepEqual(permissions(`uninstall --cascade${when}`), permissions(`delete${when}`));
+  }
+});
+
 test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
   const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs

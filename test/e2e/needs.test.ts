@@ -99,6 +99,7 @@ const RUNS: Run[] = [
   // A patch that creates needs both; and granting a role needs its permissions.
   { command: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },
   { command: 'uninstall --controller', lines: ['uninstall --controller --yes'] },
+  { command: 'uninstall --cascade with RuntimeClass', lines: ['uninstall --cascade --dry-run', 'delete right --yes'] },
   { command: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
   { command: 'install', lines: ['install'], unseen: /^create / },
   { command: 'uninstall', lines: ['uninstall --yes'] },
@@ -124,7 +125,8 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await testEnv.pool('drifted', { labels: { tier: 'gold' } });
   await testEnv.reconcile('drifted');
   await testEnv.patchNode('h', { metadata: { labels: { tier: 'mine' } } });
-  for (const name of ['left', 'right']) await testEnv.pool(name, { nodeSelector: { grp: 'both' } });
+  await testEnv.pool('left', { nodeSelector: { grp: 'both' } });
+  await testEnv.pool('right', { nodeSelector: { grp: 'both' }, handler: 'runc' });
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });

@@ -41,7 +41,7 @@ const FLAGS: Record<string, Source> = {
   context: { kind: 'live', what: 'contexts' },
   cluster: { kind: 'live', what: 'clusters' },
   user: { kind: 'live', what: 'users' },
-  node: { kind: 'live', what: 'members' },
+  node: { kind: 'live', what: 'members', list: true },
   nodes: { kind: 'live', what: 'nodes', list: true },
   why: { kind: 'live', what: 'nodes' },
   to: { kind: 'live', what: 'pools' },
@@ -111,6 +111,7 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
   if (name === 'label')
     return { kind: 'live', what: 'nodeLabels', list: true, ending: helpValue.includes('=') ? '=' : '' };
+  if (name === 'for' && command === 'events') return { kind: 'live', what: 'pools' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (name === 'sort-by' && command === 'top') return { kind: 'sortKeys' };
   if (name === 'sort-by') return { kind: 'words', words: command === 'nodes' ? NODE_SORT_PATHS : SORT_PATHS };

@@ -24,6 +24,14 @@ const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
+/** To find the workloads that name a RuntimeClass which is deleted. */
+const CLASS_USERS = [
+  ...PODS,
+  'list deployments.apps',
+  'list statefulsets.apps',
+  'list daemonsets.apps',
+  'list cronjobs.batch',
+];
 
 /**
  * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes.
@@ -73,14 +81,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
-  // To find the workloads that name the RuntimeClass.
-  'delete with RuntimeClass': [
-    ...PODS,
-    'list deployments.apps',
-    'list statefulsets.apps',
-    'list daemonsets.apps',
-    'list cronjobs.batch',
-  ],
+  'delete with RuntimeClass': CLASS_USERS,
   // Other pools match its nodes, and get them.
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
@@ -102,6 +103,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     'get deployments.apps@nodepool-system nodepool-controller',
   ],
   'uninstall --cascade': DELETE,
+  'uninstall --cascade with RuntimeClass': CLASS_USERS,
 };
 
 export interface CommandNeeds {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResources } from '../../../src/cli/flags.ts';
+import Cordon from '../../../src/commands/cordon.ts';
+import Drain from '../../../src/commands/drain.ts';
+import Uncordon from '../../../src/commands/uncordon.ts';
 
 test('--resources takes `all` or names, and drops duplicates', () => {
   assert.equal(parseResources('all'), 'all');
@@ -8,5 +11,13 @@ test('--resources takes `all` or names, and drops duplicates', () => {
   for (const text of ['', 'cpu,', ',']) {
     const message = `--resources: "${text}" has an empty name`;
     assert.throws(() => parseResources(text), { name: 'NodepoolError', kind: 'usage', message });
+  }
+});
+
+test('--node takes nodes as `kubectl get nodes -o name` prints them, also in a comma list', async () => {
+  for (const { flags } of [Cordon, Uncordon, Drain]) {
+    const parse = (text: string) => (flags.node.parse as (text: string) => Promise<string>)(text);
+    assert.equal(await parse('node/a,nodes/b,c'), 'a,b,c');
+    await assert.rejects(parse('a,'), { kind: 'usage', message: 'a name may not be empty' });
   }
 });

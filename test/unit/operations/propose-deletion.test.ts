@@ -196,6 +196,16 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
   }
 });
 
+test('names the workloads also when no plan can be made', async () => {
+  const refusal = new NodepoolError('cluster', 'no nodes');
+  const cluster = { classes: [ownClass], pods: [podOf('x')] };
+  const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
+  assert.equal(plan, refusal);
+  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a is deleted with its pool, and 2 workloads name it: /);
+  assert.deepEqual(question?.covers, ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
+});
+
 test('reads no workloads where no RuntimeClass is deleted', async () => {
   const foreign = { ...ownClass, metadata: { name: 'node-pool-a' } };
   for (const classes of [[], [foreign], [{ ...ownClass, metadata: { ...ownClass.metadata, name: 'node-pool-b' } }]]) {

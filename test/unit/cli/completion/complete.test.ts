@@ -225,6 +225,7 @@ describe('completes a word', () => {
       ['wait', 'web', '--for='],
       ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete', ':4'],
     ],
+    [['events', '--for', ''], pools],
     [
       ['completion', 'f'],
       ['fish', ':4'],

@@ -1,0 +1,44 @@
+/** Completes the value of every flag and argument of every command: complete() gives nothing where something throws. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
+import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
+import { type Source, sourceOfArg, sourceOfFlag } from '../../../../src/cli/completion/sources.ts';
+import { answer } from './fake-names.ts';
+
+const commands = Object.entries(manifest.commands as Grammar);
+
+/** Whether the answer is of that source, in which the fake cluster has something. */
+function check(text: string, { kind }: Source, line: string): void {
+  if (kind === 'files') assert.equal(text, ':0\n', line);
+  else if (kind === 'none') assert.equal(text, ':4\n', line);
+  else assert.match(text, /^[^:\n].*\n:[46]\n$/s, line);
+}
+
+test('completes every flag of every command', async () => {
+  for (const [command, { flags }] of commands) {
+    for (const flag of Object.values(flags).filter(({ type }) => type === 'option')) {
+      const source = sourceOfFlag(command, flag);
+      const words = [command, `--${flag.name}=${source.kind === 'effects' ? 'a=b:' : ''}`];
+      check(await answer(words, { wholeWords: true }), source, words.join(' '));
+    }
+  }
+});
+
+test('completes the second name of every flag that takes a comma list of names', async () => {
+  for (const [command, { flags }] of commands) {
+    for (const flag of Object.values(flags).filter(({ type, multiple }) => type === 'option' && multiple)) {
+      const source = sourceOfFlag(command, flag);
+      if (source.kind !== 'live') continue;
+      const line = `${command} --${flag.name} other,`;
+      assert.match(await answer(line.split(' ')), /^other,.+\n:[46]\n$/s, line);
+    }
+  }
+});
+
+test('completes the arguments of every command', async () => {
+  for (const [command, { args }] of commands) {
+    const [first] = Object.values(args);
+    if (first !== undefined) check(await answer([command, '']), sourceOfArg(command, first), command);
+  }
+});
