@@ -16,7 +16,8 @@ const RETRY_MS = 5_000;
 
 export interface NodeDrain {
   node: string;
-  phase: 'not begun' | 'under way' | 'drained' | 'failed';
+  /** `waits`: in a dry run, some of its pods would wait. */
+  phase: 'not begun' | 'under way' | 'drained' | 'failed' | 'waits';
   /** Pods to evict, and those of them that are gone. */
   pods: number;
   gone: number;
@@ -60,8 +61,8 @@ interface PendingEviction {
 }
 
 /**
- * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first. Throws when
- * it cannot be drained.
+ * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first, or when pods
+ * would wait in a dry run. Throws when it cannot be drained.
  * @param listed the pods to evict, as listed before the cordon; undefined: they are listed now
  */
 export async function drainNode(
@@ -89,7 +90,7 @@ export async function drainNode(
     if (!signal.aborted) await look(work);
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
-  return left.size === 0 && work.known === undefined;
+  return left.size === 0 && work.known === undefined && drain.held.size === 0;
 }
 
 interface Work {

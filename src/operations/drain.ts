@@ -15,7 +15,9 @@ import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
 import { readMembers } from './pool-members.ts';
 
-export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | CordonEvent | NodeFailure;
+export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | NodeWaits | CordonEvent | NodeFailure;
+/** Only in a dry run. @param held as in NodeDrain */
+type NodeWaits = { kind: 'waits'; node: string; held: ReadonlyMap<string, string> };
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
 type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 
@@ -169,7 +171,8 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
       };
       const run = begin().finally(() => {
         underWay.delete(run);
-        slots.release(next.node, next.phase === 'drained');
+        // A dry run shows the other nodes, too.
+        slots.release(next.node, next.phase === 'drained' || next.phase === 'waits');
       });
       underWay.add(run);
     }
@@ -205,6 +208,10 @@ async function drainOne(
   try {
     const isDrained = await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps, listed);
     if (isDrained) finish(each, deps);
+    else if (deps.dryRun !== 'none' && !deps.signal.aborted) {
+      each.phase = 'waits';
+      deps.onEvent({ kind: 'waits', node: each.node, held: each.held });
+    }
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';

@@ -37,6 +37,11 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       return { to: 'err', text: `pod ${event.pod} on node ${event.node} waits for ${oneLine(event.why)}${suffix}` };
     case 'drained':
       return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${suffix}` };
+    case 'waits':
+      return {
+        to: 'out',
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held))}${suffix}`,
+      };
     case 'failed':
       return unable('drain', event.node, event.error);
   }
@@ -44,7 +49,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
 
 /** On a terminal, what is waited for is yellow, and what is done green. */
 export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined {
-  if (kind === 'held' || kind === 'stuck') return 'yellow';
+  if (kind === 'held' || kind === 'stuck' || kind === 'waits') return 'yellow';
   return kind === 'drained' ? 'green' : undefined;
 }
 
@@ -81,15 +86,19 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
 export function renderDrains(drains: readonly NodeDrain[], style: Style): string {
   const rows = drains.map((drain): Cell[] => {
     const { node, phase, pods, gone, held } = drain;
-    const note =
-      held.size === 0 ? '' : `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
+    const note = held.size === 0 ? '' : waiting(held);
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
 }
 
 function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
-  return { drained: style.green, failed: style.red, 'under way': style.yellow, 'not begun': style.dim }[phase];
+  const { green, red, yellow, dim } = style;
+  return { drained: green, failed: red, 'under way': yellow, waits: yellow, 'not begun': dim }[phase];
+}
+
+function waiting(held: ReadonlyMap<string, string>): string {
+  return `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
 }
 
 function firstReason(held: ReadonlyMap<string, string>): string {

@@ -95,7 +95,10 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
     ['--dry-run=server', ' (server dry run)'],
   ]) {
     const { code, stdout, stderr } = await unchanged(['drain', 'worker', String(flag)]);
-    assert.equal(code, 0);
+    const isServer = flag === '--dry-run=server';
+    assert.equal(code, isServer ? 1 : 0);
+    const end = isServer ? 'not drained: 1 of 2 nodes and 1 of 2 pods left to drain' : 'drained (2 nodes, 2 pods)';
+    assert.ok(stdout.endsWith(`nodepool.nodes.lailin.xyz/worker ${end}${suffix}\n`), stdout);
     assert.deepEqual(stdout.split('\n').slice(0, 2), [`node/w-1 cordoned${suffix}`, `node/w-2 cordoned${suffix}`]);
     assert.match(stderr, /^evicting pod default\/q \(.*dry run\)$/m);
     assert.match(
@@ -104,7 +107,7 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
     );
     assert.match(stderr, /^Not checked: whether other nodes have enough free resources\.$/m);
     const waits = /^pod default\/p on node w-1 waits for PodDisruptionBudget default\/web: .* \(server dry run\)$/m;
-    assert.equal(waits.test(stderr), flag === '--dry-run=server');
+    assert.equal(waits.test(stderr), isServer);
   }
   assert.deepEqual(await names(), ['elsewhere', 'p', 'q']);
 });

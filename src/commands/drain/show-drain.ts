@@ -143,7 +143,7 @@ interface End {
   cordoned: ReadonlySet<string>;
 }
 
-/** Prints the result as a line, or as a table where nodes are left to drain; returns the exit code. */
+/** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
 function report(
   { pool, drains }: PoolDrain,
   planned: PlannedPool | undefined,
@@ -157,10 +157,17 @@ function report(
     io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
-  io.out(renderDrains(drains, makeStyle(io.color)));
-  const how = interrupted ? 'interrupted' : 'not drained';
   const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
   const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
+  if (dryRun !== 'none' && !interrupted) {
+    const pods = drains.reduce((sum, each) => sum + each.pods, 0);
+    const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
+    const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
+    io.out(`nodepool.nodes.lailin.xyz/${pool} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
+    return EXIT.error;
+  }
+  io.out(renderDrains(drains, makeStyle(io.color)));
+  const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
   const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;

@@ -200,7 +200,7 @@ describe('draining one node', () => {
         ending: [{ kind: 'namespace ends', message: 'it ends' }],
       },
     });
-    assert.deepEqual(states(await cluster.begin().ended), ['a drained 0/4 held']);
+    assert.deepEqual(states(await cluster.begin().ended), ['a waits 0/4 held']);
     assert.equal(cluster.clock.now(), 0);
     assert.deepEqual(
       cluster.reported.filter(line => line.includes('waits for')).map(line => line.replace(/.*waits for /, '')),

@@ -177,6 +177,18 @@ test('Ctrl-C prints the table and exits with 130', async () => {
   );
 });
 
+test('a server dry run ends as the drain would, with each node looked at', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const pace = (members: number) => parsePace(undefined, '1', members);
+  const { code, stdout, stderr } = await run({ dryRun: 'server', pace }, { removal });
+  const node = (name: string) =>
+    `node/${name} not drained: 1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods (server dry run)\n`;
+  const pool = 'nodepool.nodes.lailin.xyz/worker not drained: 2 of 2 nodes and 2 of 2 pods left to drain';
+  assert.ok(stdout.endsWith(`${node('a')}${node('b')}${pool} (server dry run)\n`), stdout);
+  assert.equal(code, 1);
+  assert.doesNotMatch(stderr, /^error/m);
+});
+
 test('names the nodes to uncordon where it cordoned some of the members', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal });
@@ -205,5 +217,10 @@ test('paints what is waited for yellow and what is drained green, and no escape 
     held.stderr,
     /^\u001b\[33mpod ns\/p\\u001b\[31m-a on node a waits for .*: needs\\u001b\[31m 2 .*\u001b\[39m$/m,
   );
-  assert.match(held.stdout, /^\u001b\[32mnode\/a drained \(server dry run\)\u001b\[39m$/m);
+  assert.match(
+    held.stdout,
+    /^\u001b\[33mnode\/a not drained: 1 pod waits for .*\\u001b\[31m 2 \(server dry run\)\u001b\[39m$/m,
+  );
+  const gone = await run({ dryRun: 'server' }, { io: testIo({ color: true }) });
+  assert.match(gone.stdout, /^\u001b\[32mnode\/a drained \(server dry run\)\u001b\[39m$/m);
 });
