@@ -80,7 +80,12 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   const isAll = options.names.length === 0 && options.selector === undefined;
   const podsAsked = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
   const meant = meantPools(options, deps);
-  const demandOf = async () => deps.pods.demand(isAll ? undefined : membersOf(await meant), options.eachPod);
+  const demandOf = async () => {
+    const members = isAll ? undefined : membersOf(await meant);
+    return deps.pods.demand(members, options.eachPod).catch(error => {
+      throw options.eachPod ? error : withNoPods(error);
+    });
+  };
   const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const [usage, podUsage] = await Promise.all([usageAsked, podsAsked]);
@@ -102,6 +107,15 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
     ...{ pools: sortTop(rows, key), nodes: nodeRows, pods: sortTop(pods, key) },
     ...{ total, resources, usage, podUsage, warnings },
   };
+}
+
+/** What nodes offer is known without pods. */
+function withNoPods(error: unknown): unknown {
+  if (!(error instanceof NodepoolError) || !error.isForbidden) return error;
+  const next = [...(error.next === undefined ? [] : [error.next]), 'show allocatable only with --no-pods'].join(
+    ', or ',
+  );
+  return new NodepoolError(error.kind, error.message, next, { isForbidden: true, cause: error });
 }
 
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
