@@ -13,7 +13,7 @@ import { poolNotFound } from './not-found.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { ClusterReader, Connection } from './ports.ts';
 import { selectorError } from './selector-error.ts';
-import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
+import { checkPodKey, checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type TopNode, type TopPod, topPods } from './top-pods.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -75,6 +75,7 @@ const USAGE_WAIT_MS = 5_000;
 /** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
 export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   checkSortKey(options.sortBy, options.resources, options.pods);
+  if (options.eachPod) checkPodKey(options.sortBy);
   const noUsage = new AbortController();
   const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
   const isAll = options.names.length === 0 && options.selector === undefined;
