@@ -20,9 +20,13 @@ export function alreadyExists({ metadata: { name } }: NodePool, files: readonly 
   return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : apply}`);
 }
 
-/** Who took the name: the field manager of the first write, where the pool was read with managedFields. */
+/** Who took the name: the field manager of the creation, where the pool was read with managedFields. */
 export function takenText(metadata: ObjectMeta): string {
-  const { managedFields } = metadata as { managedFields?: { manager?: string }[] };
-  const who = managedFields?.[0]?.manager ?? 'somebody else';
+  const { creationTimestamp = '' } = metadata;
+  const { managedFields = [] } = metadata as { managedFields?: { manager?: string; time?: string }[] };
+  // The server sorts the entries of server-side apply first. An entry has the time of its manager's last change: where the
+  // creator changed the pool later, no entry is of the creation.
+  const ofCreation = managedFields.filter(({ time }) => time !== undefined && time <= creationTimestamp);
+  const who = (ofCreation.length === 1 ? ofCreation[0]?.manager : undefined) ?? 'somebody else';
   return `${who} created a pool of that name at ${metadata.creationTimestamp}`;
 }

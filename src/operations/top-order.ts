@@ -15,6 +15,8 @@ export type SortKey =
 const NEXT =
   'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free, of one shown or in --resources';
 
+const POD_NEXT = 'with --pods, write name, RESOURCE or RESOURCE.MEASURE, as cpu.requested';
+
 /**
  * `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`; a resource alone means its percent, or what is allocatable where
  * pods are not read. Throws a usage error.
@@ -39,6 +41,14 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
     throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');
   }
   return { by: 'figure', resource, measure };
+}
+
+/** Throws a usage error where pods have no such figure, so that nothing would be sorted: see top-pods.ts. */
+export function checkPodKey(text: string): void {
+  const measure = ['free', 'maxFree'].find(name => text.endsWith(`.${name}`));
+  const isPodless = text === 'nodes' || text === 'pods' || text.startsWith('pods.');
+  if (measure === undefined && !isPodless) return;
+  throw new NodepoolError('usage', `--sort-by: "${text}" is not known of a pod`, POD_NEXT);
 }
 
 /** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */

@@ -13,7 +13,7 @@ import { poolNotFound } from './not-found.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { ClusterReader, Connection } from './ports.ts';
 import { selectorError } from './selector-error.ts';
-import { checkSortKey, parseSortKey, sortTop } from './top-order.ts';
+import { checkPodKey, checkSortKey, parseSortKey, sortTop } from './top-order.ts';
 import { type TopNode, type TopPod, topPods } from './top-pods.ts';
 import { type Choice, chooseResources } from './top-resources.ts';
 
@@ -75,12 +75,18 @@ const USAGE_WAIT_MS = 5_000;
 /** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
 export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   checkSortKey(options.sortBy, options.resources, options.pods);
+  if (options.eachPod) checkPodKey(options.sortBy);
   const noUsage = new AbortController();
   const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
   const isAll = options.names.length === 0 && options.selector === undefined;
   const podsAsked = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
   const meant = meantPools(options, deps);
-  const demandOf = async () => deps.pods.demand(isAll ? undefined : membersOf(await meant), options.eachPod);
+  const demandOf = async () => {
+    const members = isAll ? undefined : membersOf(await meant);
+    return deps.pods.demand(members, options.eachPod).catch(error => {
+      throw options.eachPod ? error : withNoPods(error);
+    });
+  };
   const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
   const [usage, podUsage] = await Promise.all([usageAsked, podsAsked]);
@@ -102,6 +108,15 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
     ...{ pools: sortTop(rows, key), nodes: nodeRows, pods: sortTop(pods, key) },
     ...{ total, resources, usage, podUsage, warnings },
   };
+}
+
+/** What nodes offer is known without pods. */
+function withNoPods(error: unknown): unknown {
+  if (!(error instanceof NodepoolError) || !error.isForbidden) return error;
+  const next = [...(error.next === undefined ? [] : [error.next]), 'show allocatable only with --no-pods'].join(
+    ', or ',
+  );
+  return new NodepoolError(error.kind, error.message, next, { isForbidden: true, cause: error });
 }
 
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */

@@ -155,8 +155,11 @@ async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }:
   const chosen = flags.get('resources')?.at(-1) ?? '';
   const shown = chosen === '' ? usualResources(known) : chosen === 'all' ? known : chosen.split(',');
   const resource = typed.slice(0, Math.max(typed.lastIndexOf('.'), 0));
-  if (shown.includes(resource)) return SORT_MEASURES.map(measure => `${resource}.${measure}`);
-  return ['name', 'nodes', ...shown];
+  // Pods have no such figures.
+  const ofPods = flags.has('pods');
+  const measures = SORT_MEASURES.filter(measure => !ofPods || !/free$/i.test(measure));
+  if (shown.includes(resource)) return measures.map(measure => `${resource}.${measure}`);
+  return ofPods ? ['name', ...shown.filter(name => name !== 'pods')] : ['name', 'nodes', ...shown];
 }
 
 /** The pools whose nodes are offered: arguments other than nodes, and `--from`. */

@@ -99,8 +99,18 @@ async function examine(
     controller,
     clock: checkClock(probe),
     ...(isMissing ? {} : stateFindings(state, 'value' in policiesFound ? policiesFound.value : undefined)),
-    why: isMissing ? 'the NodePool resource is not served' : 'pools or nodes could not be read',
+    why:
+      isMissing && isNotServed(state.pools)
+        ? 'the NodePool resource is not served'
+        : 'pools or nodes could not be read',
   };
+}
+
+/** A server that refuses the user, or is overloaded, says nothing about the resource. */
+function isNotServed(pools: State['pools']): boolean {
+  if ('value' in pools) return false;
+  const { isForbidden, isGeneral, isTransient } = pools.refusal;
+  return !isForbidden && !isGeneral && !isTransient;
 }
 
 /** Of a user who may not read it: pools that can be listed show that there is one. */

@@ -65,7 +65,8 @@ test('skips a pool whose last node was deleted', async () => {
 });
 
 test('names a pool whose name was taken during the question, or right before it was created', async () => {
-  const metadata = { creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [{ manager: 'kubectl-create' }] };
+  const creationTimestamp = '2026-01-01T00:00:00Z';
+  const metadata = { creationTimestamp, managedFields: [{ manager: 'kubectl-create', time: creationTimestamp }] };
   const says =
     'nodepool blue was not created: kubectl-create created a pool of that name at 2026-01-01T00:00:00Z; next: run `kubectl nodepool adopt` again to see the pools that are left';
   const nodes = [node('a', 'red'), node('b', 'blue')];

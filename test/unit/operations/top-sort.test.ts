@@ -52,3 +52,16 @@ test('refuses an unknown sort key before any read', async () => {
   await read({ sortBy: 'nvidia.com/gpu.free' });
   await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });
+
+test('refuses keys that pods have no figure of', async () => {
+  const PODS = { ...PLAIN, eachPod: true };
+  for (const sortBy of ['cpu.free', 'cpu.maxFree', 'nodes', 'pods', 'pods.requested']) {
+    await assert.rejects(top({ ...PODS, sortBy }, {} as TopDeps), {
+      kind: 'usage',
+      message: `--sort-by: "${sortBy}" is not known of a pod`,
+    });
+  }
+  for (const sortBy of ['name', 'cpu', 'cpu.requested', 'memory.used']) {
+    await assert.rejects(top({ ...PODS, sortBy }, {} as TopDeps), TypeError);
+  }
+});

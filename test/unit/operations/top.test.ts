@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
 import type { Figures, Tally } from '../../../src/nodepool/resource-usage.ts';
 import { top } from '../../../src/operations/top.ts';
@@ -223,4 +223,16 @@ test('waits for usage 5 s longer than for the rest', async () => {
   assert.equal(asked?.aborted, false);
   await clock.advance(1);
   assert.deepEqual((await found).usage, { kind: 'failed', reason: 'late' });
+});
+
+test('a user who may not list pods is told of --no-pods, except where pods are to be shown', async () => {
+  const refused = (options: object, eachPod = false) => {
+    const refusal = new NodepoolError('cluster', 'cannot list pods', 'ask for a role', options);
+    const deps = { ...depsOf(topCluster()), pods: { demand: () => Promise.reject(refusal) } };
+    return top({ ...PLAIN, eachPod }, deps).catch((error: NodepoolError) => `${error.message}; ${error.next}`);
+  };
+  const asked = 'cannot list pods; ask for a role';
+  assert.equal(await refused({ isForbidden: true }), `${asked}, or show allocatable only with --no-pods`);
+  assert.equal(await refused({}), asked);
+  assert.equal(await refused({ isForbidden: true }, true), asked);
 });

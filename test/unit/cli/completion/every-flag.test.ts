@@ -42,3 +42,9 @@ test('completes the arguments of every command', async () => {
     if (first !== undefined) check(await answer([command, '']), sourceOfArg(command, first), command);
   }
 });
+
+test('offers only figures of pods to sort pods by', async () => {
+  assert.equal(await answer(['top', '--pods', '--sort-by', '']), 'name\ncpu\nmemory\nnvidia.com/gpu\n:4\n');
+  const measures = ['allocatable', 'requested', 'limits', 'used', 'percent'].map(name => `cpu.${name}\n`);
+  assert.equal(await answer(['top', '--pods', '--sort-by', 'cpu.']), `${measures.join('')}:4\n`);
+});

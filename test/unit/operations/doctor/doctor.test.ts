@@ -89,6 +89,20 @@ test('skips the state without the CRD; the pools tell a user who may not read th
   assert.equal(neither.checks.find(({ id }) => id === 'crd')?.message, 'no resource');
 });
 
+test('says why the state is not checked: the resource is not served, or the user may not list pools', async () => {
+  const why = async (options: object) => {
+    const pools = () => Promise.reject(new NodepoolError('cluster', 'no', 'ask', options));
+    const { checks } = await examine(async () =>
+      connection({ definition: () => Promise.reject(refusal('no')), pools }),
+    );
+    return checks.find(({ id }) => id === 'drift')?.message;
+  };
+  assert.equal(await why({}), 'the NodePool resource is not served');
+  for (const options of [{ isForbidden: true }, { isTransient: true }, { isGeneral: true }]) {
+    assert.equal(await why(options), 'pools or nodes could not be read');
+  }
+});
+
 test('reports pools that cannot be read for another reason', async () => {
   const { warning, skipped } = await examine(async () => connection({ pools: () => Promise.reject(refusal('500')) }));
   assert.deepEqual(warning, ['pools']);
