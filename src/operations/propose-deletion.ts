@@ -63,7 +63,7 @@ export async function proposeDeletion(
   });
   const users = await findRuntimeClassUsers(pools, classes, workloads);
   covers.push(...users.covers);
-  const what = names.map(name => `${name} (${plural(counts.get(name) ?? 0, 'node')})`);
+  const what = names.map(name => `${name} (releases ${plural(counts.get(name) ?? 0, 'node')})`);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
   return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes: users.needsYes } };
 }

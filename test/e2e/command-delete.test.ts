@@ -133,7 +133,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
     assert.match(
       no.shown,
-      /^(n\n)?warning: RuntimeClass .*\nDelete pool gpu \(2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
+      /^(n\n)?warning: RuntimeClass .*\nDelete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
     );
   }
   const all = (group: string, resource: string) => {
@@ -239,7 +239,7 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   await refused(['delete', 'p'], 1, reported);
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
-    assert.match(no.shown, /Delete pool p \(1 node\)\? \[y\/N\] (y\n)?taints with/);
+    assert.match(no.shown, /Delete pool p \(releases 1 node\)\? \[y\/N\] (y\n)?taints with/);
     assert.match(no.shown, /Go on\? \[y\/N\] (n?\n)?error: nothing was changed\n$/);
     assert.equal(no.code, 1);
   }
@@ -255,7 +255,7 @@ test('--all asks on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
   await testEnv.pool('spare');
   const { code, shown } = await inTerminal(cluster(), ['delete', '--all'], 'n\n');
   assert.equal(code, 1);
-  assert.match(shown, /Delete pools gpu \(2 nodes\), spare \(0 nodes\)\? \[y\/N\]/);
+  assert.match(shown, /Delete pools gpu \(releases 2 nodes\), spare \(releases 0 nodes\)\? \[y\/N\]/);
   assert.ok(await testEnv.getPool('spare'));
 });
 
@@ -264,7 +264,7 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   for (const typed of ['n\n', '\n', 'yess\n']) {
     const { code, shown } = await inTerminal(cluster(), ['delete', 'gpu'], typed);
     assert.equal(code, 1);
-    assert.match(shown, /Delete pool gpu \(2 nodes\)\? \[y\/N\] nothing was deleted\n$/);
+    assert.match(shown, /Delete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/);
   }
   assert.notEqual(await testEnv.getPool('gpu'), undefined);
   // Without columns a spinner must not draw.

@@ -64,7 +64,7 @@ test("counts current nodes, and asks about each node and the pools' UIDs", async
   const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
   const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
   assert.deepEqual(proposal.question, {
-    text: 'Delete pool a (2 nodes)?',
+    text: 'Delete pool a (releases 2 nodes)?',
     covers: ['pool uid-a', 'node n1', 'node n2'],
     needsYes: undefined,
   });
@@ -85,7 +85,7 @@ test('accepts several pools, each once', async () => {
   const { question, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
     names: ['a', 'b', 'a'],
   });
-  assert.equal(question?.text, 'Delete pools a (0 nodes), b (1 node)?');
+  assert.equal(question?.text, 'Delete pools a (releases 0 nodes), b (releases 1 node)?');
   assert.equal(pools.length, 2);
 });
 
@@ -108,7 +108,7 @@ test('reads no nodes when nothing is counted and no pod can be evicted: the stat
   const { plan, question, read } = proposal;
   assert.deepEqual([plan, read], [NO_CHANGE, ['pools']]);
   assert.deepEqual(question, {
-    text: 'Delete pools a (7 nodes), b (0 nodes)?',
+    text: 'Delete pools a (releases 7 nodes), b (releases 0 nodes)?',
     covers: ['pool uid-a', 'pool uid-b'],
     needsYes: undefined,
   });
@@ -118,7 +118,7 @@ test("asks with the status's numbers when nodes cannot be read, and reports the 
   const refusal = new NodepoolError('cluster', 'no');
   const { plan, question } = await propose([withStatus(pool('a', {}), 7)], refusal);
   assert.equal(plan, refusal);
-  assert.equal(question?.text, 'Delete pool a (7 nodes)?');
+  assert.equal(question?.text, 'Delete pool a (releases 7 nodes)?');
 });
 
 test('reports a name that does not exist, or ignores it', async () => {
@@ -127,7 +127,7 @@ test('reports a name that does not exist, or ignores it', async () => {
     message: 'nodepools "x", "y" not found',
   });
   const { question } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
-  assert.equal(question?.text, 'Delete pool a (0 nodes)?');
+  assert.equal(question?.text, 'Delete pool a (releases 0 nodes)?');
   const none = await propose([pool('a', {})], [], { names: ['x'], ignoreNotFound: true });
   assert.deepEqual(none, { pools: [], plan: NO_CHANGE, warnings: [], read: [] });
 });
@@ -146,7 +146,7 @@ test('detaches the member label with the release, and keeps labels of a selector
     message: '--detach-nodes: nodepool a finds its nodes by spec.nodeSelector, whose labels others may have set',
     next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE zone- x.io/y-`',
   });
-  assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (0 nodes)?');
+  assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (releases 0 nodes)?');
 });
 
 test('counts a node of a pool that is being deleted already as before', async () => {
@@ -156,7 +156,7 @@ test('counts a node of a pool that is being deleted already as before', async ()
   };
   const { question } = await propose([marked], [aNode({ name: 'n1', labels: role('a') })]);
   assert.deepEqual(question, {
-    text: 'Delete pool a (1 node)?',
+    text: 'Delete pool a (releases 1 node)?',
     covers: ['pool uid-a', 'node n1'],
     needsYes: undefined,
   });
