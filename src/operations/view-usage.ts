@@ -11,7 +11,7 @@ export type LiveUsage =
   | { kind: 'read'; demand: Demand; used: Usage };
 
 export interface UsagePoll {
-  /** Starts reading, or stops it; the last values are kept. */
+  /** Starts reading, or stops it; the last values are kept. Shown again, it reads when the next read is due. */
   setShown(isShown: boolean): void;
   current(): LiveUsage;
   /** Grows with every read. */
@@ -37,6 +37,8 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
   let version = 0;
   let shown = false;
   let isReading = false;
+  /** In time of the clock; also limits reads when it is hidden and shown again. */
+  let nextAt = Number.NEGATIVE_INFINITY;
   let cancelNext: (() => void) | undefined;
 
   async function readOnce(): Promise<void> {
@@ -45,9 +47,20 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
     current = await readUsage();
     isReading = false;
     version += 1;
+    nextAt = clock.now() + Math.max(INTERVAL_MS, (clock.now() - start) * MAX_SHARE);
     onChange();
-    if (!shown) return;
-    cancelNext = clock.after(Math.max(INTERVAL_MS, (clock.now() - start) * MAX_SHARE), next);
+    if (shown && cancelNext === undefined) schedule();
+  }
+
+  function schedule(): void {
+    const delay = nextAt - clock.now();
+    if (delay > 0) cancelNext = clock.after(delay, next);
+    else next();
+  }
+
+  function unschedule(): void {
+    cancelNext?.();
+    cancelNext = undefined;
   }
 
   function next(): void {
@@ -76,8 +89,8 @@ export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps)
     setShown(isShown) {
       if (isShown === shown) return;
       shown = isShown;
-      if (!shown) cancelNext?.();
-      else if (!isReading) next();
+      if (!shown) unschedule();
+      else if (!isReading) schedule();
     },
   };
 }

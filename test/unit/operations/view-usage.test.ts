@@ -58,3 +58,47 @@ test('keeps an error of the cluster until the next read', async () => {
   await settled();
   assert.equal(poll.current().kind, 'read');
 });
+
+test('reads no sooner when it is hidden and shown again', async () => {
+  const clock = new FakeClock();
+  let [reads, takes] = [0, 10_000];
+  const demand = async () => {
+    reads += 1;
+    clock.freeze(takes);
+    return NOTHING;
+  };
+  const nodeUsage = async () => ({ kind: 'absent' as const });
+  const poll = createUsagePoll({ pods: { demand }, nodeUsage, clock, onChange() {} });
+  const advance = async (ms: number) => {
+    await clock.advance(ms);
+    await settled();
+  };
+  poll.setShown(true);
+  await settled();
+  takes = 0;
+  for (let i = 0; i < 5; i++) {
+    poll.setShown(false);
+    await advance(1_000);
+    poll.setShown(true);
+    await settled();
+  }
+  assert.deepEqual([reads, poll.current().kind], [1, 'read'], 'it keeps the values');
+  await advance(194_000);
+  assert.equal(reads, 1);
+  await advance(1_000);
+  assert.equal(reads, 2);
+  poll.setShown(false);
+  await advance(31_000);
+  assert.equal(reads, 2);
+  poll.setShown(true);
+  assert.equal(reads, 3, 'the interval is over: at once');
+  poll.setShown(false);
+  poll.setShown(true);
+  await settled();
+  await advance(29_000);
+  assert.equal(reads, 3);
+  await advance(1_000);
+  assert.equal(reads, 4);
+  poll.setShown(false);
+  assert.equal(clock.pending, 0);
+});
