@@ -151,6 +151,6 @@ for (const [name, pods, budgets, expected] of CASES) {
 }
 
 test('counts many pods of one budget', () => {
-  const pods = Array.from({ length: 50_000 }, (_, at) => web(`p-${at}`));
-  assert.deepEqual(forecast(pods, [budget()]), [{ kind: 'waits', budget: 'ns/web', pods: 50_000, allowed: 1 }]);
+  const pods = Array.from({ length: 1_000 }, (_, at) => web(`p-${at}`));
+  assert.deepEqual(forecast(pods, [budget()]), [{ kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 }]);
 });
