@@ -6,6 +6,8 @@ import { sharesProcess } from './unit.ts';
 const UNIT = 'test/unit/**/*.test.ts';
 /** These tests wait for sockets, so they run beside those that compute. */
 const NETWORK = /^test\/unit\/kube\//;
+/** A quarter of the unit tests, so that neither of two cores waits for the other at the end. */
+const SCREENS = /^test\/unit\/(view|render)\//;
 /** Half of the computing. */
 const PROPERTIES = /^test\/unit\/properties\//;
 /** The compiler, a program in Go, ends before it needs to collect garbage. */
@@ -18,7 +20,8 @@ const STEPS: Record<string, string[]> = {
   types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
   imports: ['scripts/check-imports.ts'],
   surface: ['--test-isolation=none', ...tests('test/contract/{manifest,command-surface,command-help,imports}.test.ts')],
-  unit: together(file => !NETWORK.test(file) && !PROPERTIES.test(file)),
+  unit: together(file => ![NETWORK, PROPERTIES, SCREENS].some(each => each.test(file))),
+  screens: together(file => SCREENS.test(file)),
   properties: together(file => PROPERTIES.test(file)),
   network: together(file => NETWORK.test(file)),
   apart: tests(UNIT, file => !sharesProcess(file)),
