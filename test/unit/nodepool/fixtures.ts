@@ -1,6 +1,17 @@
 /** Builders for domain tests, so that a test states only the relevant fields. */
 import { formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
+import type { Observation } from '../../../src/nodepool/status.ts';
 import { API_VERSION, type Node, type NodePool, type NodePoolSpec, type Taint } from '../../../src/nodepool/types.ts';
+
+/** Of a pool without members, problems and writes. */
+export const EMPTY_OBSERVATION: Observation = {
+  members: [],
+  specErrors: [],
+  conflicts: [],
+  differing: [],
+  failures: [],
+  podCount: undefined,
+};
 
 export function aNode(node: Partial<Node> = {}): Node {
   return {

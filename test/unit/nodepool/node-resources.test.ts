@@ -5,19 +5,11 @@ import { formatQuantity } from '../../../src/nodepool/quantity.ts';
 import { Tally } from '../../../src/nodepool/resource-usage.ts';
 import { computeStatus, type Observation } from '../../../src/nodepool/status.ts';
 import type { Condition, ResourceList } from '../../../src/nodepool/types.ts';
-import { aNode, aPool } from './fixtures.ts';
+import { aNode, aPool, EMPTY_OBSERVATION } from './fixtures.ts';
 
 const NATIVE = { cpu: '4', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '110' };
 const NONE_OMITTED = { unqualified: 0, example: '', oversized: 0, oversizedExample: '', excess: 0 };
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = {
-  members: [],
-  specErrors: [],
-  conflicts: [],
-  differing: [],
-  failures: [],
-  podCount: undefined,
-};
 
 function many(count: number, name: (at: number) => string): ResourceList {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [name(at), '1']));
@@ -63,7 +55,7 @@ test('drops quantities with too many digits, and names one; the status of the po
   });
   const other = memberOf('other', { ...NATIVE, cpu: digits });
   const members = [evil, other, memberOf('good', NATIVE)];
-  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   assert.deepEqual([status.status, status.allocatable?.cpu, status.allocatable?.memory], [200, '4', '3Gi']);
   assert.equal(
     status.conditions?.find(({ type }) => type === 'ResourcesOmitted')?.message,
@@ -95,7 +87,7 @@ test('keeps at most 128 resources in a status; one node cannot displace resource
   const good = (name: string) => memberOf(name, { ...NATIVE, 'nvidia.com/gpu': '8', 'z.example.com/fpga': '1' });
   const hostile = memberOf('evil', { ...NATIVE, ...many(1_000, at => `a.example.com/r${at}`) });
   const members = [good('a'), hostile, good('b')];
-  const status = computeStatus(aPool(), { ...calm, members }, NOW);
+  const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   assert.equal(status.status, 200);
   const { allocatable = {} } = status;
   assert.equal(Object.keys(allocatable).length, 128);
@@ -111,8 +103,8 @@ test('keeps at most 128 resources in a status; one node cannot displace resource
       'left out of allocatable: 2 sums beyond 128 resources or 64 KiB of status; node evil: 876 resources beyond the first 128',
     ],
   );
-  assert.deepEqual(computeStatus(aPool(), { ...calm, members: members.toReversed() }, NOW), status);
-  const after = computeStatus(aPool({}, { status }), { ...calm, members: [good('a')] }, NOW);
+  assert.deepEqual(computeStatus(aPool(), { ...EMPTY_OBSERVATION, members: members.toReversed() }, NOW), status);
+  const after = computeStatus(aPool({}, { status }), { ...EMPTY_OBSERVATION, members: [good('a')] }, NOW);
   assert.equal(
     after.conditions?.some(({ type }) => type === 'ResourcesOmitted'),
     false,
@@ -127,7 +119,7 @@ test('keeps a status below 64 KiB', () => {
   );
   const noise = '\u0001'.repeat(2_000);
   const observed: Observation = {
-    ...calm,
+    ...EMPTY_OBSERVATION,
     members,
     specErrors: Array.from({ length: 9 }, (_, at) => ({ field: `spec.labels[${at}]`, message: noise })),
     failures: Array.from({ length: 9 }, () => noise),
@@ -140,5 +132,5 @@ test('keeps a status below 64 KiB', () => {
   assert.equal(status.allocatable?.cpu, '80');
   assert.ok(Object.keys(status.allocatable ?? {}).length > 10);
   assert.ok(status.conditions?.some(({ type }) => (type as string) === 'Theirs'));
-  assert.ok(bytes(computeStatus(aPool(), { ...calm, members }, NOW)) <= 64 * 1024);
+  assert.ok(bytes(computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW)) <= 64 * 1024);
 });

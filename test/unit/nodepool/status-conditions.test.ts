@@ -3,20 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../src/nodepool/status.ts';
 import type { Condition, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { aNode, aPool } from './fixtures.ts';
+import { aNode, aPool, EMPTY_OBSERVATION } from './fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
-const calm: Observation = {
-  members: [],
-  specErrors: [],
-  conflicts: [],
-  differing: [],
-  failures: [],
-  podCount: undefined,
-};
 const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
 const foreignClass = { reason: 'RuntimeClassConflict', message: 'RuntimeClass x is not ours' } as const;
-const compute = (observed: Partial<Observation>) => computeStatus(aPool(), { ...calm, ...observed }, NOW);
+const compute = (observed: Partial<Observation>) => computeStatus(aPool(), { ...EMPTY_OBSERVATION, ...observed }, NOW);
 
 /** Status, reason and message of each condition. */
 function said({ conditions = [] }: NodePoolStatus) {
@@ -109,10 +101,10 @@ test('shows five messages and counts the rest', () => {
 
 test('sets observedGeneration on conditions when the pool has a generation', () => {
   const generations = ({ conditions = [] }: NodePoolStatus) => conditions.map(each => each.observedGeneration);
-  const status = computeStatus(aPool({}, { generation: 3 }), calm, NOW);
+  const status = computeStatus(aPool({}, { generation: 3 }), EMPTY_OBSERVATION, NOW);
   assert.deepEqual([status.observedGeneration, ...generations(status)], [3, 3, 3, 3]);
   const { generation: _, ...metadata } = aPool().metadata;
-  const without = computeStatus({ ...aPool(), metadata }, calm, NOW);
+  const without = computeStatus({ ...aPool(), metadata }, EMPTY_OBSERVATION, NOW);
   assert.equal('observedGeneration' in without, false);
   assert.ok(without.conditions?.every(condition => !('observedGeneration' in condition)));
 });
@@ -120,7 +112,7 @@ test('sets observedGeneration on conditions when the pool has a generation', () 
 test('keeps conditions that others wrote, after its own', () => {
   const theirs = { type: 'Theirs', status: 'Unknown', reason: 'R', message: '', lastTransitionTime: NOW };
   const before = { ...compute({}), conditions: [theirs as unknown as Condition, ...(compute({}).conditions ?? [])] };
-  const { conditions } = computeStatus(aPool({}, { status: before }), calm, NOW);
+  const { conditions } = computeStatus(aPool({}, { status: before }), EMPTY_OBSERVATION, NOW);
   assert.deepEqual(
     conditions?.map(({ type }) => type),
     ['Ready', 'Applied', 'Conflict', 'Theirs'],

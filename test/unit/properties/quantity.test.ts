@@ -12,7 +12,7 @@ import {
 } from '../../../src/nodepool/quantity.ts';
 import { MEASURES, Tally } from '../../../src/nodepool/resource-usage.ts';
 import { computeStatus } from '../../../src/nodepool/status.ts';
-import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { aNode, aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 import { property, throwsOnly, unit, wordsOf } from './property.ts';
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
@@ -101,11 +101,7 @@ property(
   fc.property(shuffled, ([terms, others]) => {
     const nodes = (texts: string[]) => texts.map((x, at) => aNode({ name: `n${at}`, allocatable: { x } }));
     const statusOf = (texts: string[]) =>
-      computeStatus(
-        aPool(),
-        { members: nodes(texts), specErrors: [], conflicts: [], differing: [], failures: [], podCount: undefined },
-        '2026-03-01T00:00:00Z',
-      );
+      computeStatus(aPool(), { ...EMPTY_OBSERVATION, members: nodes(texts) }, '2026-03-01T00:00:00Z');
     assert.deepEqual(statusOf(terms), statusOf(others));
     const tallyOf = (texts: string[]) => {
       const [whole, half, one] = [0, 1, 2].map(() => new Tally(['x'], true));

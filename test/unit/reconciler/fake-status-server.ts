@@ -9,19 +9,12 @@ import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { writeStatus } from '../../../src/reconciler/status-writer.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
-import { aPool } from '../nodepool/fixtures.ts';
+import { aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 
 export const NOW = '2026-01-01T00:00:00Z';
 export const pool = aPool({}, { resourceVersion: '10' });
 export const MOVE: NodeMove = { node: 'a', from: undefined, to: 'worker', changes: [] };
-export const observed: Observation = {
-  members: [],
-  specErrors: [],
-  conflicts: [],
-  differing: [],
-  failures: [],
-  podCount: undefined,
-};
+export const observed = EMPTY_OBSERVATION;
 export const recreated = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 export const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 
