@@ -103,7 +103,7 @@ export default class Get extends BaseCommand<typeof Get> {
     }
     const counted = await counting;
     if (counted !== undefined && 'refusal' in counted) io.err(oldDrift(counted.refusal));
-    const drift = counted !== undefined && 'counts' in counted ? counted.counts : undefined;
+    const drift = counted !== undefined && 'value' in counted ? counted.value : undefined;
     const shown = isWide(output) ? { ...output, drift } : output;
     if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {

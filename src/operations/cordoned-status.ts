@@ -1,6 +1,6 @@
 /** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
-import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { type Attempt, attempt } from './attempt.ts';
 import { readMembers } from './pool-members.ts';
 import type { ClusterReader } from './ports.ts';
 
@@ -10,18 +10,13 @@ export type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 
 
 /**
  * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
- * status, and gets none. Refusals are returned: the nodes are cordoned all the same.
+ * status, and gets none. A refusal is a value: the nodes are cordoned all the same.
  */
-export async function recordCordoned(names: readonly string[], cluster: CordonedStatusPort): Promise<NodepoolError[]> {
-  try {
-    for (let attempt = 1, left = [...names]; left.length > 0 && attempt <= MAX_ATTEMPTS; attempt++) {
-      left = await record(left, cluster);
-    }
-    return [];
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    return [error];
-  }
+export function recordCordoned(names: readonly string[], cluster: CordonedStatusPort): Promise<Attempt<void>> {
+  return attempt(async () => {
+    let left = [...names];
+    for (let tries = 0; left.length > 0 && tries < MAX_ATTEMPTS; tries++) left = await record(left, cluster);
+  });
 }
 
 /** @returns the pools that somebody else changed meanwhile */

@@ -1,10 +1,10 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
-import { type Budget, type Forecast, forecast } from '../nodepool/budgets.ts';
+import { type Forecast, forecast } from '../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { type Unplaced, whyUnplaced } from '../nodepool/placement.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
+import { attempt } from './attempt.ts';
 import type { DrainPort } from './drain-port.ts';
 
 export interface Outlook {
@@ -30,26 +30,17 @@ const UNPLACED: Readonly<Record<Unplaced, string>> = {
 };
 
 export async function outlookOf({ pods, others, disableEviction }: Scope, port: DrainPort): Promise<Outlook> {
-  const budgets = disableEviction || pods.length === 0 ? [] : await readBudgets(port);
+  const read = disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
   const unplaced = unplacedLines(pods, others);
-  if (budgets instanceof NodepoolError) {
-    const unknown = `cannot tell what PodDisruptionBudgets allow: ${budgets.oneLine}`;
+  if ('refusal' in read) {
+    const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
     return { warnings: [unknown, ...unplaced], notes: [] };
   }
-  const forecasts = forecast(pods, budgets);
+  const forecasts = forecast(pods, read.value);
   return {
     warnings: [...forecasts.flatMap(neverText), ...severalLines(forecasts), ...unplaced],
     notes: forecasts.flatMap(noteText),
   };
-}
-
-async function readBudgets(port: DrainPort): Promise<Budget[] | NodepoolError> {
-  try {
-    return await port.budgets();
-  } catch (error) {
-    if (error instanceof NodepoolError) return error;
-    throw error;
-  }
 }
 
 function neverText(forecast: Forecast): string[] {

@@ -1,7 +1,7 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
-import { attempt } from './doctor/check.ts';
+import { attempt } from './attempt.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {

@@ -1,7 +1,7 @@
 /** How many nodes match pools that were never reconciled, whose status does not say it. */
-import { NodepoolError } from '../nodepool/errors.ts';
 import { isSelectorKnown, membershipSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { attempt } from './attempt.ts';
 import type { Connection } from './ports.ts';
 
 /**
@@ -25,10 +25,6 @@ async function countOf(
   const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
   // An empty selector matches no node; the server would take it for all.
   if (pairs.length === 0) return 0;
-  try {
-    return await countNodes(pairs.join(','));
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    return undefined;
-  }
+  const counted = await attempt(() => countNodes(pairs.join(',')));
+  return 'value' in counted ? counted.value : undefined;
 }

@@ -1,9 +1,10 @@
 /** The workloads that lose their RuntimeClass when a pool is deleted, and the question about them. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../nodepool/runtime-class-users.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import { attempt } from './attempt.ts';
 import type { Question } from './consent.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
@@ -28,15 +29,15 @@ export async function findRuntimeClassUsers(
   const port = await workloads();
   const names = new Set(runtimeClasses);
   const [pods, ...templates] = await Promise.all([
-    attempt('pods', port.pods(names)),
-    ...TEMPLATE_KINDS.map(kind => attempt(`${kind}s without pods`, port.templates(kind, names))),
+    reading('pods', () => port.pods(names)),
+    ...TEMPLATE_KINDS.map(kind => reading(`${kind}s without pods`, () => port.templates(kind, names))),
   ]);
   const found = workloadsOf(
     pods.found,
     templates.flatMap(({ found }) => found),
   );
   const named = runtimeClasses.flatMap(name => usersText(name, found));
-  const unread = [pods, ...templates].filter(({ error }) => error !== undefined);
+  const unread = [pods, ...templates].filter(({ refusal }) => refusal !== undefined);
   return {
     covers: found.map(workloadName),
     needsYes: needsYes(found),
@@ -71,19 +72,15 @@ function workloadText(workload: Workload): string {
   return `${workloadName(workload)}${workload.kind === 'Pod' ? '' : ` (${plural(workload.pods, 'pod')})`}`;
 }
 
-interface Attempt<T> {
+interface Reading<T> {
   what: string;
   found: T[];
-  error?: NodepoolError;
+  refusal?: NodepoolError;
 }
 
-async function attempt<T>(what: string, reading: Promise<T[]>): Promise<Attempt<T>> {
-  try {
-    return { what, found: await reading };
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    return { what, found: [], error };
-  }
+async function reading<T>(what: string, read: () => Promise<T[]>): Promise<Reading<T>> {
+  const answer = await attempt(read);
+  return 'value' in answer ? { what, found: answer.value } : { what, found: [], ...answer };
 }
 
 function usersText(runtimeClass: string, workloads: readonly Workload[]): string[] {
@@ -95,8 +92,8 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   ];
 }
 
-function unreadText(runtimeClasses: readonly string[], unread: readonly Attempt<unknown>[]): string[] {
-  const reason = unread[0]?.error?.oneLine;
+function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+  const reason = unread[0]?.refusal?.oneLine;
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');
   const classes = `${noun(runtimeClasses.length, 'RuntimeClass')} ${runtimeClasses.join(', ')}`;

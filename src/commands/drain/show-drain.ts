@@ -30,7 +30,7 @@ import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
-import { showCordonedStatus } from '../shared/record-cordoned.ts';
+import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
 
 export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;

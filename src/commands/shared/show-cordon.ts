@@ -9,7 +9,7 @@ import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { cordonLine } from '../../render/cordon.ts';
-import { showCordonedStatus } from './record-cordoned.ts';
+import { showCordonedStatus } from './show-cordoned-status.ts';
 
 export interface CordonChoice {
   pools: PoolChoice;

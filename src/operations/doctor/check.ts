@@ -1,7 +1,8 @@
 /** The result of a check, and helpers that checks share. */
 
-import { NodepoolError } from '../../nodepool/errors.ts';
+import type { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew } from '../../nodepool/plural.ts';
+import { attempt } from '../attempt.ts';
 
 /** `skipped`: a precondition is missing; an earlier check says which. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
@@ -72,18 +73,6 @@ export function failed({ lines, next }: NodepoolError): Finding {
 export function notChecked({ lines, next }: NodepoolError): Finding {
   const [message = '', ...details] = lines;
   return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
-}
-
-export type Attempt<T> = { value: T } | { refusal: NodepoolError };
-
-/** Throws what is a bug, and what is wrong with the command line. */
-export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
-  try {
-    return { value: await work() };
-  } catch (refusal) {
-    if (!(refusal instanceof NodepoolError) || refusal.kind === 'usage') throw refusal;
-    return { refusal };
-  }
 }
 
 /** What the check finds, or that it could not look. */

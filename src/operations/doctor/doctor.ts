@@ -1,10 +1,9 @@
 /** Runs all checks, in the order in which they depend on each other. */
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { type Attempt, attempt } from '../attempt.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
-  type Attempt,
-  attempt,
   CHECKS,
   type Check,
   type CheckId,

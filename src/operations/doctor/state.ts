@@ -2,9 +2,10 @@
 import type { NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { differing } from '../../reconciler/node-plan.ts';
+import { type Attempt, attempt } from '../attempt.ts';
 import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
-import { type Attempt, attempt, type CheckId, type Finding, notChecked } from './check.ts';
+import { type CheckId, type Finding, notChecked } from './check.ts';
 import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
 import { checkMembership } from './policies.ts';
 import { checkDrift, checkPools, checkSpecs } from './pools.ts';

@@ -8,7 +8,8 @@ export async function showCordonedStatus(
   cluster: CordonedStatusPort,
   { err }: Pick<Io, 'err'>,
 ): Promise<void> {
-  for (const error of await recordCordoned(pools, cluster)) {
-    err(warningLine(`'get' shows cordoned nodes as of the last reconcile: ${error.oneLine}`));
+  const recorded = await recordCordoned(pools, cluster);
+  if ('refusal' in recorded) {
+    err(warningLine(`'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`));
   }
 }
