@@ -5,7 +5,7 @@ import { sameOwnership } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
-import { type FollowDeps, follow } from './follow.ts';
+import { type FollowDeps, follow, objectsOf } from './follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from './nodes.ts';
 
 export interface FollowNodesOptions extends NodesOptions {
@@ -92,6 +92,8 @@ class Rows {
   #state = new ClusterState([], [], []);
   readonly #options: FollowNodesOptions;
   readonly #matches: MatchLabels;
+  /** Undefined: all pools. */
+  readonly #wanted: ReadonlySet<string> | undefined;
   /** What was reported last of each node. */
   readonly #reported = new Map<string, string>();
   #started = false;
@@ -99,6 +101,7 @@ class Rows {
   constructor(options: FollowNodesOptions, matches: MatchLabels) {
     this.#options = options;
     this.#matches = matches;
+    this.#wanted = options.pools.length === 0 ? undefined : new Set(options.pools);
   }
 
   /** Replaced after a restore of etcd: do not keep a reference. */
@@ -143,13 +146,8 @@ class Rows {
   }
 
   #isMeant(row: PoolNode): boolean {
-    const { pools, unassigned } = this.#options;
-    return this.#matches(row.node.labels) && isMeant(row, unassigned, pools.length === 0 ? undefined : new Set(pools));
+    return this.#matches(row.node.labels) && isMeant(row, this.#options.unassigned, this.#wanted);
   }
-}
-
-function* objectsOf<T>(store: Store<T | undefined>): Generator<T> {
-  for (const { object } of store.items()) if (object !== undefined) yield object;
 }
 
 /** Equal for rows that show the same: a node's resourceVersion changes with each heartbeat. */

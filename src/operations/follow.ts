@@ -77,7 +77,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   reflector.start();
   await Promise.race([reflector.synced(), over.promise]);
   if (!signal.aborted && refusal === undefined) {
-    options.onStart([...store.items()].map(({ object }) => object).filter(object => object !== undefined));
+    options.onStart([...objectsOf(store)]);
     started = true;
     await over.promise;
   }
@@ -103,4 +103,9 @@ function reportForbidden(source: Source, onForbidden: (message: string) => void)
       return end;
     },
   };
+}
+
+/** Without the objects that were not selected, which are undefined. */
+export function* objectsOf<T>(store: Pick<Store<T | undefined>, 'items'>): Generator<T> {
+  for (const { object } of store.items()) if (object !== undefined) yield object;
 }

@@ -63,15 +63,14 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   if (crd === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
   const agreed = await agree(async () => {
-    const readClasses = deps.cluster.runtimeClasses.list();
-    const state = await loadClusterState(deps.cluster, readClasses);
+    const state = await loadClusterState(deps.cluster);
     const found = usageOf(state);
     if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
     const intent = { pools: state.poolNames(), isDeletion: true };
     const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
     const pools = [...state.pools()];
     const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
-    const users = await findRuntimeClassUsers(pools, await readClasses, deps.workloads);
+    const users = await findRuntimeClassUsers(pools, [...state.runtimeClasses()], deps.workloads);
     deps.warn(users.warnings);
     const question = {
       text: deps.question(found),

@@ -13,6 +13,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState, looksSame } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
+import { objectsOf } from './follow.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
 /** Why a resource is not followed right now. */
@@ -64,7 +65,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   const restored = new Set<string>();
   const showAnew = (resource: string) => {
     if (!restored.delete(resource)) return;
-    show(objectsOf(pools), objectsOf(nodes));
+    show(objectsOf(pools.store), objectsOf(nodes.store));
   };
   const outages = new Map<string, Outage>();
   const refused = Promise.withResolvers<never>();
@@ -130,10 +131,6 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
       await Promise.all([pools.stop(), nodes.stop(), events.stop()]);
     },
   };
-}
-
-function* objectsOf<T>({ store }: Reflector<T>): Generator<T> {
-  for (const { object } of store.items()) yield object;
 }
 
 /** The same source; calls `report` with every failure, and with undefined for every response or event. */

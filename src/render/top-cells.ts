@@ -25,6 +25,11 @@ export function nodesCell({ schedulable, nodes }: Tally): string {
   return `${schedulable}/${nodes}`;
 }
 
+/** `42/110`: pods on the nodes, and how many they can run. */
+export function podsCell({ requested, allocatable }: Figures): string {
+  return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
+}
+
 export function amount(quantity: Quantity | undefined, resource: string): string {
   return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
 }

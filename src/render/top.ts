@@ -6,7 +6,7 @@ import type { Top } from '../operations/top.ts';
 import { NONE, nodeStatusCell, oneWord } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
-import { amount, nodesCell, percentCell, type TopTableOptions } from './top-cells.ts';
+import { amount, nodesCell, percentCell, podsCell, type TopTableOptions } from './top-cells.ts';
 
 /** A column, and the cells of all rows. */
 interface Column {
@@ -151,11 +151,6 @@ function resourceColumns(
     const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
     return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
   });
-}
-
-/** `42/110`: pods on the nodes, and how many they can run. */
-function podsCell({ requested, allocatable }: Figures): string {
-  return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
 }
 
 /** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */

@@ -7,7 +7,7 @@ import type { LiveUsage } from '../operations/view-usage.ts';
 import { BLOCKS, bar } from '../render/bar.ts';
 import type { Style } from '../render/style.ts';
 import type { Cell } from '../render/table.ts';
-import { amount, fillPaint } from '../render/top-cells.ts';
+import { fillPaint, podsCell } from '../render/top-cells.ts';
 import type { Column } from './column.ts';
 import { gpuOf } from './rows.ts';
 
@@ -52,7 +52,7 @@ export function usageColumns<Row>(
     letter: 'P',
     cell: row => {
       const figures = figuresOf(row, 'pods');
-      return figures === undefined ? '' : `${amount(figures.requested, 'pods')}/${amount(figures.allocatable, 'pods')}`;
+      return figures === undefined ? '' : podsCell(figures);
     },
     value: row => Number(figuresOf(row, 'pods')?.requested?.unscaled ?? -1),
     descending: true,

@@ -31,7 +31,7 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
   const headers = !flags['no-headers'];
   if (output === '' || output === 'wide') {
     const chosen = resources === undefined ? undefined : parseResources(resources);
-    const labelColumns = labels.flatMap(list => list.split(',')).filter(Boolean);
+    const labelColumns = labels.filter(Boolean);
     return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
   }
   const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };

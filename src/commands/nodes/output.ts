@@ -21,7 +21,7 @@ export async function nodesOutput(flags: NodesOutputFlags, { stdoutIsTTY }: Io):
   const { output = '', 'label-columns': labels = [] } = flags;
   const headers = !flags['no-headers'];
   if (output === '' || output === 'wide') {
-    return { wide: output === 'wide', headers, labelColumns: labels.flatMap(list => list.split(',')).filter(Boolean) };
+    return { wide: output === 'wide', headers, labelColumns: labels.filter(Boolean) };
   }
   if (labels.length > 0) throw new NodepoolError('usage', `--label-columns is for tables, and -o ${output} is none`);
   if (flags.watch) throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
