@@ -9,9 +9,8 @@ import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
-import { hintReconcile, notApplied } from './shared/next-step.ts';
+import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 import { showCreated } from './shared/show-created.ts';
-import { showReconcile } from './shared/show-reconcile.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
@@ -81,17 +80,6 @@ ${EXIT_STATUS}`;
     }
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
-    const { connection, approve } = connected;
-    const all = {
-      pools: { names },
-      concurrency: flags.concurrency,
-      dryRun: false,
-      podCounts: false,
-      approve,
-      print: 'lines' as const,
-    };
-    // With -o only the objects go to stdout.
-    const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
-    return showReconcile(all, shown, connection);
+    return reconcileNext(names, { ...flags, approve: connected.approve }, deps, connected.connection);
   }
 }

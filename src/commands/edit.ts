@@ -8,7 +8,7 @@ import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.t
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
-import { hintReconcile, notApplied } from './shared/next-step.ts';
+import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool in an editor or by flags.';
@@ -66,11 +66,7 @@ ${EXIT_STATUS}`;
       return 0;
     }
     if (result.kind === 'edited') written = notApplied(names, 'edited');
-    const { showReconcile } = await import('./shared/show-reconcile.ts');
-    // With -o only the object goes to stdout.
-    const shown = flags.output === undefined ? deps : { ...deps, io: { ...io, out: io.err } };
-    const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve, print: 'lines' as const };
-    return showReconcile(choice, shown, connection);
+    return reconcileNext(names, { ...flags, approve }, deps, connection);
   }
 }
 

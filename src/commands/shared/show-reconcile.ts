@@ -20,7 +20,7 @@ export interface ReconcileChoice {
   dryRun: boolean;
   podCounts: boolean;
   approve: Approve;
-  /** To stdout. */
+  /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
 
