@@ -2,14 +2,13 @@
 import manifest from '../oclif.manifest.json' with { type: 'json' };
 import pjson from '../package.json' with { type: 'json' };
 import type { CommandLine } from './cli/command-line.ts';
-import type { Grammar } from './cli/completion/grammar.ts';
+import { type Grammar, globalFlags } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
 import { commands } from './commands/index.ts';
 
+const grammar = manifest.commands as Grammar;
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
-
-const [anyCommand] = Object.values(program.manifest.commands);
 
 /** The first argument of a request for completions: kubectl's scripts need cobra's answers, ours need whole words. */
 const COMPLETE = '__complete';
@@ -24,7 +23,7 @@ const isCompletion = ([first]: string[]) => first === COMPLETE || first === COMP
 export async function main(argv: string[], io: Io, root: string): Promise<number> {
   if (isCompletion(argv)) return complete(argv, io);
   const { readCommandLine } = await import('./cli/command-line.ts');
-  return run(readCommandLine(argv, anyCommand?.flags ?? {}), io, root);
+  return run(readCommandLine(argv, globalFlags(grammar)), io, root);
 }
 
 async function run(line: CommandLine, io: Io, root: string): Promise<number> {
@@ -45,7 +44,7 @@ export async function start(root: string): Promise<void> {
   }
   const { reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
-  const line = readCommandLine(argv, anyCommand?.flags ?? {});
+  const line = readCommandLine(argv, globalFlags(grammar));
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
@@ -63,7 +62,7 @@ async function complete([asked, ...words]: string[], io: Io): Promise<number> {
   const answer = await complete({
     words,
     wholeWords: asked === COMPLETE_WORDS,
-    commands: manifest.commands as Grammar,
+    commands: grammar,
     io,
     openNames: flags => openNames(flags, { io, version: pjson.version }),
   });

@@ -1,3 +1,5 @@
+import { type Flags, flagOf } from './completion/grammar.ts';
+
 /** Read from a command line before oclif parses it, so that help, colours and errors follow it even when parsing fails. */
 export interface CommandLine {
   /** Passed to oclif. */
@@ -14,11 +16,9 @@ export interface CommandLine {
 /** `kubectl nodepool options` lists the global flags, as `kubectl options` does. */
 export const OPTIONS = 'options';
 
-/** The global flags, of any command in the manifest. */
-export type GlobalFlagTable = Record<string, { char?: string; aliases?: string[]; type: string; helpGroup?: string }>;
-
-export function readCommandLine(argv: string[], flags: GlobalFlagTable): CommandLine {
-  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : commandFirst(argv, flags);
+/** @param globalFlags of the manifest */
+export function readCommandLine(argv: string[], globalFlags: Flags): CommandLine {
+  const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : commandFirst(argv, globalFlags);
   const end = words.indexOf('--');
   const own = end < 0 ? words : words.slice(0, end);
   return {
@@ -31,21 +31,14 @@ export function readCommandLine(argv: string[], flags: GlobalFlagTable): Command
 }
 
 /** The words with the command before the global flags, which may precede it as in kubectl; help without a command. */
-function commandFirst(argv: string[], flags: GlobalFlagTable): string[] {
-  const globals = Object.entries(flags).filter(([, { helpGroup }]) => helpGroup === 'GLOBAL');
+function commandFirst(argv: string[], globalFlags: Flags): string[] {
   let at = 0;
-  while (argv[at]?.startsWith('-')) {
-    const word = argv[at] ?? '';
-    const match = /^(?:--([^=]+)|-([^-]))/.exec(word);
-    if (match === null) return argv;
-    const [, long, short] = match;
-    const isThis = (name: string, { char, aliases = [] }: GlobalFlagTable[string]) =>
-      long === undefined ? char === short : [name, ...aliases].includes(long);
-    const flag = globals.find(([name, known]) => isThis(name, known))?.[1];
+  for (let word = argv[0]; word?.startsWith('-'); word = argv[at]) {
+    if (/^--?$/.test(word)) return argv;
+    const { flag, value } = flagOf(word, globalFlags);
     // It goes first, so that the error names it and not the global flags before it, whose values may be secrets.
     if (flag === undefined) return [...argv.slice(at), ...argv.slice(0, at)];
-    const hasValue = long === undefined ? word.length > 2 : word.includes('=');
-    at += flag.type === 'option' && !hasValue ? 2 : 1;
+    at += flag.type === 'option' && value === undefined ? 2 : 1;
   }
   const command = argv[at];
   return command === undefined ? ['--help', ...argv] : [command, ...argv.slice(0, at), ...argv.slice(at + 1)];

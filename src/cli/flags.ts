@@ -3,11 +3,12 @@ import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DryRun } from '../operations/ports.ts';
+import { GLOBAL as GLOBAL_GROUP } from './completion/grammar.ts';
 
 /** The CRD's name in messages, as kubectl prints it. */
 export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
 
-const GLOBAL = { helpGroup: 'GLOBAL' };
+const GLOBAL = { helpGroup: GLOBAL_GROUP };
 const REPEATED = { multiple: true, multipleNonGreedy: true } as const;
 
 /** As kubectl's, in the order of `kubectl nodepool options`; they may come before the command, too. */

@@ -3,6 +3,7 @@ import type { Command } from '@oclif/core/command';
 import type { Config } from '@oclif/core/config';
 import { CommandHelp, Help } from '@oclif/core/help';
 import type * as Interfaces from '@oclif/core/interfaces';
+import { GLOBAL } from './completion/grammar.ts';
 import type { Io } from './io.ts';
 import type { CommandTable } from './plugin.ts';
 
@@ -15,8 +16,6 @@ const ORDER = ['USAGE', 'DESCRIPTION', 'EXAMPLES', 'ARGUMENTS', 'FLAGS', 'FLAG D
 function fillIn(text: string, bin: string, command: string): string {
   return text.replaceAll('<%= config.bin %>', bin).replaceAll('<%= command.id %>', command);
 }
-
-const GLOBAL = 'GLOBAL';
 
 function optionsHint(bin: string): string {
   return `Use '${bin} options' for the flags that every command takes.`;

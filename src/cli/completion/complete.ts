@@ -4,7 +4,7 @@
  */
 import type { NamesPort } from '../../operations/names-port.ts';
 import type { Io } from '../io.ts';
-import type { Flag, Grammar } from './grammar.ts';
+import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
@@ -171,7 +171,7 @@ function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
 
 /** The global flags so far: among them are those that choose server and user. */
 function accessFlags({ grammar, flags }: CompletionLine, { HOME: home = '~' }: Io['env']): GivenFlags {
-  const global = Object.values(grammar?.flags ?? {}).filter(({ helpGroup }) => helpGroup === 'GLOBAL');
+  const global = Object.values(grammar?.flags ?? {}).filter(({ helpGroup }) => helpGroup === GLOBAL);
   return Object.fromEntries(
     global.flatMap(({ name, type, multiple }) => {
       // Shells pass the word as it was typed, with ~.

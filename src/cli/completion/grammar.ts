@@ -1,4 +1,4 @@
-/** The part of oclif.manifest.json that completion reads. */
+/** The part of oclif.manifest.json that is read without oclif: for completion, and to find the command behind global flags. */
 
 export interface Flag {
   name: string;
@@ -21,11 +21,34 @@ export interface Arg {
   hidden?: boolean;
 }
 
+export type Flags = Record<string, Flag>;
+
 export interface CommandGrammar {
   summary?: string;
   hidden?: boolean;
   args: Record<string, Arg>;
-  flags: Record<string, Flag>;
+  flags: Flags;
 }
 
 export type Grammar = Record<string, CommandGrammar>;
+
+/** The helpGroup of the flags that every command takes. */
+export const GLOBAL = 'GLOBAL';
+
+export function globalFlags(commands: Grammar): Flags {
+  const [any] = Object.values(commands);
+  return Object.fromEntries(Object.entries(any?.flags ?? {}).filter(([, { helpGroup }]) => helpGroup === GLOBAL));
+}
+
+/** `--name`, `--name=value`, `-n`, `-nvalue`, `-n=value`; of `-wy` the flag is -w. */
+export function flagOf(word: string, flags: Flags = {}): { flag: Flag | undefined; value: string | undefined } {
+  const all = Object.values(flags);
+  if (word.startsWith('--')) {
+    const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    const matches = (flag: Flag) =>
+      flag.name === name || flag.aliases?.includes(name) || (flag.allowNo === true && `no-${flag.name}` === name);
+    return { flag: all.find(matches), value };
+  }
+  const flag = all.find(({ char }) => char !== undefined && char === word[1]);
+  return { flag, value: word.length > 2 ? word.slice(2).replace(/^=/, '') : undefined };
+}

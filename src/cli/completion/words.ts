@@ -1,5 +1,5 @@
 /** What the word at the cursor can be, from the words before it, which are read as oclif's parser reads them. */
-import type { Arg, CommandGrammar, Flag, Grammar } from './grammar.ts';
+import { type Arg, type CommandGrammar, type Flag, flagOf, type Grammar, globalFlags } from './grammar.ts';
 
 export type Wanted =
   | { kind: 'nothing' }
@@ -31,12 +31,6 @@ export function readWords(words: string[], commands: Grammar): CompletionLine {
   return line;
 }
 
-/** Every command has them. */
-function globalFlags(commands: Grammar): CommandGrammar['flags'] {
-  const all = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
-  return Object.fromEntries(all.filter(([, { helpGroup }]) => helpGroup === 'GLOBAL'));
-}
-
 /** The parser's state at the cursor. */
 interface State {
   /** The flag whose value comes next. */
@@ -62,7 +56,7 @@ function readBefore(words: string[], commands: Grammar, line: CompletionLine): S
       }
     } else if (word === '--') state.ended = true;
     else {
-      const { flag, value } = flagOf(word, line.grammar);
+      const { flag, value } = flagOf(word, line.grammar?.flags);
       if (flag === undefined) continue;
       if (flag.type === 'option' && value === undefined && !hasOptionalValue(flag)) state.pending = flag;
       else add(flag, value ?? '');
@@ -76,7 +70,7 @@ function want(current: string, { pending, ended }: State, { command, grammar, gi
   if (grammar === undefined) return { kind: 'nothing' };
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };
   if (!ended && current.startsWith('-')) {
-    const { flag, value } = flagOf(current, grammar);
+    const { flag, value } = flagOf(current, grammar.flags);
     if (flag?.type !== 'option' || value === undefined) return { kind: 'flag' };
     return { kind: 'value', flag, prefix: current.slice(0, current.length - value.length) };
   }
@@ -86,22 +80,6 @@ function want(current: string, { pending, ended }: State, { command, grammar, gi
   return arg === undefined || (given.length >= args.length && !arg.multiple)
     ? { kind: 'nothing' }
     : { kind: 'argument', arg };
-}
-
-/** `--name`, `--name=value`, `-n`, `-nvalue`, `-n=value`; of `-wy` the flag is -w. */
-function flagOf(
-  word: string,
-  grammar: CommandGrammar | undefined,
-): { flag: Flag | undefined; value: string | undefined } {
-  const all = Object.values(grammar?.flags ?? {});
-  if (word.startsWith('--')) {
-    const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-    const matches = (flag: Flag) =>
-      flag.name === name || flag.aliases?.includes(name) || (flag.allowNo === true && `no-${flag.name}` === name);
-    return { flag: all.find(matches), value };
-  }
-  const flag = all.find(({ char }) => char !== undefined && char === word[1]);
-  return { flag, value: word.length > 2 ? word.slice(2).replace(/^=/, '') : undefined };
 }
 
 /** Whether the flag may come without a value (see base-command.ts). */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
+import { type Flag, GLOBAL, globalFlags } from '../../../src/cli/completion/grammar.ts';
 
 describe('the help that is requested', () => {
   const cases: [argv: string[], expected: string | undefined][] = [
@@ -23,14 +24,15 @@ describe('the help that is requested', () => {
 });
 
 describe('the command after global flags', () => {
-  const GLOBAL = { helpGroup: 'GLOBAL' };
-  const flags = {
-    context: { ...GLOBAL, type: 'option' },
-    server: { ...GLOBAL, type: 'option', char: 's' },
-    verbosity: { ...GLOBAL, type: 'option', char: 'v', aliases: ['v'] },
-    'all-namespaces': { ...GLOBAL, type: 'boolean', char: 'A' },
-    output: { type: 'option', char: 'o' },
-  };
+  const global = { helpGroup: GLOBAL };
+  const all: Flag[] = [
+    { ...global, name: 'context', type: 'option' },
+    { ...global, name: 'server', type: 'option', char: 's' },
+    { ...global, name: 'verbosity', type: 'option', char: 'v', aliases: ['v'] },
+    { ...global, name: 'all-namespaces', type: 'boolean', char: 'A' },
+    { name: 'output', type: 'option', char: 'o' },
+  ];
+  const flags = globalFlags({ get: { args: {}, flags: Object.fromEntries(all.map(flag => [flag.name, flag])) } });
   const cases: [argv: string[], expected: string[]][] = [
     [
       ['--context', 'x', 'get', 'a'],
