@@ -214,7 +214,7 @@ test('reads no workloads where no RuntimeClass is deleted', async () => {
   }
 });
 
-test('a user who may not list pods is told so, and is asked about the other workloads', async () => {
+test('a user who may not list pods gets a warning, and is asked about the other workloads', async () => {
   const { warnings, question } = await propose(
     [pool('a', {})],
     [],

@@ -225,7 +225,7 @@ test('waits for usage 5 s longer than for the rest', async () => {
   assert.deepEqual((await found).usage, { kind: 'failed', reason: 'late' });
 });
 
-test('a user who may not list pods is told of --no-pods, except where pods are to be shown', async () => {
+test('the error of a user who may not list pods names --no-pods, except where pods are to be shown', async () => {
   const refused = (options: object, eachPod = false) => {
     const refusal = new NodepoolError('cluster', 'cannot list pods', 'ask for a role', options);
     const deps = { ...depsOf(topCluster()), pods: { demand: () => Promise.reject(refusal) } };

@@ -5,8 +5,8 @@ import { createUsagePoll } from '../../../src/operations/view-usage.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 const NOTHING = { byNode: new Map(), problems: [] };
-/** Lets pending promises settle. */
-const settled = () => new Promise(resolve => setImmediate(resolve));
+/** Runs the callbacks of resolved promises. */
+const flushPromises = () => new Promise(resolve => setImmediate(resolve));
 
 test('reads pods only while shown, at most every 30 s and a twentieth of the time', async () => {
   const clock = new FakeClock();
@@ -22,22 +22,22 @@ test('reads pods only while shown, at most every 30 s and a twentieth of the tim
   assert.equal(reads, 0);
   poll.setShown(true);
   poll.setShown(true);
-  await settled();
+  await flushPromises();
   assert.deepEqual([reads, changes, poll.current().kind, poll.version()], [1, 1, 'read', 1]);
   await clock.advance(29_000);
   assert.equal(reads, 1);
   takes = 10_000;
   await clock.advance(1_000);
-  await settled();
+  await flushPromises();
   assert.equal(reads, 2);
   await clock.advance(209_000);
   assert.equal(reads, 2);
   await clock.advance(1_000);
-  await settled();
+  await flushPromises();
   assert.equal(reads, 3);
   poll.setShown(false);
   await clock.advance(1_000_000);
-  await settled();
+  await flushPromises();
   assert.equal(reads, 3);
 });
 
@@ -51,11 +51,11 @@ test('keeps an error of the cluster until the next read', async () => {
   const nodeUsage = async () => ({ kind: 'absent' as const });
   const poll = createUsagePoll({ pods: { demand }, nodeUsage, clock, onChange() {} });
   poll.setShown(true);
-  await settled();
+  await flushPromises();
   assert.deepEqual(poll.current(), { kind: 'failed', message: 'cannot list pods' });
   error = undefined;
   await clock.advance(30_000);
-  await settled();
+  await flushPromises();
   assert.equal(poll.current().kind, 'read');
 });
 
@@ -71,16 +71,16 @@ test('reads no sooner when it is hidden and shown again', async () => {
   const poll = createUsagePoll({ pods: { demand }, nodeUsage, clock, onChange() {} });
   const advance = async (ms: number) => {
     await clock.advance(ms);
-    await settled();
+    await flushPromises();
   };
   poll.setShown(true);
-  await settled();
+  await flushPromises();
   takes = 0;
   for (let i = 0; i < 5; i++) {
     poll.setShown(false);
     await advance(1_000);
     poll.setShown(true);
-    await settled();
+    await flushPromises();
   }
   assert.deepEqual([reads, poll.current().kind], [1, 'read'], 'it keeps the values');
   await advance(194_000);
@@ -94,7 +94,7 @@ test('reads no sooner when it is hidden and shown again', async () => {
   assert.equal(reads, 3, 'the interval is over: at once');
   poll.setShown(false);
   poll.setShown(true);
-  await settled();
+  await flushPromises();
   await advance(29_000);
   assert.equal(reads, 3);
   await advance(1_000);

@@ -1,327 +1,108 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { stripVTControlCharacters } from 'node:util';
-import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
+import { test } from 'node:test';
+import { ASCII } from '../../../src/render/bar.ts';
 import { renderTopNodes, renderTopPods, renderTopPools } from '../../../src/render/top.ts';
 import { printTop, topCsv } from '../../../src/render/top-data.ts';
-import { renderNodeResources, renderPoolResources } from '../../../src/render/top-resources.ts';
-import { widthOf } from '../../../src/render/width.ts';
-import { aNode } from '../nodepool/fixtures.ts';
 import { demandOf, topCluster, topOf } from '../operations/top-cluster.ts';
-import { colored, plain } from './fixtures.ts';
+import { plain } from './fixtures.ts';
+import { MEASURED, SHOWN } from './top-fixtures.ts';
 
-const SHOWN = { headers: true, everyResource: false, terminal: undefined };
-const byNode = new Map([
-  ['w1', { cpu: '123456789n', memory: '500Mi' }],
-  ['g1', { cpu: '9500m', memory: '31Gi' }],
-]);
-const MEASURED = { usage: { kind: 'served' as const, byNode } };
+const terminal = (columns: number) => ({ ...SHOWN, terminal: { columns, glyphs: ASCII } });
 
-describe('the table by resource', () => {
-  test('prints pools, nodes without pool, and the total', async () => {
-    assert.equal(
-      renderPoolResources(await topOf(topCluster()), SHOWN, plain),
-      `
-POOL    NODES  RESOURCE        ALLOC    REQUESTED  REQ%    LIMITS  FREE    MAX-FREE
-empty   0/0    cpu             0        0          <none>  0       0       0
-empty   0/0    memory          0        0          <none>  0       0       0
-empty   0/0    pods            0        0          <none>  <none>  0       0
-gpu     1/2    cpu             31.64    8          25%     0       7.82    7.82
-gpu     1/2    memory          128Gi    60Gi       46%     0       4Gi     4Gi
-gpu     1/2    pods            220      4          1%      <none>  106     106
-gpu     1/2    nvidia.com/gpu  8        3          37%     3       1       1
-worker  2/3    cpu             12       9.9        82%     6       0.1     0.1
-worker  2/3    memory          8.8Gi    1.1Gi      12%     2Gi     4.7Gi   2.8Gi
-worker  2/3    pods            330      16         4%      <none>  205     107
-<none>  1/1    cpu             4        0          0%      0       4       4
-<none>  1/1    memory          2.9Gi    0          0%      0       2.9Gi   2.9Gi
-<none>  1/1    pods            110      0          0%      <none>  110     110
-TOTAL   4/6    cpu             47.64    17.9       37%     6       11.92   7.82
-TOTAL   4/6    memory          139.7Gi  61.1Gi     43%     2Gi     11.7Gi  4Gi
-TOTAL   4/6    pods            660      20         3%      <none>  421     110
-TOTAL   4/6    nvidia.com/gpu  8        3          37%     3       1       1`.slice(1),
-    );
-  });
-
-  test('draws bars in the remaining width, and omits the total of one pool', async () => {
-    const top = await topOf(topCluster(), { names: ['gpu'] });
-    assert.equal(
-      renderPoolResources(top, { ...SHOWN, terminal: { columns: 90, glyphs: BLOCKS } }, plain),
-      `
-POOL  NODES  RESOURCE        ALLOC  REQUESTED  REQ%  LIMITS  FREE  MAX-FREE
-gpu   1/2    cpu             31.64  8          25%   0       7.82  7.82      ███▎░░░░░░░░░
-gpu   1/2    memory          128Gi  60Gi       46%   0       4Gi   4Gi       ██████▏░░░░░░
-gpu   1/2    pods            220    4          1%    <none>  106   106       ▎░░░░░░░░░░░░
-gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     1         ████▉░░░░░░░░`.slice(1),
-    );
-  });
-
-  test('prints a resource as one short word', async () => {
-    const allocatable = { 'example.com/a b': '1', ['r'.repeat(9_000)]: '1' };
-    const top = await topOf(topCluster({ nodes: [aNode({ allocatable })] }), { nodes: true, resources: 'all' });
-    const names = renderNodeResources(top, SHOWN, plain)
-      .split('\n')
-      .map(line => line.split(/ +/)[3]);
-    assert.ok(names.includes('example.com/a_b'), names.join());
-    assert.ok(names.includes(`${'r'.repeat(127)}…`), names.join());
-  });
-
-  test('draws bars of at most 20 cells, and no line wider than the terminal', async () => {
-    const top = await topOf(topCluster());
-    const widest = (text: string) => Math.max(...text.split('\n').map(line => widthOf(stripVTControlCharacters(line))));
-    const bare = widest(renderPoolResources(top, SHOWN, plain));
-    for (let columns = bare - 5; columns < bare + 40; columns++) {
-      const text = renderPoolResources(top, { ...SHOWN, terminal: { columns, glyphs: BLOCKS } }, colored);
-      assert.ok(widest(text) <= Math.max(columns, bare), `${columns}`);
-      assert.equal(text.includes('█'), columns >= bare + 7, `${columns}`);
-      assert.ok(widest(text) <= bare + 22);
-    }
-  });
-
-  test('prints each node with its state, and usage where known', async () => {
-    const top = await topOf(topCluster(MEASURED), { nodes: true, names: ['worker'], resources: ['cpu', 'memory'] });
-    assert.equal(
-      renderNodeResources(top, { ...SHOWN, terminal: { columns: 100, glyphs: ASCII } }, plain),
-      `
-NODE   POOL    STATUS                    RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED    USED%   FREE
-w1     worker  Ready                     cpu       4      3.9        97%   6       0.12    3%      0.1
-w1     worker  Ready                     memory    2.9Gi  1Gi        34%   2Gi     500Mi   16%     1.9Gi
-w2     worker  Ready                     cpu       4      5          125%  0       <none>  <none>  0
-w2     worker  Ready                     memory    2.9Gi  100Mi      3%    0       <none>  <none>  2.8Gi
-w3     worker  Ready,SchedulingDisabled  cpu       4      1          25%   0       <none>  <none>  0
-w3     worker  Ready,SchedulingDisabled  memory    2.9Gi  0          0%    0       <none>  <none>  0
-TOTAL  <none>  2/3                       cpu       12     9.9        82%   6       0.12    1%      0.1
-TOTAL  <none>  2/3                       memory    8.8Gi  1.1Gi      12%   2Gi     500Mi   5%      4.7Gi`.slice(1),
-    );
-  });
-
-  test('prints the table without pods', async () => {
-    const top = await topOf(topCluster(), { pods: false, names: ['gpu', 'empty'] });
-    assert.equal(
-      renderPoolResources(top, { ...SHOWN, headers: false, terminal: { columns: 200, glyphs: BLOCKS } }, plain),
-      `
-empty  0/0  cpu             0
-empty  0/0  memory          0
-empty  0/0  pods            0
-gpu    1/2  cpu             31.64
-gpu    1/2  memory          128Gi
-gpu    1/2  pods            220
-gpu    1/2  nvidia.com/gpu  8
-TOTAL  1/2  cpu             31.64
-TOTAL  1/2  memory          128Gi
-TOTAL  1/2  pods            220
-TOTAL  1/2  nvidia.com/gpu  8`.slice(1),
-    );
-  });
-
-  test('prints a requested resource that does not exist as 0', async () => {
-    const top = await topOf(topCluster(), { names: ['gpu', 'worker'], resources: ['nvidia.com/gpu'] });
-    const text = renderPoolResources(top, { ...SHOWN, everyResource: true }, plain);
-    assert.match(text, /^worker +2\/3 +nvidia\.com\/gpu +0 +0 +<none> +0 +0 +0$/m);
-  });
-
-  test('colours nearly full and full values', async () => {
-    const text = renderNodeResources(await topOf(topCluster(), { nodes: true }), SHOWN, colored);
-    assert.ok(text.includes(colored.red('97%')));
-    assert.ok(text.includes(colored.green('25%')));
-    assert.ok(text.includes(colored.red('NotReady')));
-    assert.ok(text.includes(colored.yellow('Ready,SchedulingDisabled')));
-    assert.ok(renderPoolResources(await topOf(topCluster()), SHOWN, colored).includes(colored.yellow('82%')));
-    assert.ok(text.includes(colored.bold('TOTAL')));
-  });
-
-  test('prints as many words in every line, and escapes names of the cluster', async () => {
-    const cluster = topCluster();
-    cluster.nodes.push(aNode({ name: 'x', allocatable: { 'evil\u001b[2J gpu/gpu': '1' } }));
-    const text = renderPoolResources(await topOf(cluster, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
-    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, 9, line);
-    assert.ok(!text.includes('\u001b'));
-  });
-});
-
-describe('the tables with resources as columns', () => {
-  const terminal = (columns: number) => ({ ...SHOWN, terminal: { columns, glyphs: ASCII } });
-
-  test('prints a line for each pool', async () => {
-    assert.equal(
-      renderTopPools(await topOf(topCluster(MEASURED)), SHOWN, plain),
-      `
+test('prints a line for each pool', async () => {
+  assert.equal(
+    renderTopPools(await topOf(topCluster(MEASURED)), SHOWN, plain),
+    `
 POOL    NODES  CPU-REQ  CPU%    CPU-USED%  CPU-FREE  CPU-MAX-FREE  MEM-REQ  MEM%    MEM-USED%  MEM-FREE  MEM-MAX-FREE  PODS    GPU-REQ  GPU%    GPU-FREE  GPU-MAX-FREE
 empty   0/0    0        <none>  <none>     0         0             0        <none>  <none>     0         0             0/0     0        <none>  0         0
 gpu     1/2    8        25%     30%        7.82      7.82          60Gi     46%     24%        4Gi       4Gi           4/220   3        37%     1         1
 worker  2/3    9.9      82%     1%         0.1       0.1           1.1Gi    12%     5%         4.7Gi     2.8Gi         16/330  0        <none>  0         0
 <none>  1/1    0        0%      <none>     4         4             0        0%      <none>     2.9Gi     2.9Gi         0/110   0        <none>  0         0
 TOTAL   4/6    17.9     37%     20%        11.92     7.82          61.1Gi   43%     22%        11.7Gi    4Gi           20/660  3        37%     1         1`.slice(
-        1,
-      ),
-    );
-  });
+      1,
+    ),
+  );
+});
 
-  test('fits a terminal of 80 columns by leaving out columns, and any other but the narrowest', async () => {
-    const top = await topOf(topCluster());
-    assert.equal(
-      renderTopPools(top, terminal(80), plain),
-      `
+test('fits a terminal of 80 columns by leaving out columns, and any other but the narrowest', async () => {
+  const top = await topOf(topCluster());
+  assert.equal(
+    renderTopPools(top, terminal(80), plain),
+    `
 POOL    NODES  CPU%    CPU-FREE  MEM%    MEM-FREE  PODS    GPU%    GPU-FREE
 empty   0/0    <none>  0         <none>  0         0/0     <none>  0
 gpu     1/2    25%     7.82      46%     4Gi       4/220   37%     1
 worker  2/3    82%     0.1       12%     4.7Gi     16/330  <none>  0
 <none>  1/1    0%      4         0%      2.9Gi     0/110   <none>  0
 TOTAL   4/6    37%     11.92     43%     11.7Gi    20/660  37%     1`.slice(1),
+  );
+  for (let columns = 30; columns < 160; columns++) {
+    const lines = renderTopPools(top, terminal(columns), plain).split('\n');
+    assert.ok(
+      lines.every(line => line.length <= columns),
+      `${columns}:\n${lines.join('\n')}`,
     );
-    for (let columns = 30; columns < 160; columns++) {
-      const lines = renderTopPools(top, terminal(columns), plain).split('\n');
-      assert.ok(
-        lines.every(line => line.length <= columns),
-        `${columns}:\n${lines.join('\n')}`,
-      );
-    }
-  });
+  }
+});
 
-  test('prints a line for each node, without the largest of one', async () => {
-    const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['cpu', 'pods'] });
-    assert.equal(
-      renderTopNodes(top, SHOWN, plain),
-      `
+test('prints a line for each node, without the largest of one', async () => {
+  const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['cpu', 'pods'] });
+  assert.equal(
+    renderTopNodes(top, SHOWN, plain),
+    `
 NODE   POOL    STATUS                    CPU-REQ  CPU%  CPU-FREE  PODS
 w1     worker  Ready                     3.9      97%   0.1       12/110
 w2     worker  Ready                     5        125%  0         3/110
 w3     worker  Ready,SchedulingDisabled  1        25%   0         1/110
 TOTAL  <none>  2/3                       9.9      82%   0.1       16/330`.slice(1),
-    );
-  });
+  );
+});
 
-  test('without pods prints what is allocatable', async () => {
-    const top = await topOf(topCluster(), { pods: false, names: ['gpu'] });
-    assert.equal(
-      renderTopPools(top, SHOWN, plain),
-      'POOL  NODES  CPU    MEM    PODS  GPU\ngpu   1/2    31.64  128Gi  220   8',
-    );
-  });
+test('without pods prints what is allocatable', async () => {
+  const top = await topOf(topCluster(), { pods: false, names: ['gpu'] });
+  assert.equal(
+    renderTopPools(top, SHOWN, plain),
+    'POOL  NODES  CPU    MEM    PODS  GPU\ngpu   1/2    31.64  128Gi  220   8',
+  );
+});
 
-  test('prints the whole name of a resource where two would have the same header', async () => {
-    const resources = ['nvidia.com/gpu', 'amd.com/gpu', 'ephemeral-storage'];
-    const [header] = renderTopPools(await topOf(topCluster(), { pods: false, resources }), SHOWN, plain).split('\n');
-    assert.deepEqual(header?.split(/ +/).slice(2), ['NVIDIA.COM/GPU', 'AMD.COM/GPU', 'STORAGE']);
-  });
+test('prints the whole name of a resource where two would have the same header', async () => {
+  const resources = ['nvidia.com/gpu', 'amd.com/gpu', 'ephemeral-storage'];
+  const [header] = renderTopPools(await topOf(topCluster(), { pods: false, resources }), SHOWN, plain).split('\n');
+  assert.deepEqual(header?.split(/ +/).slice(2), ['NVIDIA.COM/GPU', 'AMD.COM/GPU', 'STORAGE']);
+});
 
-  test('prints a line for each pod, by node and name or the largest first, with usage', async () => {
-    const load = (namespace: string, name: string, node: string, cpu: string) => {
-      const { requests, limits } = demandOf(1, { cpu, memory: '1Gi' });
-      return { namespace, name, node, requests, limits };
-    };
-    const pods = [
-      load('b', 'x', 'w1', '1'),
-      load('a', 'y', 'w1', '200m'),
-      load('a', 'z', 'cp', '2'),
-      load('a', 'o', 'gone', '9'),
-    ];
-    const podUsage = { kind: 'served' as const, byPod: new Map([['b/x', demandOf(1, { cpu: '500m' }).requests]]) };
-    const podsOf = (options: object) => topOf(topCluster({ pods, podUsage }), { eachPod: true, ...options });
-    assert.equal(
-      renderTopPods(await podsOf({}), SHOWN, plain),
-      `
+test('prints a line for each pod, by node and name or the largest first, with usage', async () => {
+  const load = (namespace: string, name: string, node: string, cpu: string) => {
+    const { requests, limits } = demandOf(1, { cpu, memory: '1Gi' });
+    return { namespace, name, node, requests, limits };
+  };
+  const pods = [
+    load('b', 'x', 'w1', '1'),
+    load('a', 'y', 'w1', '200m'),
+    load('a', 'z', 'cp', '2'),
+    load('a', 'o', 'gone', '9'),
+  ];
+  const podUsage = { kind: 'served' as const, byPod: new Map([['b/x', demandOf(1, { cpu: '500m' }).requests]]) };
+  const podsOf = (options: object) => topOf(topCluster({ pods, podUsage }), { eachPod: true, ...options });
+  assert.equal(
+    renderTopPods(await podsOf({}), SHOWN, plain),
+    `
 POOL    NODE  NAMESPACE  POD  CPU-REQ  CPU%  CPU-USED  CPU-USED%  MEM-REQ  MEM%  MEM-USED  MEM-USED%  GPU-REQ  GPU%
 worker  w1    a          y    0.2      5%    <none>    <none>     1Gi      34%   <none>    <none>     0        <none>
 worker  w1    b          x    1        25%   0.5       12%        1Gi      34%   <none>    <none>     0        <none>
 <none>  cp    a          z    2        50%   <none>    <none>     1Gi      34%   <none>    <none>     0        <none>`.slice(
-        1,
-      ),
-    );
-    const sorted = await podsOf({ names: ['worker'], sortBy: 'cpu.requested' });
-    assert.deepEqual(
-      sorted.pods.map(({ pod }) => pod.name),
-      ['x', 'y'],
-    );
-    const csv = topCsv(await podsOf({ resources: ['cpu'] }), { rows: 'pods', headers: true }).split('\n');
-    assert.match(csv[0] ?? '', /^namespace,pod,node,pool,resource,allocatable,/);
-    assert.match(csv[2] ?? '', /^b,x,w1,worker,cpu,4,4,1,1,0,0,500m,0\.5,/);
-    const json = JSON.parse(printTop(await podsOf({ resources: ['cpu'] }), 'pods', 'json'));
-    assert.deepEqual([json.pods[2].name, json.pods[2].pool, json.nodes], ['z', undefined, undefined]);
-  });
-});
-
-describe('JSON and CSV', () => {
-  test('JSON: prints exact quantities, and numbers beside', async () => {
-    const top = await topOf(topCluster(MEASURED), { resources: ['memory', 'pods'] });
-    const { pools, unassigned, total, nodes } = JSON.parse(printTop(top, 'pools', 'json'));
-    assert.deepEqual(pools[2], {
-      name: 'worker',
-      nodeCount: 3,
-      schedulableNodeCount: 2,
-      resources: {
-        memory: {
-          allocatable: { quantity: '9193560Ki', value: 9_414_205_440 },
-          requested: { quantity: '1124Mi', value: 1_178_599_424 },
-          limits: { quantity: '2Gi', value: 2_147_483_648 },
-          used: { quantity: '500Mi', value: 524_288_000 },
-          free: { quantity: '4978064Ki', value: 5_097_537_536 },
-          maxFree: { quantity: '2962120Ki', value: 3_033_210_880 },
-          requestedPercent: 12.52,
-          limitsPercent: 22.81,
-          usedPercent: 5.57,
-        },
-        pods: {
-          allocatable: { quantity: '330', value: 330 },
-          requested: { quantity: '16', value: 16 },
-          free: { quantity: '205', value: 205 },
-          maxFree: { quantity: '107', value: 107 },
-          requestedPercent: 4.85,
-        },
-      },
-    });
-    assert.deepEqual([unassigned.nodeCount, total.nodeCount, nodes], [1, 6, undefined]);
-  });
-
-  test('JSON: prints nodes, without unknown values', async () => {
-    const top = await topOf(topCluster(), { nodes: true, pods: false, resources: ['cpu'] });
-    const { nodes } = JSON.parse(printTop(top, 'nodes', 'json'));
-    assert.deepEqual(nodes[1], {
-      name: 'g2',
-      pool: 'gpu',
-      ready: false,
-      unschedulable: false,
-      resources: { cpu: { allocatable: { quantity: '15820m', value: 15.82 } } },
-    });
-    assert.equal('pool' in nodes[5], false);
-  });
-
-  test('prints an amount beyond all numbers exactly in data, cut in the table, without number and percentage', async () => {
-    const top = await topOf(topCluster({ demand: { w1: demandOf(1, { cpu: `1${'0'.repeat(400)}` }) } }), {
-      names: ['worker'],
-      resources: ['cpu'],
-    });
-    const { requested, requestedPercent } = JSON.parse(printTop(top, 'pools', 'json')).pools[0].resources.cpu;
-    assert.deepEqual([requested.value, requestedPercent], [undefined, undefined]);
-    assert.equal(BigInt(requested.quantity.replace(/E$/, '0'.repeat(18))), 10n ** 400n);
-    assert.match(
-      renderPoolResources(top, SHOWN, plain),
-      /^worker {2}2\/3 {4}cpu {7}12 {5}10{22}… {2}<none> {2}0 {7}4 {5}4$/m,
-    );
-    assert.match(topCsv(top, { rows: 'pools', headers: false }), /^worker,3,2,cpu,12,12,10{382}E,,0,0,/);
-  });
-
-  test('prints CSV of pools', async () => {
-    const top = await topOf(topCluster(MEASURED), { resources: ['cpu'] });
-    assert.equal(
-      topCsv(top, { rows: 'pools', headers: true }),
-      `
-pool,nodes,schedulableNodes,resource,allocatable,allocatableValue,requested,requestedValue,limits,limitsValue,used,usedValue,free,freeValue,requestedPercent,limitsPercent,usedPercent,maxFree,maxFreeValue
-empty,0,0,cpu,0,0,0,0,0,0,,,0,0,,,,0,0
-gpu,2,1,cpu,31640m,31.64,8,8,0,0,9500m,9.5,7820m,7.82,25.28,0,30.03,7820m,7.82
-worker,3,2,cpu,12,12,9900m,9.9,6,6,123456789n,0.123456789,100m,0.1,82.5,50,1.03,100m,0.1
-,1,1,cpu,4,4,0,0,0,0,,,4,4,0,0,,4,4`.slice(1),
-    );
-  });
-
-  test('prints CSV of nodes', async () => {
-    const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['pods'] });
-    assert.equal(
-      topCsv(top, { rows: 'nodes', headers: false }),
-      `
-w1,worker,true,pods,110,110,12,12,,,,,98,98,10.91,,,98,98
-w2,worker,true,pods,110,110,3,3,,,,,107,107,2.73,,,107,107
-w3,worker,false,pods,110,110,1,1,,,,,0,0,0.91,,,0,0`.slice(1),
-    );
-  });
+      1,
+    ),
+  );
+  const sorted = await podsOf({ names: ['worker'], sortBy: 'cpu.requested' });
+  assert.deepEqual(
+    sorted.pods.map(({ pod }) => pod.name),
+    ['x', 'y'],
+  );
+  const csv = topCsv(await podsOf({ resources: ['cpu'] }), { rows: 'pods', headers: true }).split('\n');
+  assert.match(csv[0] ?? '', /^namespace,pod,node,pool,resource,allocatable,/);
+  assert.match(csv[2] ?? '', /^b,x,w1,worker,cpu,4,4,1,1,0,0,500m,0\.5,/);
+  const json = JSON.parse(printTop(await podsOf({ resources: ['cpu'] }), 'pods', 'json'));
+  assert.deepEqual([json.pods[2].name, json.pods[2].pool, json.nodes], ['z', undefined, undefined]);
 });
