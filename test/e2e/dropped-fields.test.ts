@@ -71,8 +71,8 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   timeout: 120_000,
 }, async t => {
   await prepare();
-  t.after(() => useCrd(cluster(), 'ours'));
   const watching = await startWatching(t, cluster());
+  t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   // A change of members would write the status, and with it the pool as the server decodes it now.
   await testEnv.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
