@@ -23,8 +23,8 @@ import { sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
 const CONCURRENCY = 4;
-/** The longest file takes 4 minutes. */
-const FILE_LIMIT_MS = 20 * 60_000;
+/** Of a test that sets none. The longest takes 2 minutes. */
+const TEST_LIMIT_MS = 10 * 60_000;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** The forms that users install, in turns. The bundle starts slower, so it runs every third file. */
@@ -62,8 +62,8 @@ await makePrograms(files).catch((error: Error) => {
 });
 const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sharesProcess(file))];
 const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
-// A file's limit also ends one whose process does not exit, for example because a failed test left a child.
-const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${FILE_LIMIT_MS}`];
+// Exits by force: a child that a failed test left would keep the file running.
+const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TEST_LIMIT_MS}`, '--test-force-exit'];
 const turns: Turn[] = [
   { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
   { product, files: apart.filter(file => !packed.includes(file)), flags },
