@@ -58,7 +58,7 @@ test('names two budgets of one pod, and evicts the other pods', async () => {
   await budget('one', WEB, 1);
   await budget('two', WEB, 1);
   await budget('third', { app: 'db' }, 1);
-  const { code, stdout, stderr } = await drain(NOW);
+  const { code, stdout, stderr } = await drain(NOW, '--yes');
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -151,7 +151,7 @@ test('needs only the permissions in the docs', async () => {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper' }],
   });
   const flags = [NOW, '--ignore-daemonsets', '--as', 'keeper'];
-  const held = await drain(...flags);
+  const held = await drain(...flags, '--yes');
   assert.match(held.stderr, /more than one PodDisruptionBudget, .*: one, two /);
   assert.doesNotMatch(held.stderr, /lacks the permission/);
   assert.equal((await drain(...flags, '--disable-eviction')).code, 0);

@@ -12,7 +12,7 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { noun, plural } from '../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
 import {
@@ -37,6 +37,9 @@ export interface DrainChoice extends DrainOptions {
   dryRun: DryRun;
   yes: boolean;
 }
+
+/** Named in the error that a script gets; the warnings name all. */
+const MAX_BUDGETS = 5;
 
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
@@ -86,16 +89,28 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-/** A yes covers the nodes, and that number of pods: which pods they are changes by the minute. */
-function question({ pools }: DrainPlan, { disableEviction }: DrainChoice): Question {
+/**
+ * A yes covers the nodes, and that number of pods: which pods they are changes by the minute. A script would wait for
+ * blocked pods until the timeout of each node, with all nodes cordoned.
+ */
+function question({ pools, blocked }: DrainPlan, { disableEviction }: DrainChoice): Question {
   const nodes = pools.flatMap(pool => pool.nodes);
-  const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
-  const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
+  const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
+  const pods = all - blocked.pods;
+  const of = blocked.pods === 0 ? '' : `${pods} of `;
+  const what = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
   const names = pools.map(({ pool }) => pool).join(', ');
   return {
     text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
+    needsYes: blocked.pods === 0 ? undefined : blockedText(blocked, all),
   };
+}
+
+function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {
+  const allow = budgets.length === 1 ? 'never allows' : 'never allow';
+  const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
+  return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
 }
 
 /** Reports each pool at its end; returns the exit code. */

@@ -6,6 +6,7 @@ import type { Progress } from '../../../../src/cli/progress.ts';
 import { SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
 import { type DrainChoice, showDrain } from '../../../../src/commands/drain/show-drain.ts';
+import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import type { Removal } from '../../../../src/operations/drain-port.ts';
 import { testIo } from '../../cli/test-io.ts';
@@ -27,13 +28,14 @@ async function run(
     removal = { kind: 'gone' } as Removal,
     wasCordoned = false,
     pod = 'p',
+    budgets = [] as Budget[],
   } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;
   const isEmpty = () => wasCordoned && reads === 1;
   const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
-  const spec = { isMirror: false, hasEmptyDir: true, controller, labels: {}, isReady: true, placement };
+  const spec = { isMirror: false, hasEmptyDir: true, controller, isReady: true, placement };
   const rest = { namespace: 'ns', phase: 'Running', ...spec };
   const connection = {
     cluster: {
@@ -49,8 +51,9 @@ async function run(
       },
     },
     drain: async () => ({
-      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `${pod}-${node}`, uid: node }]),
-      budgets: async () => [],
+      podsOn: async (node: string) =>
+        isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
+      budgets: async () => budgets,
       evict: async () => removal,
     }),
   } as unknown as Connection;
@@ -109,6 +112,42 @@ test('changes nothing after a no', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
   assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
+});
+
+/** Of the pod on node a. */
+const NEVER: Budget = {
+  namespace: 'ns',
+  name: 'web',
+  selector: { matchLabels: { node: 'a' } },
+  minAvailable: undefined,
+  maxUnavailable: 0,
+  alwaysAllowsUnhealthy: false,
+  status: undefined,
+};
+
+test('a script needs --yes for a drain that a budget holds up for ever', async () => {
+  const io = testIo();
+  await assert.rejects(run({}, { io, budgets: [NEVER] }), {
+    message: 'PodDisruptionBudget ns/web never allows 1 of 2 pods to be evicted; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.match(
+    io.stderrText(),
+    /^warning: PodDisruptionBudget ns\/web never allows an eviction: maxUnavailable is 0; /m,
+  );
+  assert.equal(io.stdoutText(), '', 'no node is cordoned');
+  const two = [NEVER, { ...NEVER, name: 'all' }];
+  const message = 'PodDisruptionBudgets ns/web, ns/all never allow 1 of 2 pods to be evicted; nothing was changed';
+  await assert.rejects(run({}, { budgets: two }), { message });
+  for (const choice of [{ yes: true }, { dryRun: 'server' }, { disableEviction: true, dryRun: 'client' }] as const) {
+    assert.match((await run(choice, { budgets: [NEVER] })).stdout, /^node\/a cordoned/);
+  }
+});
+
+test('asks about the pods that can be evicted', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
+  const { stderr } = await run({}, { io, budgets: [NEVER] });
+  assert.match(stderr, /^Drain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m);
 });
 
 for (const [answer, code] of [
