@@ -4,7 +4,7 @@ import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
-import { parsePace } from './drain/pace.ts';
+import { parsePace, wholePoolWarning } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
 /** For each node, as EKS: managed node groups give up on a node after this time. */
@@ -91,6 +91,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
         pace: members => parsePace(parallel, maxUnavailable, members),
+        warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {
           force: flags.force,
           ignoreDaemonSets: flags['ignore-daemonsets'],

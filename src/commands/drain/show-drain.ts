@@ -36,6 +36,8 @@ export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
   dryRun: DryRun;
   yes: boolean;
+  /** What is odd about the pace for a pool. */
+  warnOf: (pool: PlannedPool) => string[];
 }
 
 /** Named in the error that a script gets; the warnings name all. */
@@ -67,6 +69,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
+  for (const each of pools) io.err(drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
     const names = pools.map(({ pool }) => pool);
@@ -74,13 +77,12 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
-/** What will be done and what stands in the way; each line once. */
+/** What stands in the way; each line once. */
 function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, { err }: Io): void {
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
-  const headings = begun.map(each => drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
-  const lines = [...warnings.map(warningLine), ...headings, ...notes, ...notChecked];
+  const lines = [...[...warnings, ...begun.flatMap(choice.warnOf)].map(warningLine), ...notes, ...notChecked];
   for (const line of lines.filter(each => !said.has(each))) err(line);
   for (const line of lines) said.add(line);
 }

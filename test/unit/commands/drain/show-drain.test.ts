@@ -64,6 +64,7 @@ async function run(
       dryRun: 'none',
       yes: false,
       pace: members => parsePace(undefined, undefined, members),
+      warnOf: () => [],
       rules: { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 0 },
       podSelector: undefined,
       nodes: [],
@@ -86,21 +87,22 @@ nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
 `;
 const WARNING = `warning: deleting pods with local storage: ns/p-a, ns/p-b
 warning: pods will stay Pending, as every other node is cordoned or not Ready: ns/p-a, ns/p-b
-Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
+`;
+const HEADING = `Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
 `;
 
 test('prints results on stdout, the rest on stderr', async () => {
   assert.deepEqual(await run(), {
     code: 0,
     stdout: DONE,
-    stderr: `${WARNING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
+    stderr: `${WARNING}${HEADING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
   });
 });
 
 test('prints no line per pod beside a spinner', async () => {
   const shown: string[] = [];
   const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
-  assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING });
+  assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING + HEADING });
   assert.equal(shown[0], 'Draining worker: 0/2 nodes');
   assert.ok(shown.includes('Draining worker: 0/2 nodes; a 1/1 pod'));
   assert.deepEqual(shown.slice(-2), ['Draining worker: 2/2 nodes', 'stop']);
@@ -146,8 +148,9 @@ test('a script needs --yes for a drain that a budget holds up for ever', async (
 
 test('asks about the pods that can be evicted', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
-  const { stderr } = await run({}, { io, budgets: [NEVER] });
-  assert.match(stderr, /^Drain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m);
+  const warnOf = () => ['all at once'];
+  const { stderr } = await run({ warnOf }, { io, budgets: [NEVER] });
+  assert.match(stderr, /^warning: all at once\nDrain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m);
 });
 
 for (const [answer, code] of [
