@@ -186,9 +186,7 @@ function report(
   io.out(renderDrains(drains, makeStyle(io.color)));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
-  const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;
-  const hint = dryRun === 'none' ? uncordonHint(pool, isAll, changed) : '';
+  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
   io.err(errorLine({ message, next: `run the command again to continue${hint}` }));
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
@@ -196,10 +194,16 @@ function report(
 /** More would not fit on a command line that somebody reads. */
 const MAX_NODES = 20;
 
-/** Of the nodes that this run cordoned; empty where there are none. */
-function uncordonHint(pool: string, isAll: boolean, cordoned: readonly string[]): string {
-  if (cordoned.length === 0) return '';
-  const few = cordoned.length <= MAX_NODES ? cordoned.toSorted().map(node => ` --node ${node}`) : [];
-  const note = isAll || few.length > 0 ? '' : ` (it cordoned ${plural(cordoned.length, 'node')}: see above)`;
-  return `, or make the nodes that it cordoned schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
+/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
+function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
+  const { pool, nodes, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
+  const changed = nodes.filter(({ node }) => cordoned.has(node.name));
+  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
+  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
+  if (closed.length === 0) return '';
+  const isAll = otherMembers.length === 0 && closed.length === nodes.length;
+  const names = closed.map(({ node }) => node.name).toSorted();
+  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
+  const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
+  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

@@ -26,7 +26,9 @@ async function run(
     io = testIo(),
     live = SILENT as Progress,
     removal = { kind: 'gone' } as Removal,
+    /** Cordoned and empty in the first list alone. */
     wasCordoned = false,
+    isCordoned = false,
     pod = 'p',
     budgets = [] as Budget[],
   } = {},
@@ -45,7 +47,7 @@ async function run(
       nodes: {
         async list() {
           reads++;
-          return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+          return nodes.map(node => ({ ...node, unschedulable: isCordoned || isEmpty() }));
         },
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
@@ -236,6 +238,15 @@ test('names the nodes to uncordon where it cordoned some of the members', async 
   const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal });
   assert.equal(code, 1);
   assert.match(stderr, /1 of 1 node left to drain; next: .* `kubectl nodepool uncordon worker --node b`\n$/);
+});
+
+test('names the uncordon of nodes that an earlier run cordoned', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal, isCordoned: true });
+  assert.equal(code, 1);
+  const next =
+    'run the command again to continue, or make the nodes that were cordoned before schedulable again: `kubectl nodepool uncordon worker --node b`';
+  assert.ok(stderr.endsWith(`left to drain; next: ${next}\n`), stderr);
 });
 
 test('says why nodes are not begun', async () => {
