@@ -23,8 +23,8 @@ test('names the disruption budget that blocks, and continues when it allows', as
   await eventually('the budget is named', () => draining.stderr().includes(' waits for '));
   assert.equal(
     draining.stderr(),
-    'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.\n' +
-      'PodDisruptionBudget default/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more\n' +
+    'PodDisruptionBudget default/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more\n' +
+      'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.\n' +
       'evicting pod default/p\npod default/p on node w-1 waits for PodDisruptionBudget default/web: ' +
       'needs 2 healthy pods and has 2 currently\n',
   );
