@@ -211,6 +211,6 @@ test('reports missing permissions', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
-    /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on/,
+    /^error: the user lacks permissions:\n {2}cannot list nodepools: user "bob" lacks the permission\n {2}cannot list nodes: .*\nnext: ask for a role with verb list on/,
   );
 });
