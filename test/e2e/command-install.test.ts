@@ -96,7 +96,10 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
     const lines = [`nodepool.nodes.lailin.xyz "worker" deleted ${suffix}`, `${CRD} "${NAME}" deleted ${suffix}`];
     assert.deepEqual({ code, stdout }, { code: 0, stdout: `${lines.join('\n')}\n` });
   }
-  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade']);
+  const next = 'if that is meant, run the command again with --yes';
+  const needsYes = `error: 1 pool would be deleted: worker; nothing was changed; next: ${next}`;
+  await refused(['uninstall', '--cascade'], 1, needsYes);
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade', '--yes']);
   assert.deepEqual(
     { code, stdout, stderr },
     { code: 0, stdout: `nodepool.nodes.lailin.xyz "worker" deleted\n${CRD} "${NAME}" deleted\n`, stderr: '' },
