@@ -15,6 +15,7 @@ import { startLender } from '../test/cluster/lender.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
+import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
@@ -94,6 +95,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
+    ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),
   ]);
 }
 

@@ -19,6 +19,8 @@ const SOURCES: Record<Binary, { module: string; package: string; versions?: stri
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
+  oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },
+  registry: { module: 'image', package: '.' },
   'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },
   'completion-1.33': { module: 'completion', package: '.', versions: 'kubectl-1.33.mod' },
   'completion-1.36': { module: 'completion', package: '.' },

@@ -1,4 +1,4 @@
-/** The programs a control plane is made of; krew, which installs plugins; what prints kubectl's completion scripts. */
+/** The programs a control plane is made of; krew, which installs plugins; oras and a registry for the image; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -11,6 +11,9 @@ export const VERSIONS = {
   kwok: 'v0.8.0',
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
+  oras: 'v1.3.6',
+  // By the version of go-containerregistry.
+  registry: 'v0.22.1',
   // By the version of cobra, which makes them.
   'completion-1.30': 'v1.7.0',
   'completion-1.33': 'v1.8.1',
