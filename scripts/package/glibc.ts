@@ -1,10 +1,12 @@
 /**
  * The C library that the executables are linked to, from Debian's package of it. apt-get fetches it from the machine's
- * own sources, so this runs on Debian 12, or in a container of it, alone.
+ * own sources, so that this needs Debian 12, or the package in the user's cache.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { cacheFolder } from '../../test/cluster/binaries.ts';
 import { mustRun } from './must-run.ts';
 import type { Target } from './targets.ts';
@@ -35,21 +37,31 @@ export const GLIBC: Readonly<Record<Target['arch'], Glibc>> = {
 
 /** What Bun's runtime is linked to, and the two parts of it that glibc still has as files of their own. */
 const LIBRARIES = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2'];
+const LICENSE = 'usr/share/doc/libc6/copyright';
+
+/** The package is not cached, and apt-get did not fetch it: no Debian 12, no network, or Debian has a newer version. */
+export class GlibcUnavailable extends Error {
+  constructor(arch: Target['arch'], cause: unknown) {
+    const remedy = `run this on Debian 12, or put the package into ${dirname(cachedPackage(arch))}`;
+    super(`libc6 ${GLIBC_VERSION} for ${arch} cannot be downloaded; next: ${remedy}`, { cause });
+  }
+}
 
 /**
  * Copies the libraries, their loader and their licence into the folder, which becomes the root of the image.
- * @throws when the package cannot be had, or is not the pinned one
+ * @throws GlibcUnavailable, or an error when the package is not the pinned one
  */
 export async function copyGlibc(arch: Target['arch'], root: string): Promise<void> {
   const { triplet, loader } = GLIBC[arch];
-  const work = await mkdtemp(join(await mkdirs(cachedPackage(arch), '..'), 'unpack-'));
+  const work = await mkdtemp(join(tmpdir(), 'nodepool-glibc-'));
+  // The loader's own path is a link, which may be absolute, to the file among the libraries.
+  const sources = [...LIBRARIES, basename(loader)].map(name => join('lib', triplet, name));
+  const files = [...sources.slice(0, -1), loader, LICENSE];
   try {
     await mustRun('dpkg-deb', ['--extract', await packageOf(arch), work], { cwd: work });
-    const files = LIBRARIES.map(name => join('lib', triplet, name));
-    // The loader is a link to the file in the multiarch folder: the file itself is enough.
-    for (const file of [...files, loader, 'usr/share/doc/libc6/copyright']) {
+    for (const [index, file] of files.entries()) {
       await mkdir(dirname(join(root, file)), { recursive: true });
-      await cp(join(work, file), join(root, file), { dereference: true });
+      await cp(join(work, [...sources, LICENSE][index] ?? file), join(root, file));
     }
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -59,16 +71,17 @@ export async function copyGlibc(arch: Target['arch'], root: string): Promise<voi
 /** The path of the package; hashed at every use, because a modified one would be in every image. */
 async function packageOf(arch: Target['arch']): Promise<string> {
   const cached = cachedPackage(arch);
-  const isCached = await readFile(cached).then(
-    bytes => check(bytes, arch, cached),
-    () => false,
-  );
-  if (!isCached) await download(arch, cached);
-  return cached;
+  if (!existsSync(cached)) await download(arch, cached);
+  const found = createHash('sha256')
+    .update(await readFile(cached))
+    .digest('hex');
+  if (found === GLIBC[arch].sha256) return cached;
+  throw new Error(`${cached} is not the package that is pinned: its SHA-256 is ${found}`);
 }
 
 async function download(arch: Target['arch'], cached: string): Promise<void> {
-  const work = await mkdtemp(join(await mkdirs(cached, '..'), 'apt-'));
+  await mkdir(dirname(cached), { recursive: true });
+  const work = await mkdtemp(join(dirname(cached), 'apt-'));
   // An index of its own, because the machine's may lack this architecture, and only root may write it.
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     await mkdir(join(work, folder), { recursive: true });
@@ -84,33 +97,15 @@ async function download(arch: Target['arch'], cached: string): Promise<void> {
   try {
     await mustRun('apt-get', [...options, '--quiet', 'update'], { cwd: work });
     await mustRun('apt-get', [...options, '--quiet', 'download', `libc6=${GLIBC_VERSION}`], { cwd: work });
-    const file = join(work, `libc6_${GLIBC_VERSION}_${arch}.deb`);
-    check(await readFile(file), arch, file);
-    await rename(file, cached);
+    await rename(join(work, basename(cached)), cached);
   } catch (error) {
-    const why = (error as Error).message;
-    throw new Error(
-      `libc6 ${GLIBC_VERSION} for ${arch} is not to be had: Debian 12 is needed, with its updates; ${why}`,
-    );
+    throw new GlibcUnavailable(arch, error);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-function check(bytes: Buffer, arch: Target['arch'], what: string): true {
-  const found = createHash('sha256').update(bytes).digest('hex');
-  if (found !== GLIBC[arch].sha256)
-    throw new Error(`${what} is not the package that is pinned: its SHA-256 is ${found}`);
-  return true;
-}
-
+/** Named as apt-get names it. */
 function cachedPackage(arch: Target['arch']): string {
   return join(cacheFolder(process.env), 'debian', `libc6_${GLIBC_VERSION}_${arch}.deb`);
-}
-
-/** Makes the folder of the path and returns it. */
-async function mkdirs(...path: string[]): Promise<string> {
-  const folder = join(...path);
-  await mkdir(folder, { recursive: true });
-  return folder;
 }

@@ -8,6 +8,7 @@ import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME, IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
 import type { Descriptor } from '../../scripts/image/layout.ts';
 import { buildExecutable } from '../../scripts/package/executable.ts';
+import { copyGlibc, GlibcUnavailable } from '../../scripts/package/glibc.ts';
 import { executablePath, hostTarget } from '../../scripts/package/targets.ts';
 import { run } from '../cluster/run.ts';
 import { temporaryFolder } from './copy.ts';
@@ -42,20 +43,33 @@ async function manifestOf(arch: string): Promise<Manifest> {
   return json<Manifest>(found?.digest ?? '');
 }
 
+const libc = await temporaryFolder({ after });
+/** Why there is no image here; a release fails then. */
+const skip = await Promise.all(IMAGE_TARGETS.map(({ arch }) => copyGlibc(arch, join(libc, arch)))).then(
+  () => false,
+  (error: unknown) => {
+    if (error instanceof GlibcUnavailable) return error.message;
+    throw error;
+  },
+);
+
 before(
   async () => {
+    if (skip) return;
     for (const target of IMAGE_TARGETS) await buildExecutable(target);
     digest = await writeImage(folder, parts);
   },
   { timeout: BUILD_MS },
 );
 
-test('the same parts give the same image in another folder', { timeout: BUILD_MS }, async t => {
+test('the same parts give the same image in another folder', { skip, timeout: BUILD_MS }, async t => {
   assert.equal(await writeImage(await temporaryFolder(t), parts), digest);
 });
 
 for (const { arch } of IMAGE_TARGETS)
-  test(`${arch}: the image has the program, its C library, two names of users and licences, and nothing else`, async () => {
+  test(`${arch}: the image has the program, its C library, two names of users and licences, and nothing else`, {
+    skip,
+  }, async () => {
     const entries: string[] = [];
     const onReadEntry = ({
       path,
@@ -100,7 +114,7 @@ for (const { arch } of IMAGE_TARGETS)
     );
   });
 
-test('runs as the user of the Deployment, with labels of the version', async () => {
+test('runs as the user of the Deployment, with labels of the version', { skip }, async () => {
   const controller = await readFile(new URL('../../manifests/controller.yaml', import.meta.url), 'utf8');
   for (const { platform, digest } of await platforms()) {
     const { config: configured } = await json<Manifest>(digest);
@@ -117,7 +131,9 @@ test('runs as the user of the Deployment, with labels of the version', async () 
 });
 
 test('runs without root on a read-only filesystem', {
-  skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'needs root on Linux, for chroot and mounts',
+  skip:
+    skip ||
+    (process.platform === 'linux' && process.getuid?.() === 0 ? false : 'needs root on Linux, for chroot and mounts'),
 }, async t => {
   const root = await temporaryFolder(t);
   const { layers } = await manifestOf(hostTarget().arch);
@@ -136,7 +152,7 @@ test('runs without root on a read-only filesystem', {
   assert.equal((await inside('/bin/sh', '-c', 'true')).code, 127);
 });
 
-test('a registry takes all platforms and the bill of materials', async t => {
+test('a registry takes all platforms and the bill of materials', { skip }, async t => {
   const work = await temporaryFolder(t);
   const archive = join(work, 'image.tar');
   await create({ file: archive, cwd: folder, portable: true }, ['blobs', 'index.json', 'oci-layout']);
