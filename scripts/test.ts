@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
 import { startLender } from '../test/cluster/lender.ts';
+import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
@@ -49,7 +50,7 @@ const { values, positionals: patterns } = parseArgs({
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
 const speed = values.slow ? 'slow' : 'quick';
 const isWhole = patterns.length === 0 && values.product === undefined;
-const files = projectFiles('test/{unit,linear,contract,e2e,fault,bench,package}/**/*.test.ts')
+const files = projectFiles('test/{unit,linear,contract,e2e,fault,node,bench,package}/**/*.test.ts')
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .filter(file => !isWhole || speedsOf(file).includes(speed));
 if (product === undefined || files.length === 0) {
@@ -94,6 +95,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
   await ensureBinaries([
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
+    ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
     ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),
   ]);

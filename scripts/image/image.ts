@@ -43,6 +43,8 @@ export interface ImageParts {
   licenses: string;
   /** CycloneDX, as JSON. */
   sbom: string;
+  /** Default: the version. */
+  tag?: string;
 }
 
 /** Writes the layout into the folder, which exists and is empty. Equal parts give equal bytes. Returns the digest of the image. */
@@ -52,10 +54,11 @@ export async function writeImage(folder: string, parts: ImageParts): Promise<str
   for (const target of IMAGE_TARGETS) platforms.push(await addPlatform(layout, target, parts));
   const image = await layout.addJson(INDEX_TYPE, { ...indexOf(platforms), annotations: LABELS });
   const bill = await addSbom(layout, image, parts.sbom);
+  const { tag = pjson.version } = parts;
   // The first annotation is the layout's name of the image, the second is the one under which containerd imports it.
   const names = {
-    'org.opencontainers.image.ref.name': pjson.version,
-    'io.containerd.image.name': `${IMAGE_NAME}:${pjson.version}`,
+    'org.opencontainers.image.ref.name': tag,
+    'io.containerd.image.name': `${IMAGE_NAME}:${tag}`,
   };
   await layout.finish([{ ...image, annotations: names }, bill]);
   return image.digest;

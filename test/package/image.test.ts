@@ -7,8 +7,9 @@ import { create, extract, list } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME, IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
 import type { Descriptor } from '../../scripts/image/layout.ts';
+import { PackageUnavailable } from '../../scripts/package/debian.ts';
 import { buildExecutable } from '../../scripts/package/executable.ts';
-import { copyGlibc, GlibcUnavailable } from '../../scripts/package/glibc.ts';
+import { copyGlibc } from '../../scripts/package/glibc.ts';
 import { executablePath, hostTarget } from '../../scripts/package/targets.ts';
 import { run } from '../cluster/run.ts';
 import { temporaryFolder } from './copy.ts';
@@ -48,7 +49,7 @@ const libc = await temporaryFolder({ after });
 const skip = await Promise.all(IMAGE_TARGETS.map(({ arch }) => copyGlibc(arch, join(libc, arch)))).then(
   () => false,
   (error: unknown) => {
-    if (error instanceof GlibcUnavailable) return error.message;
+    if (error instanceof PackageUnavailable) return error.message;
     throw error;
   },
 );
