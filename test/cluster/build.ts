@@ -28,7 +28,7 @@ const SOURCES: Record<Binary, { module: string; package: string; versions?: stri
   'host-local': { module: 'cni', package: `${CNI}/ipam/host-local` },
   loopback: { module: 'cni', package: `${CNI}/main/loopback` },
   static: { module: 'cni', package: `${CNI}/ipam/static` },
-  pause: { module: 'pause', package: '.' },
+  pause: { module: 'image', package: './pause' },
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },

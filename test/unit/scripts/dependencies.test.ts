@@ -145,7 +145,7 @@ test('advisories are checked daily, and updates proposed for everything that is 
     ['npm', 'github-actions', 'gomod'],
   );
   // The generator of older kubectl's completion scripts keeps its version.
-  const modules = globSync('test/cluster/go/*/go.sum', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
+  const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
   const folders = modules.map(file => `/${dirname(file)}`);
   assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());
 });

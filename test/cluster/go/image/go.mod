@@ -1,4 +1,4 @@
-// oras, which copies the image into a registry, and a registry for the tests, pinned.
+// oras, which copies the image into a registry, a registry for the tests, and the first process of pods, pinned.
 module kubectl-nodepool/image
 
 go 1.26.7
