@@ -13,7 +13,16 @@ import type { Style } from '../render/style.ts';
 import { type Contents, contentsOf, sceneOf } from './contents.ts';
 import { clampSelection } from './cursor.ts';
 import { type Key, keysOf } from './keys.ts';
-import { type Effect, initialState, isText, type Place, placeOf, type State, type Target } from './places.ts';
+import {
+  type DrainTarget,
+  type Effect,
+  initialState,
+  isText,
+  type Place,
+  placeOf,
+  type State,
+  type Target,
+} from './places.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import { paste, press, withMessage, withText } from './state.ts';
 
@@ -38,8 +47,8 @@ export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
 /** Why it ended, and how to go on there. */
 export interface Ended {
   state: State;
-  /** The pool to drain on the restored terminal. */
-  drain: string | undefined;
+  /** To drain on the restored terminal. */
+  drain: DrainTarget | undefined;
 }
 
 export interface Running {
@@ -61,7 +70,7 @@ export function runView(options: RunOptions): Running {
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = options.state ?? initialState;
-  let drain: string | undefined;
+  let drain: DrainTarget | undefined;
   let isStopped = false;
   let cached: { key: string; contents: Contents } | undefined;
   let cancelDraw: (() => void) | undefined;
@@ -125,7 +134,7 @@ export function runView(options: RunOptions): Running {
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
     else {
-      drain = effect.kind === 'drain' ? effect.pool : undefined;
+      drain = effect.kind === 'drain' ? effect.target : undefined;
       running.stop();
     }
   }

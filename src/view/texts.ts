@@ -78,7 +78,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['d  y', 'describe, YAML'],
   ['t', 'requested and used resources'],
   ['e  E', 'events of the pool, of all pools'],
-  ['c  u  D', 'cordon, uncordon node, drain pool; ask first'],
+  ['c  u  D', 'cordon, uncordon, drain; ask first'],
   ['N S A', 'sort by name, status, age'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
   ['V W', 'sort by cpu used, memory used'],

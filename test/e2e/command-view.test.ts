@@ -137,7 +137,9 @@ test('shows describe, YAML and usage, and jumps to a node', async t => {
   await terminal.shows(/^Pools > worker > Nodes \(3\)[\s\S]*^>worker-3 /m);
   terminal.type('y');
   await terminal.shows(/^Pools > worker > worker-3 > YAML[\s\S]*^kind: Node$/m);
-  terminal.type('qqt');
+  terminal.type('d');
+  await terminal.shows(/^Pools > worker > worker-3 > Describe[\s\S]*^node worker-3 is in pool worker$/m);
+  terminal.type('qqqt');
   await terminal.shows(/ CPU REQ +MEM REQ[\s\S]*^>worker .* 0% /m);
 });
 
@@ -163,13 +165,17 @@ test('D drains the pool with the command on the restored terminal, and returns',
   await terminal.shows(/^>worker .* 3 +12/m);
   assert.equal(terminal.isAlternate(), true);
   assert.equal((await testEnv.node('worker-1')).spec.unschedulable, true);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
-  terminal.type('q{enter}');
-  await terminal.shows(/^>worker /m);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
-  terminal.type('{ctrl-d}');
+  for (const key of ['q{enter}', '{esc}', '{ctrl-c}', '{ctrl-d}']) {
+    terminal.type('D');
+    await terminal.shows(/drain worker$/m);
+    terminal.type(key);
+    await terminal.shows(/^>worker /m);
+  }
+  terminal.type('{enter}jD');
+  await terminal.shows(/^This drains node worker-2 of pool worker\.[\s\S]*drain worker --node worker-2$/m);
+  terminal.type('{esc}');
+  await terminal.shows(/^>worker-2 /m);
+  terminal.type('qq');
   assert.equal((await terminal.exit).exitCode, 0);
 });
 

@@ -163,12 +163,36 @@ test(': jumps to a pool or node by the beginning of its name, a part of it, or a
   }
 });
 
-test('q goes back, and quits on the list of pools; D drains the selected pool', () => {
+test('q goes back, and quits on the list of pools', () => {
   const desk = new Desk().type('j', 'j', 'enter', 'enter', 'q', 'q');
   assert.deepEqual([desk.effects, desk.selected], [[], 'worker']);
   assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
-  assert.deepEqual(new Desk().type('D').effects, [{ kind: 'drain', pool: 'gpu' }]);
-  assert.deepEqual(new Desk().type('j', 'j', 'enter', 'enter', 'D').effects, [{ kind: 'drain', pool: 'worker' }]);
+});
+
+test('D drains the selected pool, or the node that is selected or shown', () => {
+  const drained = (...keys: string[]) => new Desk().type(...keys, 'D').effects.at(-1);
+  const target = (pool: string, node?: string) => ({ kind: 'drain', target: { pool, node } });
+  assert.deepEqual(drained(), target('gpu'));
+  assert.deepEqual(drained('d'), target('gpu'));
+  assert.deepEqual(drained('enter', 'j'), target('gpu', 'gpu-2'));
+  assert.deepEqual(drained('j', 'j', 'enter', 'enter'), target('worker', 'worker-1'));
+  assert.deepEqual(drained('j', 'j', 'enter', 'd'), target('worker', 'worker-1'));
+  // Among the nodes that match spare, and that another pool holds.
+  assert.deepEqual(drained('j', 'enter'), target('gpu', 'gpu-1'));
+  assert.equal(drained('enter', '/', ...'nothing', 'enter'), undefined);
+  assert.match(new Desk().type('G', 'enter', 'D').text(), /^Node other is in no pool: drain it with kubectl drain$/m);
+});
+
+test('d and y of a node, selected or shown, are about the node', () => {
+  const read = (kind: string, pool: string, subject: string) => ({ kind: 'read', place: { kind, pool, subject } });
+  for (const keys of [['enter'], ['enter', 'enter']]) {
+    assert.deepEqual(new Desk().type(...keys, 'd').effects, [read('describe', 'gpu', 'gpu-1')]);
+    assert.deepEqual(new Desk().type(...keys, 'y').effects, [read('yaml', 'gpu', 'gpu-1')]);
+    const both = new Desk().type(...keys, 'd', 'y');
+    assert.deepEqual(both.effects[1], read('yaml', 'gpu', 'gpu-1'));
+    assert.match(both.type('q').text(), /^Pools > gpu > gpu-1 > Describe$/m);
+  }
+  assert.deepEqual(new Desk().type('G', 'enter', 'd').effects, [read('describe', '<none>', 'other')]);
 });
 
 test('uncordon asks too; neither asks when nothing would change or no node is selected', () => {
@@ -199,7 +223,7 @@ test('help scrolls, any other key closes it without further effect; q and Ctrl-C
   const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
   assert.match(desk.text(), /Help \(lines 1-7 of 19\)/);
   assert.doesNotMatch(desk.text(), /ask first/);
-  assert.match(desk.type('j', 'j', 'j').text(), /cordon, uncordon node, drain pool; ask first/);
+  assert.match(desk.type('j', 'j', 'j').text(), /cordon, uncordon, drain; ask first/);
   assert.match(desk.type('G').text(), /Help \(lines 13-19 of 19\)[\s\S]*not ready/);
   for (const key of ['q', 'c', 'E', 'S', 'enter', 'escape', '?']) {
     const again = new Desk().type('?', key);
