@@ -72,7 +72,7 @@ export function runView(options: RunOptions): Running {
   let state = options.state ?? initialState;
   let drain: DrainTarget | undefined;
   let isStopped = false;
-  let cached: { key: string; contents: Contents } | undefined;
+  let cached: { key: readonly unknown[]; contents: Contents } | undefined;
   let cancelDraw: (() => void) | undefined;
 
   const size = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -84,8 +84,9 @@ export function runView(options: RunOptions): Running {
     const shown = shownUsage();
     const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
-    const key = JSON.stringify([versions, kind, pool, subject, sort, filter, text, columns, second]);
-    if (cached?.key !== key)
+    // Compared part by part: the text of a large object would have to be copied for each key.
+    const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
+    if (cached === undefined || key.some((part, i) => part !== cached?.key[i]))
       cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style, usage: shown }) };
     return cached.contents;
   }
