@@ -146,6 +146,29 @@ test('shows a node', () => {
   );
 });
 
+test('cuts no title of the details, and no line of the help', () => {
+  const details = new Desk().type('enter', 'enter');
+  assert.match(details.text(), /^Also matched by: {2}spare$/m);
+  details.size = { columns: 40, rows: 40 };
+  assert.match(details.text(), /^Also matched by:\n {13}spare$/m);
+  const help = new Desk(fixture(), { columns: 30, rows: 60 }).type('?');
+  assert.doesNotMatch(help.text(), /…/);
+});
+
+test('events of all pools keep the pool at 60 columns', () => {
+  const [[, event] = []] = fixture().events;
+  assert.ok(event);
+  const desk = new Desk({
+    ...fixture(),
+    events: [['e', { ...event, pool: 'gpu-a100', reason: 'NodesNotReconciled' }]],
+  });
+  desk.size = { columns: 60, rows: 15 };
+  assert.match(
+    desk.type('E').text(),
+    /^ LAST SEEN↑ REASON +POOL +MESSAGE\n>10m +NodesNotReconciled +gpu-a100 +2 nodes join.*…$/m,
+  );
+});
+
 test('shows the problem of the selected pool below the list', () => {
   const desk = new Desk();
   assert.doesNotMatch(desk.text(), /NodeConflict/);
