@@ -98,6 +98,17 @@ gpu      409,Conflict   1       1       1          15.82   64Gi     110    60m`.
   assert.match(renderPools(pools, chosen, plain), /^NAME +STATUS +NODES +READY +CORDONED +CPU +PODS +AGE$/m);
 });
 
+test('a watch fits the terminal, and keeps CORDONED and room for a status with a word', () => {
+  const options = { wide: false, headers: true, terminalWidth: 80, isWatch: true };
+  const print = poolsPrinter(options, plain);
+  assert.match(print([workerPool()], NOW), /^NAME +STATUS +NODES +READY +CORDONED +CPU +MEMORY +PODS +AGE$/m);
+  assert.ok(widest(print([gpuPool()], NOW)) <= 80);
+  const withEvents = poolsPrinter(options, plain);
+  const lines = [withEvents([workerPool()], NOW, 'ADDED'), withEvents([gpuPool()], NOW, 'MODIFIED')].join('\n');
+  assert.ok(widest(lines) <= 80, lines);
+  assert.match(lines, /^EVENT +NAME .* CORDONED /);
+});
+
 test('prints how many nodes match a pool that was never reconciled', () => {
   const options = { wide: false, headers: false, matching: new Map([['fresh', 3]]) };
   const text = renderPools([workerPool(), freshPool()], options, plain);
