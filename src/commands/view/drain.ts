@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { Flags } from '../../cli/completion/grammar.ts';
 import { readWords } from '../../cli/completion/words.ts';
-import { errorLine } from '../../cli/error-line.ts';
+import { showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportError } from '../../cli/report-error.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
@@ -59,7 +59,7 @@ async function askForFlags(prompt: string, io: Io, flags: Flags): Promise<string
     const [stray] = readWords(['drain', ...(words ?? []), ''], { drain: { args: {}, flags } }).given;
     if (words !== undefined && stray === undefined && !words.includes('--')) return words;
     const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is no flag`;
-    io.err(errorLine({ message, next: 'type flags and their values only, or nothing, and press enter' }));
+    showError(io, { message, next: 'type flags and their values only, or nothing, and press enter' });
   }
 }
 
