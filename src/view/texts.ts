@@ -91,7 +91,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
   ['T', 'nodes: by state; events: by type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
-  ['?', 'this help; a key that does not scroll: back'],
+  ['?', 'help; keys that do not scroll close it'],
   ['ctrl-l  ctrl-c', 'redraw the screen, quit'],
   ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
 ];

@@ -37,7 +37,7 @@ test('drains the pool, or only the node, with the flags that are typed', async (
   assert.match(shown, /\$ kubectl nodepool drain gpu /);
   const ofNode = await drain(['\r', '\r'], { pool: 'gpu', node: 'gpu-1' });
   assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1', '--context', 'c']]);
-  assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu\. /);
+  assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu\.$/m);
 });
 
 test('runs nothing after esc, Ctrl-C, Ctrl-D and q', async () => {
