@@ -27,14 +27,18 @@ export interface NodesTableOptions {
   labelColumns?: readonly string[];
   /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
+  /** Nodes are printed again as they change: leaves room for a cordon. */
+  isWatch?: boolean | undefined;
 }
 
 /** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
+/** What a cordon adds to STATUS. */
+const CORDONED = ',SchedulingDisabled';
 
 /** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
 export function nodesPrinter(
-  { wide, headers, labelColumns = [], terminalWidth = Infinity }: NodesTableOptions,
+  { wide, headers, labelColumns = [], terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
   style: Style,
 ): (nodes: PoolNode[], now: Date) => string {
   const all: Column<PoolNode>[] = [
@@ -45,7 +49,8 @@ export function nodesPrinter(
   let table: { columns: Column<PoolNode>[]; render: (rows: Cell[][]) => string } | undefined;
   return (nodes, now) => {
     if (table === undefined) {
-      const columns = terminalWidth === Infinity ? all : fitColumns(all, nodes, now, terminalWidth);
+      const reserved = isWatch && !nodes.some(({ node }) => node.unschedulable) ? CORDONED.length : 0;
+      const columns = terminalWidth === Infinity ? all : fitColumns(all, nodes, now, terminalWidth - reserved);
       table = { columns, render: tablePrinter(headers ? columns.map(({ header }) => header) : undefined) };
     }
     const { columns, render } = table;

@@ -21,7 +21,7 @@ export function showNodeChanges(
   io: Io,
   { cluster }: Connection,
 ): Promise<number> {
-  const render = nodesPrinter(withTerminal(table, io), makeStyle(io.color));
+  const render = nodesPrinter({ ...withTerminal(table, io), isWatch: true }, makeStyle(io.color));
   const print = (nodes: PoolNode[]) => io.out(render(nodes, io.now()));
   return untilStopped(
     (signal, guarded, deps) =>

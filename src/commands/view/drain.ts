@@ -35,7 +35,7 @@ export async function drainOnTerminal(
 ): Promise<void> {
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
   const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
-  io.err(`This drains ${what}.\nAdd flags, such as --ignore-daemonsets, and press enter; esc returns to the view.`);
+  io.err(`This drains ${what}.\nAdd flags such as --ignore-daemonsets and press enter; esc returns to the view.`);
   const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
   if (typed === undefined) return;
   const words = [...target, ...typed, ...chosen];

@@ -77,6 +77,16 @@ node-a   Ready    gpu    dedicated=gpu:NoSchedule…   tier=gold,+1   <none>   2
   );
 });
 
+test('a watch on a terminal leaves room for a cordon', () => {
+  const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80, isWatch: true }, plain);
+  const [first] = nodes;
+  assert.ok(first);
+  const cordoned = { ...first, node: { ...first.node, unschedulable: true } };
+  const lines = [...print([first], NOW).split('\n'), print([cordoned], NOW)];
+  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +DRIFT +AGE$/);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+});
+
 test('wide: prints nothing shortened, resources, and other matching pools', () => {
   const lines = nodesPrinter({ wide: true, headers: false }, plain)(nodes, NOW).split('\n');
   assert.deepEqual(lines[0]?.split(/ {2,}/), [
