@@ -48,11 +48,11 @@ test('wraps texts on a terminal, but no command', () => {
     `
 error  overlaps  nodes match several pools
                  - gpu does not get 2 nodes of
-                 worker: a, b
+                   worker: a, b
                  - \\u001b[2Jx\\nerror forged
                  next: run
-                 \`kubectl nodepool move node-a node-b --to gpu\`,
-                 or change one of them
+                   \`kubectl nodepool move node-a node-b --to gpu\`,
+                   or change one of them
 
 1 check: 1 error`.slice(1),
   );

@@ -43,9 +43,9 @@ test('wraps messages on a terminal', () => {
     `
 LAST SEEN           TYPE      REASON         POOL     MESSAGE
 5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1,
-                                                      node-2
+                                                        node-2
 5s                  Warning   NodeConflict   gpu      first line\\nsecond
-                                                      \\u001b[2J line`.slice(1),
+                                                        \\u001b[2J line`.slice(1),
   );
 });
 

@@ -73,11 +73,11 @@ test('wraps at spaces only, and never within a command', () => {
   const cases: [text: string, width: number, lines: string[]][] = [
     ['', 5, ['']],
     ['a  b', 5, ['a  b']],
-    ['- one two', 5, ['- one', 'two']],
-    ['a muchtoolong b', 5, ['a', 'muchtoolong', 'b']],
-    ['run `a b c`, or', 7, ['run', '`a b c`,', 'or']],
-    ["it's ` open and", 7, ["it's `", 'open', 'and']],
-    ['節節 節', 4, ['節節', '節']],
+    ['- one two', 5, ['- one', '  two']],
+    ['a muchtoolong b', 5, ['a', '  muchtoolong', '  b']],
+    ['run `a b c`, or', 7, ['run', '  `a b c`,', '  or']],
+    ["it's ` open and", 7, ["it's `", '  open', '  and']],
+    ['節節 節', 4, ['節節', '  節']],
   ];
   for (const [text, width, lines] of cases) assert.deepEqual(wrapWords(text, width), lines, text);
 });
