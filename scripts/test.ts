@@ -2,7 +2,8 @@
  * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
  * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
  * `--product` says. Without one, the files run in turns on the executable and the bundle; a release runs every file of
- * e2e/ on each (.github/workflows/release.yml). Required programs are built first, with progress output.
+ * e2e/ on each (.github/workflows/release.yml). `npm run test:node` runs those of test/node/, on real nodes. Required
+ * programs are built first, with progress output.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -34,6 +35,9 @@ const PACKED = ['executable', 'executable', 'bundle'] as const;
 
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
 const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
+
+/** Tests with a command of their own, `npm run test:node`. */
+const NODE_FILES = /^test\/node\//;
 
 type Speed = 'quick' | 'slow';
 
@@ -103,6 +107,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
 
 /** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */
 function speedsOf(file: string): Speed[] {
+  if (NODE_FILES.test(file)) return [];
   if (SLOW_FILES.test(file)) return ['slow'];
   if (!file.startsWith('test/fault/')) return ['quick'];
   const source = readFileSync(join(ROOT, file), 'utf8');
