@@ -1,9 +1,10 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { errorLine, warningLine } from '../cli/error-line.ts';
+import { showError, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { terminalWidth } from '../cli/io.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
@@ -80,7 +81,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const { created, taken } = adopted;
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, io);
-    for (const error of taken) io.err(errorLine(error));
+    for (const error of taken) showError(io, error);
     return taken.length > 0 ? EXIT.error : EXIT.done;
   }
 }
@@ -93,5 +94,5 @@ async function show(candidates: Candidate[], labels: string[], { io }: Deps): Pr
   }
   const { renderCandidates } = await import('../render/adopt.ts');
   const { makeStyle } = await import('../render/style.ts');
-  io.out(renderCandidates(candidates, makeStyle(io.color)));
+  io.out(renderCandidates(candidates, makeStyle(io.color), terminalWidth(io)));
 }

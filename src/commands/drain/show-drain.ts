@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
-import { errorLine, warningLine } from '../../cli/error-line.ts';
+import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -187,7 +187,7 @@ function report(
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
-  io.err(errorLine({ message, next: `run the command again to continue${hint}` }));
+  showError(io, { message, next: `run the command again to continue${hint}` });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 
