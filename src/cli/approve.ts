@@ -88,7 +88,7 @@ export function approver(
     if (evicted !== undefined) io.err(renderEvictions(evicted, io.columns));
     if (unshown !== undefined) io.err(`${unshown}.`);
     const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
-    if (asks && !(await confirmOrRefuse(io, 'Go on?', () => needsYes(sentence, written())))) {
+    if (asks && !(await confirmOrRefuse(io, 'Continue?', () => needsYes(sentence, written())))) {
       throw declined(written());
     }
     agree(covers);
@@ -127,7 +127,7 @@ function notShown([first, ...others]: readonly string[]): string | undefined {
 
 function notKnown(cause: NodepoolError, written: Written | undefined): NodepoolError {
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
-  const go = `go on without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
+  const go = `continue without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
   return new NodepoolError(cause.kind, message, next, { cause });
 }
@@ -138,7 +138,7 @@ function needsYes(sentence: string, written: Written | undefined): NodepoolError
 }
 
 function declined(written: Written | undefined): NodepoolError {
-  const next = written === undefined ? undefined : `go on with \`${written.command}\``;
+  const next = written === undefined ? undefined : `continue with \`${written.command}\``;
   return new NodepoolError('input', (written ?? NOTHING).message, next);
 }
 

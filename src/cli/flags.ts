@@ -125,12 +125,10 @@ export function parseResources(text: string): string[] | 'all' {
   throw new NodepoolError('usage', `--resources: "${text}" has an empty name`, 'write it like cpu,nvidia.com/gpu');
 }
 
-export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not prompt.' });
-
-/** For commands that set taints: NoExecute may evict pods. */
-export const evictYesFlag = Flags.boolean({
+/** Of every command that may ask; docs/decisions/0031 says when a script needs it. */
+export const yesFlag = Flags.boolean({
   char: 'y',
-  summary: 'Do not prompt; scripts need it where a NoExecute taint would evict pods.',
+  summary: 'Do not prompt. Without a terminal, some deletions and evictions need it.',
 });
 
 /** Without ignoreStdin oclif would read a missing name from a pipe. */

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, evictYesFlag, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, optionalNameArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
@@ -49,7 +49,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the pools instead of a message.'),
     concurrency: concurrencyFlag,
-    yes: evictYesFlag,
+    yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {

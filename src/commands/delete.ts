@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -35,10 +35,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
     concurrency: concurrencyFlag,
-    yes: Flags.boolean({
-      char: 'y',
-      summary: 'Do not prompt; scripts need it where pods would be evicted or workloads name the RuntimeClass.',
-    }),
+    yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {

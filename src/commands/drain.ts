@@ -4,7 +4,7 @@ import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
-import { parsePace } from './drain/pace.ts';
+import { parsePace, wholePoolWarning } from './drain/pace.ts';
 
 const PODS = { helpGroup: 'PODS' };
 /** For each node, as EKS: managed node groups give up on a node after this time. */
@@ -13,7 +13,7 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. Without a terminal it needs --yes where a budget never allows an eviction.
 
 Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
@@ -91,6 +91,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
         pace: members => parsePace(parallel, maxUnavailable, members),
+        warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {
           force: flags.force,
           ignoreDaemonSets: flags['ignore-daemonsets'],

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, outputFlag, yesFlag } from '../cli/flags.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
@@ -34,7 +34,7 @@ ${EXIT_STATUS}`;
     reconcile: Flags.boolean({ summary: 'Reconcile the pool afterwards.' }),
     output: outputFlag('Print the pool instead of a message.'),
     concurrency: concurrencyFlag,
-    yes: evictYesFlag,
+    yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {

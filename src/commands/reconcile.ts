@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, evictYesFlag, namesArg, outputFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
@@ -30,7 +30,7 @@ ${EXIT_STATUS}`;
       'Change nothing: "client" shows the changes as diff does, "server" has the server validate them.',
     ),
     concurrency: concurrencyFlag,
-    yes: evictYesFlag,
+    yes: yesFlag,
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods on its nodes to the status of each pool.' }),
     output: outputFlag('Print the results as a list.'),
     quiet: Flags.boolean({

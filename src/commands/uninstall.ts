@@ -4,11 +4,11 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix } from '../cli/flags.ts';
+import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readController, readPolicies } from '../cli/manifests.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
-import { plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import { type CrdUsage, uninstall } from '../operations/uninstall.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
@@ -38,10 +38,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       helpValue: 'TIME',
     }),
     concurrency: concurrencyFlag,
-    yes: Flags.boolean({
-      char: 'y',
-      summary: 'Do not prompt; scripts need it where pods would be evicted or workloads name a RuntimeClass.',
-    }),
+    yes: yesFlag,
   };
 
   protected async execute(
@@ -98,9 +95,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
 function question({ pools, orphans }: CrdUsage): string {
   const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
   const steps = [
-    ...(pools.length > 0
-      ? [`delete ${pools.length === 1 ? 'the pool' : `${pools.length} pools`} ${pools.join(', ')}`]
-      : []),
+    ...(pools.length > 0 ? [`delete ${noun(pools.length, 'pool')} ${pools.join(', ')}`] : []),
     ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of deleted pools`] : []),
     'delete the NodePool CRD',
   ];

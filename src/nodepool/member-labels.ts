@@ -7,7 +7,7 @@ import { NodepoolError } from './errors.ts';
 import { own, setOwn } from './json.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import type { AppliedRecord } from './record.ts';
-import { matchesLabels, membershipSelector } from './selector.ts';
+import { matchesLabels, membershipSelector, ROLE_PREFIX } from './selector.ts';
 import type { Node, NodePool } from './types.ts';
 import { isClusterLabel } from './validation.ts';
 
@@ -64,15 +64,23 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   const alone = removable.filter(key => !shared.has(key));
   const keys = alone.length > 0 ? alone : isOwner ? removable : [];
   if (keys.length > 0) return Object.fromEntries(keys.map(key => [key, null]));
+  const { name } = pool.metadata;
   const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
-  const why =
-    removable.length > 0
-      ? `pool ${rivals.map(({ metadata }) => metadata.name).join(', ')} has it by the same labels, ${pairs.join(',')}`
-      : `the cluster itself sets the labels ${pairs.join(',')}`;
+  const cannot = `node ${node.name} cannot be removed from pool ${name}`;
+  if (removable.length > 0) {
+    const others = rivals.map(({ metadata }) => metadata.name).join(', ');
+    throw new NodepoolError(
+      'input',
+      `${cannot}: pool ${others} has it by the same labels, ${pairs.join(',')}`,
+      `change which nodes the pool has: \`kubectl nodepool edit ${name}\``,
+    );
+  }
+  // As of a pool that adopt created.
+  const own = `${ROLE_PREFIX}${name}=`;
   throw new NodepoolError(
     'input',
-    `node ${node.name} cannot be removed from pool ${pool.metadata.name}: ${why}`,
-    `change which nodes the pool has: \`kubectl nodepool edit ${pool.metadata.name}\``,
+    `${cannot}: the cluster itself sets the labels ${pairs.join(',')}`,
+    `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${pairs.join(',')} ${own}\`, then \`kubectl nodepool edit ${name} --node-selector ${own}\`; nodes that are added later need that label`,
   );
 }
 

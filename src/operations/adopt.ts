@@ -6,6 +6,7 @@ import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { allPermitted } from './permitted.ts';
 import { takenText } from './pool-exists.ts';
 import type { ClusterReader } from './ports.ts';
 
@@ -27,7 +28,7 @@ export async function findAdoptable(
     const problem = keyProblem(label);
     if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
   }
-  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const found = findCandidates({
     nodes,

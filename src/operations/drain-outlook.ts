@@ -12,6 +12,14 @@ export interface Outlook {
   warnings: string[];
   /** What a drain waits for, mostly for a while. */
   notes: string[];
+  blocked: BlockedPods;
+}
+
+/** Pods that no waiting lets go. */
+export interface BlockedPods {
+  pods: number;
+  /** Their PodDisruptionBudgets, as `ns/web`. */
+  budgets: string[];
 }
 
 interface Scope {
@@ -34,13 +42,30 @@ export async function outlookOf({ pods, others, disableEviction }: Scope, port: 
   const unplaced = unplacedLines(pods, others);
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
-    return { warnings: [unknown, ...unplaced], notes: [] };
+    return { warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
   }
   const forecasts = forecast(pods, read.value);
   return {
     warnings: [...forecasts.flatMap(neverText), ...severalLines(forecasts), ...unplaced],
     notes: forecasts.flatMap(noteText),
+    blocked: blockedBy(forecasts),
   };
+}
+
+function blockedBy(forecasts: readonly Forecast[]): BlockedPods {
+  let pods = 0;
+  const budgets = new Set<string>();
+  for (const each of forecasts) {
+    if (each.kind === 'never') {
+      pods += each.pods;
+      budgets.add(each.budget);
+    } else if (each.kind === 'several') {
+      pods++;
+      const namespace = each.pod.slice(0, each.pod.indexOf('/'));
+      for (const name of each.budgets) budgets.add(`${namespace}/${name}`);
+    }
+  }
+  return { pods, budgets: [...budgets] };
 }
 
 function neverText(forecast: Forecast): string[] {

@@ -10,7 +10,7 @@ import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
-import { outlookOf } from './drain-outlook.ts';
+import { type BlockedPods, outlookOf } from './drain-outlook.ts';
 import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
 import type { DrainPort } from './drain-port.ts';
 import { readMembers } from './pool-members.ts';
@@ -27,6 +27,7 @@ export interface DrainPlan {
   warnings: string[];
   /** What the drain will wait for. */
   notes: string[];
+  blocked: BlockedPods;
 }
 
 export interface PlannedPool {
@@ -89,7 +90,10 @@ export async function planDrain(
   const isOther = ({ name }: Node) => !drained.has(name);
   const pods = judged.flatMap(({ evict }) => evict);
   const { disableEviction } = options;
-  const { warnings, notes } = await outlookOf({ pods, others: all.filter(isOther), disableEviction }, deps.port);
+  const { warnings, notes, blocked } = await outlookOf(
+    { pods, others: all.filter(isOther), disableEviction },
+    deps.port,
+  );
   return {
     pools: [...members].map(([pool, ofPool]) => ({
       pool,
@@ -98,6 +102,7 @@ export async function planDrain(
     })),
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...warnings],
     notes,
+    blocked,
   };
 }
 

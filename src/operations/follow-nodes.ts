@@ -27,9 +27,11 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
   const rows = new Rows(options, matches);
   const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
   const onRestored = () => rows.restore(new ClusterState(objectsOf(stores.pools), objectsOf(stores.nodes), []));
-  const missing = new Set(['pools', 'nodes']);
-  const started = (what: string) => {
-    missing.delete(what);
+  const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const missing = new Set([gotPools, gotNodes]);
+  const started = (got: typeof gotPools) => {
+    missing.delete(got);
+    got.resolve();
     if (missing.size === 0) rows.start();
   };
   const over = new AbortController();
@@ -51,7 +53,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
       store: stores.pools,
       onStart(found) {
         for (const pool of found) rows.state.setPool(pool);
-        started('pools');
+        started(gotPools);
       },
       onChanged: setPool,
       onDeleted({ metadata: { name, uid } }) {
@@ -70,7 +72,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
       store: stores.nodes,
       onStart(found) {
         for (const node of found) rows.state.setNode(node);
-        started('nodes');
+        started(gotNodes);
       },
       onChanged: setNode,
       onDeleted(node) {
@@ -82,8 +84,14 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
     },
     deps,
   );
-  // A watch that is refused ends the other one.
-  const ends = [pools, nodes].map(watch => watch.finally(() => over.abort()));
+  // A watch that is refused ends the other one, after its list.
+  const end = async (watch: Promise<void>, { resolve }: typeof gotPools) => {
+    await watch.finally(resolve).catch(() => undefined);
+    await Promise.all([gotPools.promise, gotNodes.promise]);
+    over.abort();
+    return watch;
+  };
+  const ends = [end(pools, gotPools), end(nodes, gotNodes)];
   await Promise.allSettled(ends);
   await Promise.all(ends);
 }

@@ -8,6 +8,7 @@ import { Reflector } from '../controller/reflector.ts';
 import type { Source, Watched } from '../controller/source.ts';
 import { Store, type StoreEvent } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { noun } from '../nodepool/plural.ts';
 
 /** The types of the API's watch events. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -42,8 +43,9 @@ export interface FollowDeps {
 }
 
 /**
- * Resolves soon after the signal is aborted. Until onStart, a missing permission to watch is a NodepoolError, since only
- * a person can fix it; all other errors, and all later ones, are logged and retried.
+ * Resolves soon after the signal is aborted. A missing permission to watch is a NodepoolError, since only a person can fix
+ * it, after onStart with what can be listed, as kubectl get --watch; all other errors, and the loss of a permission later,
+ * are logged and retried.
  */
 export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
   const { resource, watched, signal, store = new Store<T | undefined>() } = options;
@@ -52,13 +54,10 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   let refusal: NodepoolError | undefined;
   const over = Promise.withResolvers<void>();
   const stop = () => over.resolve();
-  const source = reportForbidden(watched.source, message => {
-    if (started) return;
-    refusal = new NodepoolError(
-      'cluster',
-      `cannot watch ${name}: ${message}`,
-      `ask for a role with verb watch on ${resource}`,
-    );
+  const source = reportForbidden(watched.source, (verbs, message) => {
+    const [verb] = verbs;
+    const role = `ask for a role with ${noun(verbs.length, 'verb')} ${verbs.join(', ')} on ${resource}`;
+    refusal = new NodepoolError('cluster', `cannot ${verb} ${name}: ${message}`, role);
     stop();
   });
   let isRestored = false;
@@ -76,7 +75,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   if (signal.aborted) stop();
   reflector.start();
   await Promise.race([reflector.synced(), over.promise]);
-  if (!signal.aborted && refusal === undefined) {
+  if (!signal.aborted && reflector.hasSynced) {
     options.onStart([...objectsOf(store)]);
     started = true;
     await over.promise;
@@ -93,13 +92,28 @@ function report<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: F
   else onChanged(object, event.type === 'added' ? 'ADDED' : 'MODIFIED');
 }
 
-/** The same source; calls `onForbidden` when a watch is answered 403. */
-function reportForbidden(source: Source, onForbidden: (message: string) => void): Source {
+/** The same source; calls `onForbidden` when the first watch is answered 403, after the list, which then reads pages. */
+function reportForbidden(source: Source, onForbidden: (verbs: string[], message: string) => void): Source {
+  let hasWatched = false;
+  let isDenied = false;
   return {
-    list: options => source.list(options),
+    async list(options) {
+      const page = await source.list(options);
+      if (isDenied && page.kind === 'refused' && page.status === 403) onForbidden(['list', 'watch'], page.message);
+      return page;
+    },
     async watch(options, onLine) {
-      const end = await source.watch(options, onLine);
-      if (end.kind === 'refused' && end.status === 403) onForbidden(end.message);
+      const end = await source.watch(options, line => {
+        hasWatched = true;
+        onLine(line);
+      });
+      if (end.kind !== 'refused') hasWatched = true;
+      else if (end.status === 403 && !hasWatched) {
+        isDenied = true;
+        // The answer of a server without WatchList.
+        if (options.initialEvents) return { ...end, status: 400 };
+        onForbidden(['watch'], end.message);
+      }
       return end;
     },
   };

@@ -3,13 +3,14 @@ import type { RuntimeClass } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { poolNotFound } from './not-found.ts';
+import { allPermitted } from './permitted.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
 export async function loadClusterState(
   cluster: ClusterPort,
   readRuntimeClasses: Promise<RuntimeClass[]> = cluster.runtimeClasses.list(),
 ): Promise<ClusterState> {
-  const [pools, nodes, runtimeClasses] = await Promise.all([
+  const [pools, nodes, runtimeClasses] = await allPermitted([
     cluster.pools.listCoerced(),
     cluster.nodes.list(),
     readRuntimeClasses,

@@ -9,6 +9,7 @@ import type { Node, Taint } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import { selectPools } from './load-cluster-state.ts';
+import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 import { selectorError } from './selector-error.ts';
 
@@ -45,7 +46,7 @@ export async function listNodes(
   { pools, unassigned, selector }: NodesOptions,
   { cluster }: NodesDeps,
 ): Promise<PoolNode[]> {
-  const [known, nodes] = await Promise.all([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
+  const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools(state, pools));
   const found = nodes.map(node => poolNodeOf(state, node)).filter(node => isMeant(node, unassigned, wanted));

@@ -1,4 +1,5 @@
 /** What an edit of a pool would do to its nodes. */
+
 import { coercePool } from '../nodepool/coerce.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -7,6 +8,7 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import { NO_CHANGE } from './consent.ts';
+import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 
 /**
@@ -16,7 +18,7 @@ import type { ClusterReader } from './ports.ts';
 export async function planEdit(before: NodePool, after: NodePool, cluster: ClusterReader): Promise<ClusterPlan> {
   const [was, is] = [coercePool(before), coercePool(after)];
   if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
-  const [pools, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(pools, nodes, []);
   const named = [after.metadata.name];
   const due = noExecuteOf(planCluster(state, { pools: named }).nodes);

@@ -16,6 +16,7 @@ import type { ClusterPort } from '../reconciler/ports.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import { selectNodes } from './nodes.ts';
 import { nodesNotFound, poolNotFound } from './not-found.ts';
+import { allPermitted } from './permitted.ts';
 
 export interface MoveOptions {
   kind: 'add' | 'remove' | 'move';
@@ -46,7 +47,7 @@ interface PlanDeps {
 export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
   checkChoice(options);
-  const [state, selected] = await Promise.all([loadClusterState(cluster), namesBySelector(options, cluster)]);
+  const [state, selected] = await allPermitted([loadClusterState(cluster), namesBySelector(options, cluster)]);
   const missing = [name, ...(from === undefined ? [] : [from])].filter(each => state.pool(each) === undefined);
   if (missing.length > 0) throw poolNotFound(missing);
   checkPool(state, name, kind);

@@ -1,6 +1,7 @@
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
+import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 
 /** The members of each pool, by name. Throws when one of the pools does not exist. */
@@ -13,7 +14,7 @@ export async function readMembers(
   names: readonly string[],
   cluster: ClusterReader,
 ): Promise<{ members: Map<string, Node[]>; nodes: Node[]; pools: NodePool[] }> {
-  const [all, nodes] = await Promise.all([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const [all, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(all, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);

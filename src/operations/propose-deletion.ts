@@ -1,6 +1,6 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { noun, plural } from '../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
@@ -64,9 +64,21 @@ export async function proposeDeletion(
   const users = await findRuntimeClassUsers(pools, classes, workloads);
   covers.push(...users.covers);
   const what = names.map(name => `${name} (releases ${plural(counts.get(name) ?? 0, 'node')})`);
+  // The command line names them otherwise.
+  const needsYes = 'names' in choice ? users.needsYes : needsYesFor(names, users.needsYes);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
-  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes: users.needsYes } };
+  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes } };
 }
+
+/** For a script whose command line does not name the pools: they may not be the ones that it means. */
+export function needsYesFor(pools: readonly string[], users: string | undefined): string | undefined {
+  if (pools.length === 0) return users;
+  const what = `${plural(pools.length, 'pool')} would be deleted: ${firstFew(pools, MAX_NAMED)}`;
+  return users === undefined ? what : `${what}; ${users}`;
+}
+
+/** Pools that are named in one sentence. */
+export const MAX_NAMED = 5;
 
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(

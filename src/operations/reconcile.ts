@@ -1,9 +1,11 @@
 /** One shot over all pools, or the named ones. */
+
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
+import { allPermitted } from './permitted.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface ProposeDeps {
@@ -32,7 +34,7 @@ export async function proposeReconcile(
   names: string[],
   { cluster, podCounts }: ProposeDeps,
 ): Promise<ProposedReconcile> {
-  const [state, pods] = await Promise.all([loadClusterState(cluster), podCounts?.()]);
+  const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
   const pools = selectPools(state, names);
   return { state, pods, pools, plan: planCluster(state, { pools }) };
 }

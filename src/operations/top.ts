@@ -10,6 +10,7 @@ import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/resour
 import type { Node } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { poolNotFound } from './not-found.ts';
+import { allPermitted } from './permitted.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { ClusterReader, Connection } from './ports.ts';
 import { selectorError } from './selector-error.ts';
@@ -133,7 +134,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   }
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isMeant = selector === undefined ? undefined : readSelector(selector);
-  const [all, nodes] = await Promise.all([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
+  const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // As loadClusterState(): what the reading left behind would stand beside what comes now.
   collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);

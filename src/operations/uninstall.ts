@@ -10,12 +10,9 @@ import { type Approve, agree } from './consent.ts';
 import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
-import { findPools } from './propose-deletion.ts';
+import { findPools, MAX_NAMED, needsYesFor } from './propose-deletion.ts';
 import { findRuntimeClassUsers } from './runtime-class-users.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
-
-/** Pools that are named in one sentence. */
-const MAX_NAMED = 5;
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -75,7 +72,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const question = {
       text: deps.question(found),
       covers: ['the CRD', ...uids, ...covers, ...users.covers],
-      needsYes: users.needsYes,
+      needsYes: needsYesFor(found.pools, users.needsYes),
     };
     return { found, plan: planCluster(state, intent), question };
   }, deps.approve);

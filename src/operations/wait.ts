@@ -2,7 +2,7 @@
 
 import { coercePool } from '../nodepool/coerce.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
+import { currentText, isMet, type WaitCondition } from '../nodepool/wait-condition.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
@@ -44,11 +44,14 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   }
   if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
   const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
-  for (const name of open.keys()) errors.push(new NodepoolError('cluster', `${what} nodepools/${name}`));
+  for (const [name, pool] of open) {
+    const now = pool === undefined ? undefined : currentText(condition, pool);
+    errors.push(new NodepoolError('cluster', `${what} nodepools/${name}${now === undefined ? '' : `: ${now}`}`));
+  }
   return errors;
 }
 
-/** Pools that are waited for, by name; undefined: it has to be created. */
+/** Pools that are waited for, as they are, by name; undefined: it has to be created. */
 type Open = Map<string, RawPool | undefined>;
 
 /** Whether the condition is met, or why that cannot be known. */
@@ -89,7 +92,8 @@ async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<
     if (condition.kind === 'delete' && open.get(name)?.metadata.uid !== uid) return gone(name);
     const answer = judge(condition, pool);
     if (answer === true) met(name);
-    else if (answer !== false) {
+    else if (answer === false) open.set(name, pool);
+    else {
       errors.push(answer);
       leave(name);
     }

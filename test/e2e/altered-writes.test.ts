@@ -51,12 +51,12 @@ test('declining create --reconcile reports the created pool and the next command
 
   const args = ['create', 'person', '--reconcile'];
   const terminal = openTerminal(t, cluster(), args, { columns: 200, rows: 40, env: { NO_COLOR: '1' } });
-  await terminal.shows(/Go on\? \[y\/N\]/);
+  await terminal.shows(/Continue\? \[y\/N\]/);
   terminal.type('n{enter}');
   assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
   assert.match(
     terminal.screen(),
-    /nodepool person was created, and its nodes were not changed; next: go on with `kubectl nodepool reconcile person`/,
+    /nodepool person was created, and its nodes were not changed; next: continue with `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);

@@ -86,6 +86,8 @@ test('reports an expired certificate and a bad token', async () => {
   assert.doesNotMatch(stderr, /not-one/);
 });
 
+const GROUPS = { nodepools: '.nodes.lailin.xyz', nodes: '', runtimeclasses: '.node.k8s.io' };
+
 test('names the missing permission in every command on a 403', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
   const pools = 'nodepools.nodes.lailin.xyz';
@@ -104,17 +106,16 @@ test('names the missing permission in every command on a 403', async () => {
     const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
-  // These read several resources at once and report the first refusal.
-  for (const [command, code] of [
-    ['describe', 1],
-    ['reconcile', 1],
-    ['diff', 2],
+  // These read several resources at once and name all refusals, of pools first.
+  for (const [command, code, plurals] of [
+    ['describe', 1, ['nodepools', 'nodes']],
+    ['reconcile', 1, ['nodepools', 'nodes', 'runtimeclasses']],
+    ['diff', 2, ['nodepools', 'nodes', 'runtimeclasses']],
   ] as const) {
-    await refused(
-      [command, '--kubeconfig', bob],
-      code,
-      /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on [\w.]+$/,
-    );
+    const lines = plurals.map(plural => `  cannot list ${plural}: user "bob" lacks the permission\n`).join('');
+    const next = plurals.map(plural => `verb list on ${plural}${GROUPS[plural]}`).join(', ');
+    const error = `error: the user lacks permissions:\n${lines}next: ask for a role with ${next}`;
+    await refused([command, '--kubeconfig', bob], code, error);
   }
 });
 

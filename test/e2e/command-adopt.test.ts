@@ -211,6 +211,21 @@ test('reports missing permissions', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
-    /^error: cannot list \w+: user "bob" lacks the permission; next: ask for a role with verb list on/,
+    /^error: the user lacks permissions:\n {2}cannot list nodepools: user "bob" lacks the permission\n {2}cannot list nodes: .*\nnext: ask for a role with verb list on/,
   );
+});
+
+test('the next step of a remove from an adopted pool works', async () => {
+  const eks = { 'eks.amazonaws.com/nodegroup': 'system' };
+  await testEnv.nodes({ name: 's-1', labels: eks }, { name: 's-2', labels: eks });
+  await cli(cluster(), ['adopt', 'system', '--create']);
+  const refusal = await cli(cluster(), ['remove', 'system', 's-1']);
+  assert.equal(refusal.code, 1);
+  const steps = [...refusal.stderr.matchAll(/`kubectl ([^`]+)`/g)].map(([, words = '']) => words.split(' '));
+  assert.equal(steps.length, 2, refusal.stderr);
+  for (const words of steps) assert.equal((await kubectl(cluster(), words)).code, 0, words.join(' '));
+  const removed = await cli(cluster(), ['remove', 'system', 's-1']);
+  assert.deepEqual([removed.code, removed.stdout], [0, 'node/s-1 removed from pool system\n']);
+  const { stdout } = await cli(cluster(), ['nodes', 'system', '-o', 'name']);
+  assert.equal(stdout, 'node/s-2\n');
 });

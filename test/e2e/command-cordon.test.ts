@@ -134,7 +134,10 @@ test('reports missing pools, arguments and permissions', async () => {
   await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
   const forbidden = await cli(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
   assert.equal(forbidden.code, 1);
-  assert.match(forbidden.stderr, /user "nobody" lacks the permission; next: ask for a role with verb list on/);
+  assert.match(
+    forbidden.stderr,
+    /cannot list nodes: user "nobody" lacks the permission\nnext: ask for a role with verb list on/,
+  );
 });
 
 test('keeps records, and labels and taints of others', async () => {

@@ -70,7 +70,10 @@ test('-l and --all select the pools to delete', async () => {
   await refused(['delete', '-l', ''], 2, /^error: -l: the selector is empty; /);
   await refused(['delete', 'one', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
   const [one, two, three] = ['one', 'two', 'three'].map(name => `${id(name)} deleted (0 nodes released)\n`);
-  assert.equal(await ok(['delete', '-l', 'team=b']), two);
+  const next = 'if that is meant, run the command again with --yes';
+  const needsYes = `error: 1 pool would be deleted: two; nothing was changed; next: ${next}`;
+  await refused(['delete', '-l', 'team=b'], 1, needsYes);
+  assert.equal(await ok(['delete', '-l', 'team=b', '--yes']), two);
   assert.equal(await ok(['delete', '--all', '--yes']), `${one}${three}`);
 });
 
@@ -240,7 +243,7 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
     assert.match(no.shown, /Delete pool p \(releases 1 node\)\? \[y\/N\] (y\n)?taints with/);
-    assert.match(no.shown, /Go on\? \[y\/N\] (n?\n)?error: nothing was changed\n$/);
+    assert.match(no.shown, /Continue\? \[y\/N\] (n?\n)?error: nothing was changed\n$/);
     assert.equal(no.code, 1);
   }
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=ours:NoExecute']);

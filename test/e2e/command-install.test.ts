@@ -96,7 +96,10 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
     const lines = [`nodepool.nodes.lailin.xyz "worker" deleted ${suffix}`, `${CRD} "${NAME}" deleted ${suffix}`];
     assert.deepEqual({ code, stdout }, { code: 0, stdout: `${lines.join('\n')}\n` });
   }
-  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade']);
+  const next = 'if that is meant, run the command again with --yes';
+  const needsYes = `error: 1 pool would be deleted: worker; nothing was changed; next: ${next}`;
+  await refused(['uninstall', '--cascade'], 1, needsYes);
+  const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade', '--yes']);
   assert.deepEqual(
     { code, stdout, stderr },
     { code: 0, stdout: `nodepool.nodes.lailin.xyz "worker" deleted\n${CRD} "${NAME}" deleted\n`, stderr: '' },
@@ -111,7 +114,7 @@ test('uninstall asks first on a terminal', { skip: NO_TERMINAL ?? false }, async
   await ok(['create', 'a']);
   const refusal = await inTerminal(cluster(), ['uninstall', '--cascade'], '\n');
   assert.equal(refusal.code, 1);
-  assert.match(refusal.shown, /Delete the pool a and delete the NodePool CRD\? \[y\/N\] nothing was deleted/);
+  assert.match(refusal.shown, /Delete pool a and delete the NodePool CRD\? \[y\/N\] nothing was deleted/);
   assert.deepEqual(await poolNames(), ['nodepool.nodes.lailin.xyz/a']);
   const agreed = await inTerminal(cluster(), ['uninstall', '--cascade'], 'y\n');
   assert.equal(agreed.code, 0, agreed.shown);

@@ -59,7 +59,8 @@ test('ignores a status of an older generation', async t => {
   await testEnv.pool('gpu');
   await testEnv.reconcile();
   await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
-  const error = 'error: timed out waiting for the condition on nodepools/gpu';
+  const late = 'error: timed out waiting for the condition on nodepools/gpu';
+  const error = `${late}: status.status is 200, of generation 1; the spec has generation 2`;
   await refused(['wait', 'gpu', '--for=status=200', '--timeout=1s'], 1, error);
   const waiting = await wait(t, 'gpu', '--for=status=200');
   await testEnv.reconcile();
@@ -69,11 +70,15 @@ test('ignores a status of an older generation', async t => {
 test('times out, and with --timeout=0 checks once', async () => {
   await testEnv.pool('gpu');
   const late = 'error: timed out waiting for the condition on nodepools/gpu';
-  await refused(['wait', 'gpu', '--for=ready=1', '--timeout', '500ms'], 1, late);
+  await refused(['wait', 'gpu', '--for=ready=1', '--timeout', '500ms'], 1, `${late}: status.readyNodeCount is not set`);
   const theirs = await kubectl(cluster(), ['wait', 'nodepool/gpu', '--for=jsonpath={.status.x}=1', '--timeout=1s']);
   assert.equal(theirs.stderr.trim(), late);
   assert.equal(theirs.code, 1);
-  await refused(['wait', 'gpu', '--for=ready=1', '--timeout=0'], 1, 'error: condition not met for nodepools/gpu');
+  await refused(
+    ['wait', 'gpu', '--for=ready=1', '--timeout=0'],
+    1,
+    'error: condition not met for nodepools/gpu: status.readyNodeCount is not set',
+  );
 });
 
 test('reports a pool that does not exist, except for --for=delete', async () => {
@@ -108,17 +113,22 @@ test('condition and jsonpath are as for kubectl wait', async () => {
     ['jsonpath={.status.allocatable.cpu}', 0, met('gpu'), ''],
     ['jsonpath={.status.nodeCount}=2', 1, '', late],
   ];
+  // Ours adds the current value.
+  const ours = async (...args: string[]) => {
+    const { stderr, ...rest } = await cli(cluster(), args);
+    return { ...rest, stderr: stderr.replace(/(nodepools\/gpu): .* (is|has) .*/, '$1') };
+  };
   const both = async (condition: string) => [
-    await cli(cluster(), ['wait', 'gpu', `--for=${condition}`, '--timeout=0']),
+    await ours('wait', 'gpu', `--for=${condition}`, '--timeout=0'),
     await kubectl(cluster(), ['wait', 'nodepool/gpu', `--for=${condition}`, '--timeout=0']),
   ];
   for (const [condition, code, stdout, stderr] of cases) {
     for (const result of await both(condition)) assert.deepEqual(result, { code, stdout, stderr }, condition);
   }
-  const [ours, theirs] = await both('jsonpath={.status}=2');
+  const [our, theirs] = await both('jsonpath={.status}=2');
   const nested = 'error: jsonpath leads to a nested object or list which is not supported\n';
-  assert.deepEqual([theirs?.code, theirs?.stderr, ours?.code], [1, nested, 1]);
-  assert.match(ours?.stderr ?? '', /jsonpath leads to a nested object or list which is not supported; next: /);
+  assert.deepEqual([theirs?.code, theirs?.stderr, our?.code], [1, nested, 1]);
+  assert.match(our?.stderr ?? '', /jsonpath leads to a nested object or list which is not supported; next: /);
   // The conditions are of the older generation.
   await testEnv.edit('gpu', { spec: { labels: { tier: 'gold' } } });
   for (const result of await both('condition=Ready')) assert.deepEqual(result, { code: 1, stdout: '', stderr: late });

@@ -262,11 +262,19 @@ test('--watch names a missing permission; the permission for one pool is enough 
   });
   await testEnv.pool('a');
   await eventually('it may read', async () => (await cli(cluster(), ['get', 'a', '--as', 'reader'])).code === 0);
-  const next = (what: string) =>
-    new RegExp(`^error: cannot watch .*; next: ask for a role with verb watch on ${what}$`);
-  await refused(['get', '-w', '--as', 'reader'], 1, next('nodepools.nodes.lailin.xyz'));
-  await refused(['get', 'a', '-w', '--as', 'reader'], 1, next('nodepools.nodes.lailin.xyz'));
-  await refused(['events', '-w', '--as', 'reader'], 1, next('events.events.k8s.io'));
+  // As kubectl: what it may list, then the error.
+  for (const [args, listed, what] of [
+    [['get', '-w', '-o', 'name'], 'nodepool.nodes.lailin.xyz/a\n', 'nodepools.nodes.lailin.xyz'],
+    [['get', 'a', '-w', '-o', 'name'], 'nodepool.nodes.lailin.xyz/a\n', 'nodepools.nodes.lailin.xyz'],
+    [['events', '-w', '--for', 'a'], '', 'events.events.k8s.io'],
+  ] as const) {
+    const { code, stdout, stderr } = await cli(cluster(), [...args, '--as', 'reader']);
+    assert.deepEqual([code, stdout], [1, listed]);
+    assert.match(
+      stderr,
+      new RegExp(`^error: cannot watch .*; next: ask for a role with verb watch on ${what}\n$`, 'm'),
+    );
+  }
   await testEnv.pool('own');
   const watching = follow(t, 'get', 'own', '-w', '-o', 'name', '--as', 'reader');
   await watching.has(1);

@@ -69,7 +69,7 @@ describe('drain on a full cluster', () => {
     await testEnv.pool('worker');
     await deploy(t, 'web', 4, 4);
     await testEnv.nodes({ name: 'spare' });
-    const draining = begin(t, 'worker');
+    const draining = begin(t, 'worker', '--yes');
     await eventually('the budget is named', () =>
       /PodDisruptionBudget default\/web: needs 4 healthy/.test(draining.stderr()),
     );

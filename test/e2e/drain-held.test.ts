@@ -23,8 +23,8 @@ test('names the disruption budget that blocks, and continues when it allows', as
   await eventually('the budget is named', () => draining.stderr().includes(' waits for '));
   assert.equal(
     draining.stderr(),
-    'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.\n' +
-      'PodDisruptionBudget default/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more\n' +
+    'PodDisruptionBudget default/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more\n' +
+      'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.\n' +
       'evicting pod default/p\npod default/p on node w-1 waits for PodDisruptionBudget default/web: ' +
       'needs 2 healthy pods and has 2 currently\n',
   );
@@ -58,7 +58,7 @@ test('names two budgets of one pod, and evicts the other pods', async () => {
   await budget('one', WEB, 1);
   await budget('two', WEB, 1);
   await budget('third', { app: 'db' }, 1);
-  const { code, stdout, stderr } = await drain(NOW);
+  const { code, stdout, stderr } = await drain(NOW, '--yes');
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -151,7 +151,7 @@ test('needs only the permissions in the docs', async () => {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper' }],
   });
   const flags = [NOW, '--ignore-daemonsets', '--as', 'keeper'];
-  const held = await drain(...flags);
+  const held = await drain(...flags, '--yes');
   assert.match(held.stderr, /more than one PodDisruptionBudget, .*: one, two /);
   assert.doesNotMatch(held.stderr, /lacks the permission/);
   assert.equal((await drain(...flags, '--disable-eviction')).code, 0);

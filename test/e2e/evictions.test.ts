@@ -176,7 +176,7 @@ describe('NoExecute', () => {
     t.after(() => api().expect('DELETE', PODS));
     await pod('bare', 'a');
     const no = await inTerminal(cluster(), ['add', 'strict', 'a'], 'n\n');
-    assert.match(no.shown, /default\/bare\n1 of them has no controller.*\nGo on\? \[y\/N\] /);
+    assert.match(no.shown, /default\/bare\n1 of them has no controller.*\nContinue\? \[y\/N\] /);
     assert.deepEqual([no.code, taintsOf(await testEnv.node('a'))], [1, []]);
     const yes = await inTerminal(cluster(), ['add', 'strict', 'a'], 'y\n');
     assert.deepEqual([yes.code, taintsOf(await testEnv.node('a'))], [0, ['draining=now:NoExecute']]);

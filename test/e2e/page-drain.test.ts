@@ -33,7 +33,7 @@ describe('drain.md', () => {
     const sh = await pageShell(cluster(), await readPage(PAGE));
     await allowed(sh, 'kubectl nodepool create worker --reconcile');
     await followPage(PAGE, sh, {
-      'kubectl nodepool drain worker --delete-emptydir-data': [[/waits for PodDisruptionBudget/, '^C']],
+      'kubectl nodepool drain worker --delete-emptydir-data --yes': [[/waits for PodDisruptionBudget/, '^C']],
     });
   });
 });

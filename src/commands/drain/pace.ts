@@ -1,6 +1,7 @@
 /** `drain --parallel` and `drain --max-unavailable`. */
 import type { DrainPace } from '../../nodepool/drain-slots.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import type { PlannedPool } from '../../operations/drain.ts';
 
 /**
  * Parses `--parallel N` and `--max-unavailable N|P%`; a percentage of the members is rounded down, but at least one.
@@ -23,4 +24,12 @@ export function parsePace(
   }
   const nodes = percent === '%' ? Math.max(1, Math.floor((members * value) / 100)) : value;
   return { kind: 'max unavailable', nodes };
+}
+
+/** Where a number, not a percentage, lets all members of a pool be drained at the same time. */
+export function wholePoolWarning(maxUnavailable: string | undefined, planned: PlannedPool): string[] {
+  const members = planned.nodes.length + planned.otherMembers.length;
+  if (members <= 1 || !/^\d+$/.test(maxUnavailable ?? '') || Number(maxUnavailable) < members) return [];
+  const meant = Number(maxUnavailable) <= 100 ? `; did you mean ${maxUnavailable}%?` : '';
+  return [`--max-unavailable ${maxUnavailable} is at least the ${members} nodes of pool ${planned.pool}${meant}`];
 }

@@ -12,7 +12,7 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { noun, plural } from '../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
 import {
@@ -36,7 +36,12 @@ export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
   dryRun: DryRun;
   yes: boolean;
+  /** What is odd about the pace for a pool. */
+  warnOf: (pool: PlannedPool) => string[];
 }
+
+/** Named in the error that a script gets; the warnings name all. */
+const MAX_BUDGETS = 5;
 
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
@@ -64,6 +69,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
+  for (const each of pools) io.err(drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
     const names = pools.map(({ pool }) => pool);
@@ -71,13 +77,12 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
-/** What will be done and what stands in the way; each line once. */
+/** What stands in the way; each line once. */
 function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, { err }: Io): void {
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
-  const headings = begun.map(each => drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
-  const lines = [...warnings.map(warningLine), ...headings, ...notes, ...notChecked];
+  const lines = [...[...warnings, ...begun.flatMap(choice.warnOf)].map(warningLine), ...notes, ...notChecked];
   for (const line of lines.filter(each => !said.has(each))) err(line);
   for (const line of lines) said.add(line);
 }
@@ -86,16 +91,28 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-/** A yes covers the nodes, and that number of pods: which pods they are changes by the minute. */
-function question({ pools }: DrainPlan, { disableEviction }: DrainChoice): Question {
+/**
+ * A yes covers the nodes, and that number of pods: which pods they are changes by the minute. A script would wait for
+ * blocked pods until the timeout of each node, with all nodes cordoned.
+ */
+function question({ pools, blocked }: DrainPlan, { disableEviction }: DrainChoice): Question {
   const nodes = pools.flatMap(pool => pool.nodes);
-  const pods = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
-  const what = `${disableEviction ? 'delete' : 'evict'} ${plural(pods, 'pod')}`;
+  const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
+  const pods = all - blocked.pods;
+  const of = blocked.pods === 0 ? '' : `${pods} of `;
+  const what = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
   const names = pools.map(({ pool }) => pool).join(', ');
   return {
     text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
+    needsYes: blocked.pods === 0 ? undefined : blockedText(blocked, all),
   };
+}
+
+function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {
+  const allow = budgets.length === 1 ? 'never allows' : 'never allow';
+  const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
+  return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
 }
 
 /** Reports each pool at its end; returns the exit code. */
@@ -169,9 +186,7 @@ function report(
   io.out(renderDrains(drains, makeStyle(io.color)));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
-  const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;
-  const hint = dryRun === 'none' ? uncordonHint(pool, isAll, changed) : '';
+  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
   showError(io, { message, next: `run the command again to continue${hint}` });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
@@ -179,10 +194,16 @@ function report(
 /** More would not fit on a command line that somebody reads. */
 const MAX_NODES = 20;
 
-/** Of the nodes that this run cordoned; empty where there are none. */
-function uncordonHint(pool: string, isAll: boolean, cordoned: readonly string[]): string {
-  if (cordoned.length === 0) return '';
-  const few = cordoned.length <= MAX_NODES ? cordoned.toSorted().map(node => ` --node ${node}`) : [];
-  const note = isAll || few.length > 0 ? '' : ` (it cordoned ${plural(cordoned.length, 'node')}: see above)`;
-  return `, or make the nodes that it cordoned schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
+/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
+function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
+  const { pool, nodes, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
+  const changed = nodes.filter(({ node }) => cordoned.has(node.name));
+  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
+  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
+  if (closed.length === 0) return '';
+  const isAll = otherMembers.length === 0 && closed.length === nodes.length;
+  const names = closed.map(({ node }) => node.name).toSorted();
+  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
+  const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
+  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

@@ -5,7 +5,7 @@ import { approver } from '../../cli/approve.ts';
 import { warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from '../../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
@@ -23,7 +23,7 @@ export const moveFlags = {
   }),
   'dry-run': dryRunFlag('Only show what would change; "server" has the server validate every write.'),
   concurrency: concurrencyFlag,
-  yes: evictYesFlag,
+  yes: yesFlag,
 };
 
 export interface MoveFlags {

@@ -15,8 +15,8 @@ export async function parseWaitCondition(text: string): Promise<WaitCondition> {
   if (type !== undefined) return { kind: 'condition', type, value };
   const [, expression] = /^jsonpath=(.*)$/s.exec(text) ?? [];
   if (expression !== undefined) {
-    const { jsonPathMatcher } = await import('./jsonpath.ts');
-    return { kind: 'object', matches: jsonPathMatcher(expression) };
+    const { jsonPathCondition } = await import('./jsonpath.ts');
+    return { kind: 'object', ...jsonPathCondition(expression) };
   }
   throw new NodepoolError(
     'usage',

@@ -10,15 +10,23 @@ const FLAG = '--for=jsonpath';
 const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a value: any value will do";
 
 /**
- * Whether the object has that value, or any value, at the path. The function throws a NodepoolError when the path leads to
- * several values, an object or a list. Throws a usage error.
+ * Whether the object has that value, or any value, at the path, and the value that it has. The functions throw a NodepoolError
+ * when the path leads to several values, an object or a list. Throws a usage error.
  */
-export function jsonPathMatcher(expression: string): (object: object) => boolean {
+export function jsonPathCondition(expression: string) {
   const [path = '', given, ...others] = splitAtEquals(expression);
   const wanted = given?.replace(/^['"]+|['"]+$/g, '').trim();
   if (path === '' || wanted === '' || others.length > 0) throw usage(`"${expression}" is not PATH or PATH=VALUE`);
   const template = parse(path);
-  return object => explainFor(FLAG, 'correct the path', () => matches(evaluate(template, object), wanted));
+  const readValue = (object: object) =>
+    explainFor(FLAG, 'correct the path', () => only(evaluate(template, object), wanted));
+  return {
+    matches(object: object): boolean {
+      const value = readValue(object);
+      return value !== undefined && (wanted === undefined || value === wanted);
+    },
+    current: (object: object): string => `${path} is ${readValue(object) ?? 'not set'}`,
+  };
 }
 
 function parse(path: string) {
@@ -30,16 +38,17 @@ function parse(path: string) {
   }
 }
 
-function matches([values = [], ...others]: unknown[][], wanted: string | undefined): boolean {
-  if (values.length === 0) return false;
+/** Where any value will do, it may be an object or a list. */
+function only([values = [], ...others]: unknown[][], wanted: string | undefined): string | undefined {
+  if (values.length === 0) return undefined;
   if (others.length > 0) throw new JsonPathError('given jsonpath expression matches more than one list');
   if (values.length > 1) throw new JsonPathError('given jsonpath expression matches more than one value');
-  if (wanted === undefined) return true;
   const [value] = values;
+  if (wanted === undefined) return '';
   if (typeof value === 'object' && value !== null) {
     throw new JsonPathError('jsonpath leads to a nested object or list which is not supported');
   }
-  return goText(value).trim() === wanted;
+  return goText(value).trim();
 }
 
 /** At each single `=`; `==` belongs to a filter. */

@@ -38,6 +38,13 @@ export interface Access {
   user: UserEntry;
   /** For errors: a file, a list of files, or `the service account`. */
   source: string;
+  /** The address is that of --server. */
+  isServerFlag?: boolean;
+}
+
+/** For errors: what has the server's address. */
+export function addressPlace({ cluster, source, isServerFlag }: Access): string {
+  return isServerFlag ? '--server' : `server of cluster "${cluster.name}" in ${source}`;
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -52,7 +59,8 @@ export function loadAccess(options: AccessOptions): Access {
     isEmpty(merged) && options.kubeconfig === undefined && options.server === undefined
       ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
       : { ...choose(merged, options, source), source };
-  return { ...access, user: impersonate(access.user, options) };
+  const isServerFlag = options.server !== undefined;
+  return { ...access, user: impersonate(access.user, options), isServerFlag };
 }
 
 /** The names of all entries. Throws NodepoolError (input) if a file cannot be read. */

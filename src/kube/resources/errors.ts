@@ -1,6 +1,6 @@
 /** Errors for requests that the server refused, each with a next step. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { Access } from '../auth/kubeconfig.ts';
+import { type Access, addressPlace } from '../auth/kubeconfig.ts';
 import type { Answer } from '../transport/answer.ts';
 import { policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
@@ -42,7 +42,7 @@ export function refusal(
     case 401:
       return unauthorized(access, certificateEnds, now);
     case 403:
-      return forbidden(asked, cannot, reason);
+      return forbidden(asked, cannot, reason, access);
     case 404:
       return notFound(asked, answer, status, subject, server, cannot);
     case 409:
@@ -88,12 +88,12 @@ function isPage(headers: Answer['headers']): boolean {
 }
 
 /** @param answer undefined for a 2xx response */
-export function noApiServer({ cluster, source }: Access, answer?: Answer): NodepoolError {
-  const { server, name } = cluster;
+export function noApiServer(access: Access, answer?: Answer): NodepoolError {
+  const { server } = access.cluster;
   return new NodepoolError(
     'cluster',
     `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
-    `check server of cluster "${name}" in ${source}: http or https, address and port, and whether a proxy or a login page stands before it`,
+    `check ${addressPlace(access)}: http or https, address and port, and whether a proxy or a login page stands before it`,
     { isGeneral: true },
   );
 }
@@ -121,28 +121,62 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
       { isGeneral: true },
     );
   }
-  const isAnonymous = user.name === '' && user.token === undefined && user.certFile === undefined;
   const named = user.name === '' ? 'given by flags' : `of user "${user.name}"`;
-  return isAnonymous
+  return hasCredentials(user)
     ? new NodepoolError(
-        'cluster',
-        `the server ${cluster.server} wants credentials and the context names no user`,
-        `choose one of ${source} with --user`,
-        { isGeneral: true },
-      )
-    : new NodepoolError(
         'cluster',
         `the server ${cluster.server} refused the credentials ${named} (401)`,
         `log in again, or choose another user of ${source} with --user or --context`,
         { isGeneral: true },
+      )
+    : new NodepoolError(
+        'cluster',
+        `the server ${cluster.server} wants credentials (401), and ${noCredentials(user.name)}`,
+        LOG_IN,
+        { isGeneral: true },
       );
 }
 
+/** Whether requests of this user have credentials. */
+export function hasCredentials({
+  token,
+  tokenFile,
+  certFile,
+  certData,
+  exec,
+  authProvider,
+  username,
+}: Access['user']): boolean {
+  return [token, tokenFile, certFile, certData, exec, authProvider, username].some(value => value !== undefined);
+}
+
+const LOG_IN = 'choose a user with --user or --context, or pass --token';
+
+function noCredentials(user: string): string {
+  return user === '' ? 'none were sent: no user is named' : `none were sent: user "${user}" has none`;
+}
+
+/** The server takes requests without credentials, or with an unknown certificate, for those of this user. */
+const ANONYMOUS = 'system:anonymous';
+
+function anonymous(cannot: string, { user }: Access): NodepoolError {
+  const lacks = `and user "${ANONYMOUS}" lacks the permission`;
+  return hasCredentials(user)
+    ? new NodepoolError(
+        'cluster',
+        `${cannot}: the server ignores the credentials of user "${user.name}", ${lacks}`,
+        'log in again, or choose another user with --user or --context',
+        { isGeneral: true },
+      )
+    : new NodepoolError('cluster', `${cannot}: no credentials were sent, ${lacks}`, LOG_IN, { isGeneral: true });
+}
+
 /** The authorizer's message names the missing permission; admission plugins have other messages. */
-function forbidden(asked: Asked, cannot: string, reason: string): NodepoolError {
+function forbidden(asked: Asked, cannot: string, reason: string, access: Access): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
   const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
+  if (user === ANONYMOUS && !access.user.as) return anonymous(cannot, access);
   // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.
   if (verb.startsWith('impersonate')) {
     const text = `${cannot}: user "${user}" may not act as another`;

@@ -1,6 +1,6 @@
 /** Errors for requests that got no response, each with a next step. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { Access } from '../auth/kubeconfig.ts';
+import { type Access, addressPlace } from '../auth/kubeconfig.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { DeadlineError, StaleSocketError, TooLongError } from './exchange.ts';
 
@@ -34,7 +34,8 @@ function explain(
   isWrite: boolean,
 ): { message: string; next: string } {
   const unknown = isWrite ? '; the change may or may not have been made' : '';
-  const { cluster, source } = access;
+  const { cluster, source, isServerFlag } = access;
+  const named = isServerFlag ? '--server' : source;
   const { server } = cluster;
   const { hostname } = new URL(server);
   const unreachable = `cannot reach the server ${server}`;
@@ -48,20 +49,20 @@ function explain(
   if (error instanceof TooLongError) {
     return {
       message: `the server ${server} sent an answer of more than ${MAX_ANSWER_LENGTH / 1024 ** 2} MiB or ${MAX_PIECES} pieces`,
-      next: `check that ${source} names a Kubernetes API server, and what stands before it${unknown}`,
+      next: `check that ${named} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }
   switch (error.code) {
     case 'ECONNREFUSED':
       return {
         message: `${unreachable}: connection refused`,
-        next: `check that it is running and that ${source} names the right address`,
+        next: `check that it is running and that ${named} names the right address`,
       };
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return {
         message: `${unreachable}: the name ${hostname} cannot be resolved`,
-        next: `check the server's name in ${source} and your network`,
+        next: `check the server's name in ${named} and your network`,
       };
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
@@ -90,7 +91,7 @@ function explain(
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       return {
         message: `${unreachable}: it does not speak TLS as expected (${firstLine(error)})`,
-        next: `check server of cluster "${cluster.name}" in ${source}: whether it needs https:// or http://, and its port`,
+        next: `check ${addressPlace(access)}: whether it needs https:// or http://, and its port`,
       };
     case 'ECONNRESET':
     case 'EPIPE':
@@ -99,7 +100,7 @@ function explain(
         next: `try again${unknown}`,
       };
     default:
-      return { message: `${unreachable}: ${firstLine(error)}`, next: `check the server in ${source} and your network` };
+      return { message: `${unreachable}: ${firstLine(error)}`, next: `check the server in ${named} and your network` };
   }
 }
 

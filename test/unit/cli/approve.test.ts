@@ -86,7 +86,7 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
     await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), by)({ plan: read }), {
       kind: 'cluster',
       message: unknown,
-      next: 'ask for a role, or go on without knowing with --yes',
+      next: 'ask for a role, or continue without knowing with --yes',
     });
     const io = testIo();
     assert.equal(await approver({ yes: true, dryRun: false }, io, by)({ plan: read }), 'waived');

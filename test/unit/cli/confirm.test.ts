@@ -36,14 +36,14 @@ describe('confirm', () => {
 describe('confirmOrRefuse', () => {
   test('asks on a terminal', async () => {
     const io = testIo({ ...TERMINAL, stdin: 'y\n' });
-    assert.equal(await confirmOrRefuse(io, 'Go on?', () => assert.fail('it refused')), true);
-    assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), 'Go on?', () => assert.fail()), false);
+    assert.equal(await confirmOrRefuse(io, 'Continue?', () => assert.fail('it refused')), true);
+    assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), 'Continue?', () => assert.fail()), false);
   });
 
   test('throws in a script without asking', async () => {
     const io = testIo({ stdin: 'y\n' });
     await assert.rejects(
-      confirmOrRefuse(io, 'Go on?', () => new Error('say --yes')),
+      confirmOrRefuse(io, 'Continue?', () => new Error('say --yes')),
       { message: 'say --yes' },
     );
     assert.equal(io.stderrText(), '');

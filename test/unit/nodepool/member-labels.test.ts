@@ -90,6 +90,7 @@ describe('labelsToLeave', () => {
     assert.deepEqual(labelsToLeave(node, zoned, [], true), { env: null });
     assert.throws(() => labelsToLeave(node, selecting('arm', { 'kubernetes.io/arch': 'arm64' }), [], true), {
       message: 'node n1 cannot be removed from pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',
+      next: 'select by a label of your own, too, and run this again: `kubectl label nodes -l kubernetes.io/arch=arm64 node-role.kubernetes.io/arm=`, then `kubectl nodepool edit arm --node-selector node-role.kubernetes.io/arm=`; nodes that are added later need that label',
     });
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
 import type { Condition, NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { isMet } from '../../../src/nodepool/wait-condition.ts';
+import { currentText, isMet } from '../../../src/nodepool/wait-condition.ts';
 
 const pool = (status: NodePoolStatus | undefined, generation = 2): NodePool => ({
   apiVersion: 'nodes.lailin.xyz/v1',
@@ -52,6 +52,29 @@ describe('whether a condition is met', () => {
   ] as const) {
     test(`${condition} of ${JSON.stringify(of.status)} at generation ${of.metadata.generation}: ${expected}`, async () => {
       assert.equal(isMet(await parseWaitCondition(condition), of), expected);
+    });
+  }
+});
+
+describe('what a pool has instead', () => {
+  for (const [condition, of, expected] of [
+    ['status=503', pool(good), 'status.status is 200'],
+    ['nodes=2', pool(good), 'status.nodeCount is 3'],
+    ['ready=2', pool(undefined), 'status.readyNodeCount is not set'],
+    ['status=200', pool(good, 3), 'status.status is 200, of generation 2; the spec has generation 3'],
+    ['condition=ready', pool(withCondition('False', 2)), 'condition Ready is False (R)'],
+    [
+      'condition=Ready',
+      pool(withCondition('True', 1)),
+      'condition Ready is True (R), of generation 1; the spec has generation 2',
+    ],
+    ['condition=Nope', pool(good), 'it has no condition Nope'],
+    ['jsonpath={.status.nodeCount}=4', pool(good), '{.status.nodeCount} is 3'],
+    ['jsonpath=.status.none', pool(good), '.status.none is not set'],
+    ['delete', pool(good), undefined],
+  ] as const) {
+    test(`${condition}: ${expected}`, async () => {
+      assert.equal(currentText(await parseWaitCondition(condition), of), expected);
     });
   }
 });

@@ -13,14 +13,15 @@ import {
   FakeSource,
   initialEnd,
   modified,
-  type thing,
+  refused,
+  thing,
 } from '../controller/fake-source.ts';
 import { node, pool, role } from '../view/fixture.ts';
 
 const metadataOf = (raw: object) => (raw as ReturnType<typeof thing>).metadata;
 
-/** Follows the pool p and its node a; a label of each node has its version. A pool's generation is its version in hundreds. */
-async function started() {
+/** A label of each node has its version. A pool's generation is its version in hundreds. */
+async function begun() {
   const clock = new FakeClock();
   const [pools, nodes] = [new FakeSource(), new FakeSource()];
   const reports: string[] = [];
@@ -43,7 +44,7 @@ async function started() {
     const spec = generation === 0 ? {} : { labels: { generation: `${generation}` } };
     return pool(name, 200, { metadata: { name, uid, resourceVersion, generation }, spec });
   };
-  void followNodes(
+  const ended = followNodes(
     {
       pools: [],
       unassigned: false,
@@ -63,11 +64,32 @@ async function started() {
     },
   );
   await flushPromises();
+  return { clock, pools, nodes, reports, reads: () => reads, ended };
+}
+
+/** Follows the pool p and its node a. */
+async function started() {
+  const following = await begun();
+  const { pools, nodes } = following;
   pools.watches[0]?.send(added('p', 1), initialEnd(2));
   nodes.watches[0]?.send(added('a', 3), initialEnd(4));
   await flushPromises();
-  return { clock, pools, nodes, reports, reads: () => reads };
+  return following;
 }
+
+test('without the permission to watch pools, lists the nodes and ends with an error', async () => {
+  const { pools, nodes, reports, ended } = await begun();
+  pools.watches[0]?.end(refused(403));
+  await flushPromises();
+  pools.lists[0]?.answer({ kind: 'page', items: [thing('p', 1)], resourceVersion: '2', continue: undefined });
+  await flushPromises();
+  pools.watches[1]?.end(refused(403));
+  await flushPromises();
+  assert.deepEqual(reports, []);
+  nodes.watches[0]?.send(added('a', 3), initialEnd(4));
+  await assert.rejects(ended, { message: 'cannot watch nodepools: no' });
+  assert.deepEqual(reports, ['start a@3 p']);
+});
 
 test('prints what a restore of etcd changed, and follows it', async () => {
   const { clock, nodes, reports } = await started();

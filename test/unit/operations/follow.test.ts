@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { follow } from '../../../src/operations/follow.ts';
 import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import {
@@ -13,6 +12,7 @@ import {
   initialEnd,
   modified,
   refused,
+  thing,
 } from '../controller/fake-source.ts';
 
 /** Follows objects, except those whose name begins with "other". */
@@ -90,18 +90,39 @@ describe('reports', () => {
 });
 
 describe('the permission to watch', () => {
-  test('missing from the beginning is an error, and nothing else is reported', async () => {
-    const { ended, reports, log, nth } = start();
+  for (const hasWatchList of [true, false]) {
+    test(`missing from the beginning is an error after the list, ${hasWatchList ? 'with' : 'without'} WatchList`, async () => {
+      const { ended, reports, log, source, nth } = start();
+      await flushPromises();
+      nth(0).end(refused(hasWatchList ? 403 : 400));
+      await flushPromises();
+      source.lists[0]?.answer({ kind: 'page', items: [thing('a', 5)], resourceVersion: '10', continue: undefined });
+      await flushPromises();
+      nth(1).end(refused(403));
+      await assert.rejects(ended, {
+        kind: 'cluster',
+        message: 'cannot watch things: no',
+        next: 'ask for a role with verb watch on things.example.com',
+      });
+      assert.deepEqual(reports, ['start a@5']);
+      assert.deepEqual(
+        log.filter(line => !line.startsWith('info things: the server has no WatchList')),
+        [],
+      );
+    });
+  }
+
+  test('missing with that to list is one error', async () => {
+    const { ended, reports, source, nth } = start();
     await flushPromises();
     nth(0).end(refused(403));
-    await assert.rejects(ended, (error: unknown) => {
-      assert.ok(error instanceof NodepoolError);
-      const { kind, message, next } = error;
-      assert.deepEqual([kind, message], ['cluster', 'cannot watch things: no']);
-      assert.equal(next, 'ask for a role with verb watch on things.example.com');
-      return true;
+    await flushPromises();
+    source.lists[0]?.answer(refused(403));
+    await assert.rejects(ended, {
+      message: 'cannot list things: no',
+      next: 'ask for a role with verbs list, watch on things.example.com',
     });
-    assert.deepEqual([reports, log], [[], []]);
+    assert.deepEqual(reports, []);
   });
 
   test('removed later is a warning', async () => {

@@ -31,8 +31,9 @@ async function propose(
     return known;
   };
   const get = async (name: string) => known.find(({ metadata }) => metadata.name === name) as RawPool | undefined;
-  const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
-  const proposal = await proposeDeletion(choice, {
+  const which = 'all' in options ? {} : { names: ['a'] };
+  const choice = { ...which, ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
+  const proposal = await proposeDeletion(choice as Parameters<typeof proposeDeletion>[0], {
     cluster: {
       pools: { get, list: async () => known as RawPool[], listCoerced: listPools },
       nodes: { list: listNodes },
@@ -226,4 +227,10 @@ test('a user who may not list pods gets a warning, and is asked about the other 
   );
   assert.match(warnings.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
   assert.deepEqual(question?.covers.slice(1), ['CronJob ml/nightly']);
+});
+
+test('a script needs --yes for pools that its command line does not name', async () => {
+  const pools = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => pool(name, {}));
+  const { question } = await propose(pools, [], { all: true });
+  assert.equal(question?.needsYes, '6 pools would be deleted: a, b, c, d, e and 1 more');
 });

@@ -49,14 +49,14 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
   assert.deepEqual(question, {
     text: 'Delete?',
     covers: ['the CRD', 'pool uid-a', 'node n1', 'Deployment ml/train'],
-    needsYes: '1 workload names RuntimeClass node-pool-a, and could create no new pods',
+    needsYes: '1 pool would be deleted: a; 1 workload names RuntimeClass node-pool-a, and could create no new pods',
   });
   assert.deepEqual(warned, [
     'RuntimeClass node-pool-a is deleted with its pool, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod template',
   ]);
 });
 
-test('reads no workloads where no RuntimeClass is deleted', async () => {
+test('reads no workloads where no RuntimeClass is deleted; a script needs --yes for the pools', async () => {
   const { question, warned, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
-  assert.deepEqual([question?.needsYes, warned, reads], [undefined, [], 0]);
+  assert.deepEqual([question?.needsYes, warned, reads], ['1 pool would be deleted: a', [], 0]);
 });

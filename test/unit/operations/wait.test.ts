@@ -83,16 +83,17 @@ test('reports what came true before the watch began', async () => {
 });
 
 test('ends at the timeout', async () => {
-  const { met, clock, begin, errors } = start('status=200', [makePool('a', 503), makePool('b', 503)], 5_000);
+  const { met, clock, begin, send, errors } = start('status=200', [makePool('a', 503), makePool('b', 503)], 5_000);
   await begin(makePool('a', 200), makePool('b', 503));
+  await send('MODIFIED', makePool('b', 422));
   await clock.advance(5_000);
-  assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/b']);
+  assert.deepEqual(await errors(), ['timed out waiting for the condition on nodepools/b: status.status is 422']);
   assert.deepEqual(met, ['a']);
 });
 
 test('checks once with a timeout of zero', async () => {
   const { source, met, errors } = start('status=200', [makePool('a', 503), makePool('b', 200)], 0);
-  assert.deepEqual(await errors(), ['condition not met for nodepools/a']);
+  assert.deepEqual(await errors(), ['condition not met for nodepools/a: status.status is 503']);
   assert.deepEqual([met, source.watches.length], [['b'], 0]);
 });
 

@@ -6,6 +6,7 @@ import type { Progress } from '../../../../src/cli/progress.ts';
 import { SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
 import { type DrainChoice, showDrain } from '../../../../src/commands/drain/show-drain.ts';
+import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import type { Removal } from '../../../../src/operations/drain-port.ts';
 import { testIo } from '../../cli/test-io.ts';
@@ -25,15 +26,18 @@ async function run(
     io = testIo(),
     live = SILENT as Progress,
     removal = { kind: 'gone' } as Removal,
+    /** Cordoned and empty in the first list alone. */
     wasCordoned = false,
+    isCordoned = false,
     pod = 'p',
+    budgets = [] as Budget[],
   } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;
   const isEmpty = () => wasCordoned && reads === 1;
   const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
-  const spec = { isMirror: false, hasEmptyDir: true, controller, labels: {}, isReady: true, placement };
+  const spec = { isMirror: false, hasEmptyDir: true, controller, isReady: true, placement };
   const rest = { namespace: 'ns', phase: 'Running', ...spec };
   const connection = {
     cluster: {
@@ -43,14 +47,15 @@ async function run(
       nodes: {
         async list() {
           reads++;
-          return nodes.map(node => ({ ...node, unschedulable: isEmpty() }));
+          return nodes.map(node => ({ ...node, unschedulable: isCordoned || isEmpty() }));
         },
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
     },
     drain: async () => ({
-      podsOn: async (node: string) => (isEmpty() ? [] : [{ ...rest, name: `${pod}-${node}`, uid: node }]),
-      budgets: async () => [],
+      podsOn: async (node: string) =>
+        isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
+      budgets: async () => budgets,
       evict: async () => removal,
     }),
   } as unknown as Connection;
@@ -61,6 +66,7 @@ async function run(
       dryRun: 'none',
       yes: false,
       pace: members => parsePace(undefined, undefined, members),
+      warnOf: () => [],
       rules: { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 0 },
       podSelector: undefined,
       nodes: [],
@@ -83,21 +89,22 @@ nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
 `;
 const WARNING = `warning: deleting pods with local storage: ns/p-a, ns/p-b
 warning: pods will stay Pending, as every other node is cordoned or not Ready: ns/p-a, ns/p-b
-Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
+`;
+const HEADING = `Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
 `;
 
 test('prints results on stdout, the rest on stderr', async () => {
   assert.deepEqual(await run(), {
     code: 0,
     stdout: DONE,
-    stderr: `${WARNING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
+    stderr: `${WARNING}${HEADING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
   });
 });
 
 test('prints no line per pod beside a spinner', async () => {
   const shown: string[] = [];
   const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
-  assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING });
+  assert.deepEqual(await run({}, { live }), { code: 0, stdout: DONE, stderr: WARNING + HEADING });
   assert.equal(shown[0], 'Draining worker: 0/2 nodes');
   assert.ok(shown.includes('Draining worker: 0/2 nodes; a 1/1 pod'));
   assert.deepEqual(shown.slice(-2), ['Draining worker: 2/2 nodes', 'stop']);
@@ -109,6 +116,43 @@ test('changes nothing after a no', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
   assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
+});
+
+/** Of the pod on node a. */
+const NEVER: Budget = {
+  namespace: 'ns',
+  name: 'web',
+  selector: { matchLabels: { node: 'a' } },
+  minAvailable: undefined,
+  maxUnavailable: 0,
+  alwaysAllowsUnhealthy: false,
+  status: undefined,
+};
+
+test('a script needs --yes for a drain that a budget holds up for ever', async () => {
+  const io = testIo();
+  await assert.rejects(run({}, { io, budgets: [NEVER] }), {
+    message: 'PodDisruptionBudget ns/web never allows 1 of 2 pods to be evicted; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.match(
+    io.stderrText(),
+    /^warning: PodDisruptionBudget ns\/web never allows an eviction: maxUnavailable is 0; /m,
+  );
+  assert.equal(io.stdoutText(), '', 'no node is cordoned');
+  const two = [NEVER, { ...NEVER, name: 'all' }];
+  const message = 'PodDisruptionBudgets ns/web, ns/all never allow 1 of 2 pods to be evicted; nothing was changed';
+  await assert.rejects(run({}, { budgets: two }), { message });
+  for (const choice of [{ yes: true }, { dryRun: 'server' }, { disableEviction: true, dryRun: 'client' }] as const) {
+    assert.match((await run(choice, { budgets: [NEVER] })).stdout, /^node\/a cordoned/);
+  }
+});
+
+test('asks about the pods that can be evicted', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
+  const warnOf = () => ['all at once'];
+  const { stderr } = await run({ warnOf }, { io, budgets: [NEVER] });
+  assert.match(stderr, /^warning: all at once\nDrain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m);
 });
 
 for (const [answer, code] of [
@@ -194,6 +238,15 @@ test('names the nodes to uncordon where it cordoned some of the members', async 
   const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal });
   assert.equal(code, 1);
   assert.match(stderr, /1 of 1 node left to drain; next: .* `kubectl nodepool uncordon worker --node b`\n$/);
+});
+
+test('names the uncordon of nodes that an earlier run cordoned', async () => {
+  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const { code, stderr } = await run({ timeoutMs: 500, nodes: ['b'] }, { removal, isCordoned: true });
+  assert.equal(code, 1);
+  const next =
+    'run the command again to continue, or make the nodes that were cordoned before schedulable again: `kubectl nodepool uncordon worker --node b`';
+  assert.ok(stderr.endsWith(`left to drain; next: ${next}\n`), stderr);
 });
 
 test('says why nodes are not begun', async () => {

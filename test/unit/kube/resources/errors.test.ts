@@ -7,7 +7,7 @@ import { failed } from './failure-status.ts';
 
 const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
-  user: { name: 'u' },
+  user: { name: 'u', token: 't' },
   source: '/k',
 };
 const now = new Date('2026-01-01T00:00:00Z');
@@ -208,6 +208,31 @@ describe('describes a refusal', () => {
       /refused the credentials of user "u" \(401\)/,
     );
   });
+});
+
+test('says whether credentials were sent to a server that knows nobody', () => {
+  const body = failed(
+    403,
+    'Forbidden',
+    'nodes "n" is forbidden: User "system:anonymous" cannot patch resource "nodes" in API group "" at the cluster scope',
+  );
+  const lacks = 'and user "system:anonymous" lacks the permission';
+  const next = 'choose a user with --user or --context, or pass --token';
+  const none = { ...access, user: { name: '' } };
+  const of = (given: typeof access | typeof none, status: number, text: string) => {
+    const { message, next } = refusal(patchNode, { status, headers: {}, text }, given, undefined, now);
+    return [message, next];
+  };
+  assert.deepEqual(of(none, 403, body), [`cannot patch Node "n": no credentials were sent, ${lacks}`, next]);
+  assert.deepEqual(of(access, 403, body), [
+    `cannot patch Node "n": the server ignores the credentials of user "u", ${lacks}`,
+    'log in again, or choose another user with --user or --context',
+  ]);
+  const unauthorized = failed(401, 'Unauthorized', 'Unauthorized');
+  const wants = 'the server https://s:6443 wants credentials (401), and none were sent';
+  assert.deepEqual(of(none, 401, unauthorized), [`${wants}: no user is named`, next]);
+  const bare = { ...access, user: { name: 'u' } };
+  assert.deepEqual(of(bare, 401, unauthorized), [`${wants}: user "u" has none`, next]);
 });
 
 test('says that a server is not an API server, and where to look', () => {
