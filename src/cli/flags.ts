@@ -117,6 +117,20 @@ export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
 }
 
+/** `-o json|yaml|name`, for what prints pools. */
+export function objectOutputFlag(summary: string) {
+  const options = ['json', 'yaml', 'name'] as const;
+  return Flags.option({ options, char: 'o', summary, helpValue: 'json|yaml|name' })();
+}
+
+/** `-o name`, as kubectl delete has it. */
+export const nameOutputFlag = Flags.option({
+  options: ['name'] as const,
+  char: 'o',
+  summary: 'Print the names of the pools instead of messages.',
+  helpValue: 'name',
+})();
+
 /** The names in `--resources`, without duplicates. Throws NodepoolError for an empty name. */
 export function parseResources(text: string): string[] | 'all' {
   if (text === 'all') return 'all';

@@ -2,7 +2,14 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, evictYesFlag, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  evictYesFlag,
+  objectOutputFlag,
+  optionalNameArg,
+  repeatedFlag,
+} from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
@@ -47,7 +54,7 @@ ${EXIT_STATUS}`;
     nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
     reconcile: Flags.boolean({ summary: 'Reconcile the created pools.' }),
     'dry-run': dryRunFlag(),
-    output: outputFlag('Print the pools instead of a message.'),
+    output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
   };

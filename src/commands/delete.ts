@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameOutputFlag, namesArg } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -12,7 +12,7 @@ import { EXIT } from '../cli/report-error.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
-import { deletionLine, reportDeletion, showPlan } from './delete/report.ts';
+import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -34,6 +34,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     }),
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
+    output: nameOutputFlag,
     concurrency: concurrencyFlag,
     yes: Flags.boolean({
       char: 'y',
@@ -50,11 +51,12 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { concurrency, yes } = flags;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
+    const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };
     const warn = warnOnce(io);
     const propose = async () => {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
       warn(proposal.warnings);
-      if (dryRun !== 'none') await showPlan(proposal.plan, io);
+      if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
       return proposal;
     };
     const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods));
@@ -66,7 +68,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { pools } = proposal;
     if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
     if (dryRun === 'client') {
-      for (const { metadata } of pools) io.out(deletionLine(metadata.name, 'deleted', dryRunSuffix(dryRun)));
+      for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
       return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
@@ -76,7 +78,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
         { ...work, signal },
       ).finally(work.stop),
     );
-    const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));
+    const codes = results.map(result => reportDeletion(result, shown, deps));
     return isInterrupted(results) ? reportInterruption(io, results) : Math.max(0, ...codes);
   }
 }

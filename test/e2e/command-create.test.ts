@@ -76,6 +76,9 @@ test('dry runs print the pool and write nothing', async () => {
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   const client = await unchanged([...flags, '--dry-run'], nowhere);
   assert.deepEqual(client, { code: 0, stdout: 'nodepool.nodes.lailin.xyz/gpu created (dry run)\n', stderr: '' });
+  for (const dryRun of ['--dry-run', '--dry-run=server']) {
+    assert.equal((await unchanged([...flags, dryRun, '-o', 'name'])).stdout, 'nodepool.nodes.lailin.xyz/gpu\n');
+  }
   const server = await unchanged([...flags, '--dry-run=server', '-o', 'json']);
   assert.match(JSON.parse(server.stdout).metadata.uid, /^[0-9a-f-]{36}$/);
 

@@ -2,12 +2,14 @@
 
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
+import { poolRef } from '../../cli/object-name.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { DryRun } from '../../operations/ports.ts';
+import type { ObjectFormat } from '../../render/printers.ts';
 
 export interface CreatedOutput {
   /** Undefined: a message for each pool. */
-  format: 'json' | 'yaml' | undefined;
+  format: ObjectFormat | undefined;
   /** A List, even of one pool. */
   asList: boolean;
   dryRun: DryRun;
@@ -24,6 +26,6 @@ export async function showCreated(
     return;
   }
   for (const { metadata } of pools) {
-    io.out(`nodepool.nodes.lailin.xyz/${metadata.name} created${dryRunSuffix(dryRun)}`);
+    io.out(`${poolRef(metadata.name)} created${dryRunSuffix(dryRun)}`);
   }
 }
