@@ -97,6 +97,12 @@ export function repeatedFlag(text: FlagText) {
   return Flags.string({ ...text, ...REPEATED });
 }
 
+export const filenameFlag = repeatedFlag({
+  char: 'f',
+  summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
+  helpValue: 'FILE',
+});
+
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
 export function dryRunFlag(summary = 'Change nothing: "client" sends no write, "server" has the server validate it.') {
   return Flags.option({

@@ -6,9 +6,9 @@ import {
   concurrencyFlag,
   dryRunFlag,
   evictYesFlag,
+  filenameFlag,
   objectOutputFlag,
   optionalNameArg,
-  repeatedFlag,
 } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
@@ -46,11 +46,7 @@ ${EXIT_STATUS}`;
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
     ...createPoolFlags,
-    filename: repeatedFlag({
-      char: 'f',
-      summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
-      helpValue: 'FILE',
-    }),
+    filename: filenameFlag,
     nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
     reconcile: Flags.boolean({ summary: 'Reconcile the created pools.' }),
     'dry-run': dryRunFlag(),

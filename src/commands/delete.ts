@@ -4,15 +4,33 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameOutputFlag, namesArg } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, filenameFlag, nameOutputFlag, namesArg } from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
-import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
+import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { EXIT } from '../cli/report-error.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
+
+/** With -f, the names in the files. */
+async function chosenPools(
+  names: string[] = [],
+  flags: PoolChoiceFlags & { filename: string[] | undefined },
+  { io, requestTimeoutMs }: Deps,
+): Promise<PoolChoice> {
+  if (flags.filename === undefined) return parsePoolChoice(names, flags);
+  if (names.length > 0 || flags.selector !== undefined || flags.all) {
+    throw new NodepoolError('usage', '-f takes the pools from a file; names, -l and --all do not go with it');
+  }
+  const { readInput } = await import('../cli/input.ts');
+  const { decodePool } = await import('../nodepool/decode.ts');
+  const documents = await readInput(flags.filename, io, requestTimeoutMs);
+  return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
+}
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -24,11 +42,13 @@ export default class Delete extends BaseCommand<typeof Delete> {
       description: 'Without a prompt, and remove the role label from the nodes',
       command: '<%= config.bin %> delete worker --detach-nodes --yes',
     },
+    { description: 'The pools of a file', command: '<%= config.bin %> delete -f pools.yaml' },
     { description: 'Show what would change', command: '<%= config.bin %> delete worker --dry-run=server' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
+    filename: filenameFlag,
     'detach-nodes': Flags.boolean({
       summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
     }),
@@ -44,7 +64,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
-    const chosen = parsePoolChoice(args.name, flags);
+    const chosen = await chosenPools(args.name, flags, deps);
     const dryRun = flags['dry-run'];
     const connection = await connect({ concurrency: flags.concurrency });
     const detachNodes = flags['detach-nodes'];
