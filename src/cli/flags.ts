@@ -90,7 +90,7 @@ export const globalFlags = {
   }),
 };
 
-type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' };
+type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' | 'L' };
 
 /** A repeatable flag, which takes comma lists, too (see base-command.ts): `--label a=b --label c=d`, `--label a=b,c=d`. */
 export function repeatedFlag(text: FlagText) {
@@ -104,7 +104,9 @@ export const filenameFlag = repeatedFlag({
 });
 
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
-export function dryRunFlag(summary = 'Change nothing: "client" sends no write, "server" has the server validate it.') {
+export function dryRunFlag(
+  summary = 'Change nothing: "client" sends no write, "server" has the server validate every write.',
+) {
   return Flags.option({
     options: ['none', 'client', 'server'] as const,
     default: 'none' as const,
@@ -146,6 +148,21 @@ export function parseResources(text: string): string[] | 'all' {
 }
 
 export const yesFlag = Flags.boolean({ char: 'y', summary: 'Do not prompt.' });
+
+export const noHeadersFlag = Flags.boolean({ summary: 'Do not print the header line.' });
+
+export const labelColumnsFlag = repeatedFlag({
+  char: 'L',
+  summary: 'Labels to show as columns of the table; repeatable or comma-separated.',
+  helpValue: 'KEY',
+});
+
+/** `-o` of the commands that take templates. */
+export const formatFlag = Flags.string({
+  char: 'o',
+  summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=…; see above.',
+  helpValue: 'FORMAT',
+});
 
 /** For commands that set taints: NoExecute may evict pods. */
 export const evictYesFlag = Flags.boolean({

@@ -48,7 +48,7 @@ ${EXIT_STATUS}`;
     ...createPoolFlags,
     filename: filenameFlag,
     nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
-    reconcile: Flags.boolean({ summary: 'Reconcile the created pools.' }),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,

@@ -53,7 +53,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
       summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
     }),
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
-    'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
+    'dry-run': dryRunFlag(),
     output: nameOutputFlag,
     concurrency: concurrencyFlag,
     yes: Flags.boolean({

@@ -32,8 +32,10 @@ ${EXIT_STATUS}`;
   static override args = { name: nameArg('Name of the pool.') };
   static override flags = {
     ...editPoolFlags,
-    'dry-run': dryRunFlag('With flags: "client" only prints the result, "server" has the server validate it.'),
-    reconcile: Flags.boolean({ summary: 'Reconcile the pool afterwards.' }),
+    'dry-run': dryRunFlag(
+      'With flags, change nothing: "client" sends no write, "server" has the server validate every write.',
+    ),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,

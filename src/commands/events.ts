@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg, outputFlag, poolName } from '../cli/flags.ts';
+import { namesArg, noHeadersFlag, outputFlag, poolName } from '../cli/flags.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
@@ -21,7 +21,7 @@ export default class Events extends BaseCommand<typeof Events> {
     ...poolSelectorFlag,
     for: Flags.string({ summary: 'Name of the pool, as an argument.', helpValue: 'POOL', parse: poolName }),
     output: outputFlag('Print the Event objects.'),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    'no-headers': noHeadersFlag,
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for new and repeated events.' }),
   };
 

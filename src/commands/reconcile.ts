@@ -27,7 +27,7 @@ ${EXIT_STATUS}`;
   static override flags = {
     ...poolChoiceFlags,
     'dry-run': dryRunFlag(
-      'Change nothing: "client" shows the changes as diff does, "server" has the server validate them.',
+      'Change nothing: "client" shows the changes as diff does, "server" has the server validate every write.',
     ),
     concurrency: concurrencyFlag,
     yes: evictYesFlag,
