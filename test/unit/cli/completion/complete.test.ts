@@ -18,6 +18,7 @@ async function lines(...words: string[]): Promise<string[]> {
 
 describe('completes a word', () => {
   const pools = ['gpu', 'web', 'worker', ':4'];
+  const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict'];
   const nodes = ['node-a', 'node-b', ':4'];
   const FORMATS =
     'wide json yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= custom-columns-file='.split(' ');
@@ -223,8 +224,17 @@ describe('completes a word', () => {
     [['create', 'x', '--taint', 'my-key=b:NoE'], [':4']],
     [
       ['wait', 'web', '--for='],
-      ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete', ':4'],
+      ['status=200', 'nodes=', 'ready=', ...conditions, 'jsonpath=', 'create', 'delete', ':4'],
     ],
+    [
+      ['wait', 'web', '--for=cond'],
+      [...conditions, ':4'],
+    ],
+    [
+      ['wait', 'web', '--for', 'condition='],
+      [...conditions, ':4'],
+    ],
+
     [['events', '--for', ''], pools],
     [
       ['completion', 'f'],
