@@ -1,6 +1,7 @@
 /** `npm run release` builds all release files of this version in dist/release. */
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { buildImage } from './image/build.ts';
 import { writeArchive } from './package/archive.ts';
 import { checksums, sha256Of } from './package/checksums.ts';
 import { buildExecutable } from './package/executable.ts';
@@ -9,7 +10,7 @@ import { executableLicenses } from './package/licenses.ts';
 import { packNpm } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
-import { TARGETS } from './package/targets.ts';
+import { executablePath, TARGETS } from './package/targets.ts';
 import { ROOT } from './root.ts';
 
 const folder = join(ROOT, 'dist', 'release');
@@ -25,8 +26,15 @@ for (const target of TARGETS) {
   archives.push({ target, path, sha256: await sha256Of(path) });
 }
 const npm = await packNpm(folder);
+const image = await buildImage(folder, async target => executablePath(target));
 await writeFile(join(folder, KREW_FILE), krewManifest(archives));
 await writeFile(join(folder, SBOM_FILE), await sbom(packages));
-const files = [...archives.map(({ path }) => path), npm.path, join(folder, KREW_FILE), join(folder, SBOM_FILE)];
+const files = [
+  ...archives.map(({ path }) => path),
+  npm.path,
+  image.archive,
+  join(folder, KREW_FILE),
+  join(folder, SBOM_FILE),
+];
 await writeFile(join(folder, 'SHA256SUMS'), await checksums(files));
-console.log(`${[npm.path, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`);
+console.log(`${[npm.path, image.archive, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`);

@@ -2,7 +2,8 @@
  * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
  * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
  * `--product` says. Without one, the files run in turns on the executable and the bundle; a release runs every file of
- * e2e/ on each (.github/workflows/release.yml). Required programs are built first, with progress output.
+ * e2e/ on each (.github/workflows/release.yml). `npm run test:node` runs those of test/node/, on real nodes. Required
+ * programs are built first, with progress output.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,9 +13,11 @@ import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
 import { startLender } from '../test/cluster/lender.ts';
+import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
+import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
@@ -33,6 +36,9 @@ const PACKED = ['executable', 'executable', 'bundle'] as const;
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
 const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
 
+/** Tests with a command of their own, `npm run test:node`. */
+const NODE_FILES = /^test\/node\//;
+
 type Speed = 'quick' | 'slow';
 
 interface Turn {
@@ -48,7 +54,7 @@ const { values, positionals: patterns } = parseArgs({
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
 const speed = values.slow ? 'slow' : 'quick';
 const isWhole = patterns.length === 0 && values.product === undefined;
-const files = projectFiles('test/{unit,linear,contract,e2e,fault,bench,package}/**/*.test.ts')
+const files = projectFiles('test/{unit,linear,contract,e2e,fault,node,bench,package}/**/*.test.ts')
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
   .filter(file => !isWhole || speedsOf(file).includes(speed));
 if (product === undefined || files.length === 0) {
@@ -93,12 +99,15 @@ async function makePrograms(chosen: string[]): Promise<void> {
   await ensureBinaries([
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
+    ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
+    ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),
   ]);
 }
 
 /** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */
 function speedsOf(file: string): Speed[] {
+  if (NODE_FILES.test(file)) return [];
   if (SLOW_FILES.test(file)) return ['slow'];
   if (!file.startsWith('test/fault/')) return ['quick'];
   const source = readFileSync(join(ROOT, file), 'utf8');

@@ -1,5 +1,5 @@
 /**
- * The bill of materials in CycloneDX 1.5: the bundled packages, and Bun in the executables. `npm sbom` would list all
+ * The bill of materials in CycloneDX 1.5: the bundled packages, Bun in the executables, and the C library in the image. `npm sbom` would list all
  * of package.json, and add a random number and a time.
  */
 import { readFile } from 'node:fs/promises';
@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import pjson from '../../package.json' with { type: 'json' };
 import { ROOT } from '../root.ts';
 import { BUN_PARTS } from './bun-parts.ts';
+import { GLIBC, GLIBC_VERSION } from './glibc.ts';
 import type { Package } from './packages.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
 export const SBOM_FILE = `${pjson.name}-v${pjson.version}.cdx.json`;
 
 const BUN = `pkg:npm/bun@${BUN_VERSION}`;
+const LIBC = `pkg:deb/debian/libc6@${encodeURIComponent(GLIBC_VERSION)}?distro=debian-12`;
 
 /** @param packages the bundled packages */
 export async function sbom(packages: readonly Package[]): Promise<string> {
@@ -50,11 +52,13 @@ export async function sbom(packages: readonly Package[]): Promise<string> {
         purl: purl(one),
       })),
       bun(),
+      libc(),
     ],
     dependencies: [
-      { ref: purl(self), dependsOn: [...packages.filter(isDirect).map(purl), BUN] },
+      { ref: purl(self), dependsOn: [...packages.filter(isDirect).map(purl), BUN, LIBC] },
       ...unique.map(one => ({ ref: purl(one), dependsOn: dependenciesOfAll(copiesOf(one), packages) })),
       { ref: BUN },
+      { ref: LIBC },
     ],
   };
   return `${JSON.stringify(document, null, 2)}\n`;
@@ -82,6 +86,26 @@ function runtime({ bun, integrity }: Target): object {
     hashes: hashes(integrity),
     licenses: [{ license: { id: 'MIT' } }],
     purl: purl(one),
+  };
+}
+
+function libc(): object {
+  return {
+    type: 'library',
+    'bom-ref': LIBC,
+    name: 'libc6',
+    version: GLIBC_VERSION,
+    description: 'The C library, in the image alone',
+    licenses: [{ license: { id: 'LGPL-2.1-or-later' } }],
+    purl: LIBC,
+    components: Object.entries(GLIBC).map(([arch, { sha256 }]) => ({
+      type: 'library',
+      name: 'libc6',
+      version: GLIBC_VERSION,
+      hashes: [{ alg: 'SHA-256', content: sha256 }],
+      licenses: [{ license: { id: 'LGPL-2.1-or-later' } }],
+      purl: `${LIBC}&arch=${arch}`,
+    })),
   };
 }
 

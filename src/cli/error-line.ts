@@ -8,10 +8,23 @@ export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 
 /**
  * The text of an error on stderr, one line unless it lists problems.
  * @param about precedes the message: the name of the pool
+ * @param width a longer line has the next step below it
  */
-export function errorLine({ message, lines = [message], next }: Shown, about?: string): string {
+export function errorLine({ message, lines = [message], next }: Shown, about?: string, width?: number): string {
   const [head = '', ...items] = lines;
-  return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next);
+  return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next, width);
+}
+
+/** Prints an error. A terminal would break the command of the next step where its line ends. */
+export function showError(io: ErrorIo, error: Shown, about?: string): void {
+  io.err(errorLine(error, about, errorWidth(io)));
+}
+
+export type ErrorIo = Pick<Io, 'err' | 'stderr' | 'stderrIsTTY'>;
+
+/** Of the terminal that stderr is; in a pipe an error is one line, however long. */
+export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
+  return stderrIsTTY ? (stderr as NodeJS.WriteStream).columns || 80 : Infinity;
 }
 
 /** Prints each warning once: a command proposes again after a question. */

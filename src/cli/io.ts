@@ -47,6 +47,11 @@ export function dropUnusedColors(env: Io['env']): void {
   delete env.NODE_DISABLE_COLORS;
 }
 
+/** Of stdout; undefined for a pipe, whose lines are as long as they are. */
+export function terminalWidth({ stdoutIsTTY, columns }: Io): number | undefined {
+  return stdoutIsTTY ? columns : undefined;
+}
+
 /** Of the real process. EPIPE (`| head -1`) ends the output, not the program. */
 export function processIo(process: NodeJS.Process): Io {
   const { stdin, stdout, stderr, env } = process;

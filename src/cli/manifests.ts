@@ -15,8 +15,8 @@ export interface Manifests {
   objects: ManifestObject[];
 }
 
-/** Placeholder of the image in the manifest. */
-const IMAGE_LINE = 'image: kubectl-nodepool';
+/** The image of this version in the manifest. */
+const IMAGE_LINE = /image: ghcr\.io\/\S+/;
 /** Marks the lines that only pod counts need. */
 const FOR_POD_COUNTS = /^( +)#\+ /gm;
 /** Loose: the container runtime checks the name, and none of these characters ends the YAML string. */
@@ -40,9 +40,13 @@ export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
 }
 
-/** readController() with this image, and with pod counts or not. Throws NodepoolError for an invalid image. */
-export async function readControllerWith(root: string, image: string, podCounts: boolean): Promise<Manifests> {
-  if (!IMAGE.test(image)) {
+/** readController() with another image, if one is given, and with pod counts or not. Throws NodepoolError for an invalid image. */
+export async function readControllerWith(
+  root: string,
+  image: string | undefined,
+  podCounts: boolean,
+): Promise<Manifests> {
+  if (image !== undefined && !IMAGE.test(image)) {
     throw new NodepoolError(
       'usage',
       `--image "${image}" is not an image`,
@@ -51,7 +55,7 @@ export async function readControllerWith(root: string, image: string, podCounts:
   }
   const { text } = await readController(root);
   const chosen = podCounts ? text.replaceAll(FOR_POD_COUNTS, '$1') : text;
-  return parse(chosen.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
+  return parse(image === undefined ? chosen : chosen.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
 }
 
 function parse(text: string): Manifests {

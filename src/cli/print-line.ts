@@ -1,9 +1,10 @@
 import type { NodeLine } from '../render/cordon.ts';
-import { errorLine } from './error-line.ts';
+import { showError } from './error-line.ts';
 import type { Io } from './io.ts';
 
-/** Prints a line where it belongs. Its text is escaped by the renderer, an error by errorLine(). */
+/** Prints a line where it belongs. Its text is escaped by the renderer, an error by showError(). */
 export function printLine(line: NodeLine, io: Io): void {
   if (line.to === 'out') io.out(line.text);
-  else io.err(line.to === 'error' ? errorLine(line) : line.text);
+  else if (line.to === 'error') showError(io, line);
+  else io.err(line.text);
 }

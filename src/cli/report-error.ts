@@ -5,7 +5,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { suggest, withoutType } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
-import { errorLine, type Shown } from './error-line.ts';
+import { type Shown, showError } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
 
@@ -52,7 +52,7 @@ export function reportError(error: unknown, context: Context): number {
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
     return exit;
   }
-  io.err(errorLine(shown));
+  showError(io, shown);
   if (usage) io.err(`See '${command} --help'.`);
   if (stack !== undefined) io.err(stack);
   return exit;

@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { terminalWidth } from '../cli/io.ts';
 import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
@@ -92,5 +93,5 @@ async function show(candidates: Candidate[], labels: string[], { io }: Deps): Pr
   }
   const { renderCandidates } = await import('../render/adopt.ts');
   const { makeStyle } = await import('../render/style.ts');
-  io.out(renderCandidates(candidates, makeStyle(io.color)));
+  io.out(renderCandidates(candidates, makeStyle(io.color), terminalWidth(io)));
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { outputFlag } from '../cli/flags.ts';
+import { terminalWidth } from '../cli/io.ts';
 import { readController, readCrd, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
@@ -39,7 +40,7 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
       io.out(printChecks(checks, flags.output));
     } else {
       const { makeStyle } = await import('../render/style.ts');
-      io.out(renderChecks(checks, makeStyle(io.color)));
+      io.out(renderChecks(checks, makeStyle(io.color), terminalWidth(io)));
     }
     return worst(checks) === 'error' ? EXIT.error : EXIT.done;
   }

@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, noHeadersFlag, outputFlag, poolName } from '../cli/flags.ts';
+import { terminalWidth } from '../cli/io.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
@@ -62,7 +63,7 @@ export default class Events extends BaseCommand<typeof Events> {
     }
     const { eventsPrinter } = await import('../render/events.ts');
     const { makeStyle } = await import('../render/style.ts');
-    io.out(eventsPrinter(!noHeaders, makeStyle(io.color))(found, io.now()));
+    io.out(eventsPrinter(!noHeaders, makeStyle(io.color), terminalWidth(io))(found, io.now()));
     return 0;
   }
 }

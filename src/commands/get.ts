@@ -101,8 +101,8 @@ export default class Get extends BaseCommand<typeof Get> {
       io.err('No pools found.');
     }
     if (missing.length > 0) {
-      const { errorLine } = await import('../cli/error-line.ts');
-      for (const error of missing) io.err(errorLine(error));
+      const { showError } = await import('../cli/error-line.ts');
+      for (const error of missing) showError(io, error);
     }
     return missing.length > 0 ? 1 : 0;
   }

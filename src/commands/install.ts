@@ -22,14 +22,21 @@ export default class Install extends BaseCommand<typeof Install> {
       command: '<%= config.bin %> install --dry-run -o yaml',
     },
     {
-      description: 'Install the controller too, with an image that you built',
+      description: 'Install the controller too',
+      command: '<%= config.bin %> install --controller',
+    },
+    {
+      description: 'The same, from a registry of your own',
       command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
     },
     { description: 'Validate on the server without a change', command: '<%= config.bin %> install --dry-run=server' },
   ];
   static override flags = {
     controller: Flags.boolean({ summary: 'Also install the controller.' }),
-    image: Flags.string({ summary: 'Image of the controller.', helpValue: 'IMAGE' }),
+    image: Flags.string({
+      summary: 'Image of the controller. Default: the published image of this version.',
+      helpValue: 'IMAGE',
+    }),
     'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
@@ -81,20 +88,13 @@ async function readWanted(
     if (alone === undefined) return undefined;
     throw new NodepoolError('usage', `${alone} is only valid with --controller`, 'add --controller');
   }
-  if (image !== undefined) {
-    const wanted = await readControllerWith(root, image, podCounts);
-    if (noPolicies) return wanted;
-    const policies = await readPolicies(root);
-    return {
-      text: `${policies.text.trimEnd()}\n---\n${wanted.text}`,
-      objects: [...policies.objects, ...wanted.objects],
-    };
-  }
-  throw new NodepoolError(
-    'usage',
-    '--controller needs an image',
-    'build it from the Dockerfile of the sources, push it, and add --image IMAGE',
-  );
+  const wanted = await readControllerWith(root, image, podCounts);
+  if (noPolicies) return wanted;
+  const policies = await readPolicies(root);
+  return {
+    text: `${policies.text.trimEnd()}\n---\n${wanted.text}`,
+    objects: [...policies.objects, ...wanted.objects],
+  };
 }
 
 /** As a List, as kubectl prints several objects. */

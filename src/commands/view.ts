@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import type { Flags } from '../cli/completion/grammar.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { createLog } from '../cli/log.ts';
@@ -13,13 +14,13 @@ import { createLiveView, type LiveView } from '../operations/view.ts';
 import { createUsagePoll } from '../operations/view-usage.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { makeStyle } from '../render/style.ts';
+import type { DrainTarget } from '../view/places.ts';
 import type { Ended, Running } from '../view/run.ts';
-import { drainOnTerminal } from './view/drain.ts';
 
 export default class View extends BaseCommand<typeof View> {
   static override summary = 'Show pools, nodes and events on a live full screen.';
   static override description =
-    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. It writes only after asking: c and u cordon and uncordon the selected node, D drains the pool. ? shows the keys, q goes back, ctrl-c quits.';
+    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. It writes only after asking: c and u cordon and uncordon the selected node, D drains the pool or node. ? shows the keys, q goes back, ctrl-c quits.';
   static override examples = [{ description: 'All pools', command: '<%= config.bin %> view' }];
 
   protected async execute(flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {
@@ -30,23 +31,27 @@ export default class View extends BaseCommand<typeof View> {
     const shell = {
       io: deps.io,
       version: deps.version,
+      flags: this.config.findCommand('drain', { must: true }).flags as Flags,
       run: (words: string[]) => this.config.runCommand('drain', words),
     };
     // Drain refuses -A, which view ignores.
     const words = this.argv.filter(word => !/^(-A|--all-namespaces)(=|$)/.test(word));
-    return showView(flags.verbosity, deps, pool => drainOnTerminal(pool, words, shell));
+    return showView(flags.verbosity, deps, async target => {
+      const { drainOnTerminal } = await import('./view/drain.ts');
+      await drainOnTerminal(target, words, shell);
+    });
   }
 }
 
 /**
  * Runs until q, Ctrl-C or a signal. Returns the exit code.
  * @param verbosity of the log, which is written only if stderr is no terminal
- * @param drain drains a pool on the restored terminal
+ * @param drain drains a pool or node on the restored terminal
  */
 async function showView(
   verbosity: number,
   { io, connect, progress }: Deps,
-  drain: (pool: string) => Promise<void>,
+  drain: (target: DrainTarget) => Promise<void>,
 ): Promise<number> {
   let running: Running | undefined;
   const write = createLog(io, 'text', verbosity);

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
-import { errorLine, warningLine } from '../cli/error-line.ts';
+import { showError, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../cli/flags.ts';
 import { poolRef } from '../cli/object-name.ts';
@@ -87,12 +87,12 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
         random: Math.random,
         log: (level, message) => {
           if (level === 'warning') io.err(warningLine(message));
-          if (level === 'error') io.err(errorLine({ message }));
+          if (level === 'error') showError(io, { message });
         },
         onMet: name => io.out(`${poolRef(name)}${flags.output === 'name' ? '' : ' condition met'}`),
       },
     );
-    for (const error of errors) io.err(errorLine(error));
+    for (const error of errors) showError(io, error);
     return errors.length === 0 ? EXIT.done : EXIT.error;
   }
 }

@@ -1,29 +1,46 @@
 /** The table of `kubectl nodepool adopt`. */
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NONE, pairs, taintsText } from './cells.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
+import { cut } from './width.ts';
 
-const HEADER = ['POOL', 'STATE', 'NODES', 'READY', 'PROVIDER', 'LABEL', 'VALUE', 'LABELS', 'TAINTS'];
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 32;
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
 
-export function renderCandidates(candidates: Candidate[], style: Style): string {
-  return renderTable([HEADER, ...candidates.map(candidate => row(candidate, style))]);
+/** @param terminalWidth fits the table into it; undefined keeps every cell whole */
+export function renderCandidates(candidates: Candidate[], style: Style, terminalWidth?: number): string {
+  const all = columnsOf(style);
+  const columns = terminalWidth === undefined ? all : fitColumns(all, candidates, NO_TIME, terminalWidth);
+  const rows = candidates.map(candidate => columns.map(({ cell }) => cell(candidate, NO_TIME, Infinity)));
+  return renderTable([columns.map(({ header }) => header), ...rows]);
 }
 
-function row(candidate: Candidate, style: Style): Cell[] {
-  const { provider, label, value, nodes, pool } = candidate;
+function columnsOf(style: Style): Column<Candidate>[] {
   return [
-    pool.metadata.name,
-    stateCell(candidate, style),
-    String(nodes.length),
-    String(nodes.filter(({ ready }) => ready).length),
-    provider,
-    label,
-    value === '' ? '""' : value,
-    firstOf(pairs(pool.spec.labels)),
-    taintsText(pool.spec.taints, TAINTS_WIDTH),
+    { header: 'POOL', cell: ({ pool }) => pool.metadata.name },
+    { header: 'STATE', cell: candidate => stateCell(candidate, style) },
+    { header: 'NODES', cell: ({ nodes }) => String(nodes.length) },
+    { header: 'READY', cell: ({ nodes }) => String(nodes.filter(({ ready }) => ready).length), rank: 1 },
+    // The label tells it.
+    { header: 'PROVIDER', cell: ({ provider }) => provider, rank: 2 },
+    { header: 'LABEL', cell: ({ label }, _, width) => cut(label, width), isList: true },
+    { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), isList: true },
+    {
+      header: 'LABELS',
+      cell: ({ pool }, _, width) => cut(firstOf(pairs(pool.spec.labels)), width),
+      isList: true,
+      rank: 3,
+    },
+    {
+      header: 'TAINTS',
+      cell: ({ pool }, _, width) => cut(taintsText(pool.spec.taints, Math.min(width, TAINTS_WIDTH)), width),
+      isList: true,
+      rank: 4,
+    },
   ];
 }
 

@@ -12,14 +12,17 @@ const MAX_SHOWN = 1000;
 const MAX_DETAILS = 50;
 const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
 
-/** The status is a word, so that it can be read without colour. Without the last newline. */
-export function renderChecks(checks: Check[], style: Style): string {
+/**
+ * The status is a word, so that it can be read without colour. Without the last newline.
+ * @param terminalWidth to which texts are wrapped
+ */
+export function renderChecks(checks: Check[], style: Style, terminalWidth?: number): string {
   const rows = folded(checks).flatMap(({ name, status, message, details, remedy, table }): Cell[][] => [
     [statusCell(status, style), name, shorten(message, MAX_SHOWN)],
     ...detailLines(details, table).map(line => ['', '', line]),
     ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]]),
   ]);
-  return `${renderTable(rows, DESCRIBE)}\n\n${summary(checks)}`;
+  return `${renderTable(rows, DESCRIBE, terminalWidth)}\n\n${summary(checks)}`;
 }
 
 /** Skipped checks in a row that have one reason are one line: the check before says what is wrong. */

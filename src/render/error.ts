@@ -1,12 +1,15 @@
 import { sanitizeLine } from './sanitize.ts';
+import { widthOf } from './width.ts';
 
 /** Characters of a line: a message may contain a value of a megabyte. */
 const LINE_LIMIT = 2000;
 
-/** The lines of an error, and the next step, on the same line if there is only one. */
-export function formatError(lines: readonly string[], next?: string): string {
+/** The lines of an error, and the next step, on the same line if there is only one and it is not wider than the width. */
+export function formatError(lines: readonly string[], next?: string, width = Infinity): string {
   const text = `error: ${lines.map(oneLine).join('\n  ')}`;
-  return next === undefined ? text : `${text}${lines.length > 1 ? '\n' : '; '}next: ${oneLine(next)}`;
+  if (next === undefined) return text;
+  const step = `next: ${oneLine(next)}`;
+  return lines.length > 1 || widthOf(`${text}; ${step}`) > width ? `${text}\n${step}` : `${text}; ${step}`;
 }
 
 /** Cuts a value of a JSON log as oneLine() cuts a line. */

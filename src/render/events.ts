@@ -29,9 +29,16 @@ export function eventTypeCell({ type }: EventRow, style: Style): Cell {
   return type === 'Warning' ? { text: type, paint: style.yellow } : type;
 }
 
-/** The first call gives the table, later ones more rows. */
-export function eventsPrinter(headers: boolean, style: Style): (events: EventRow[], now: Date) => string {
-  const render = tablePrinter(headers ? ['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'] : undefined);
+/**
+ * The first call gives the table, later ones more rows.
+ * @param terminalWidth to which messages are wrapped
+ */
+export function eventsPrinter(
+  headers: boolean,
+  style: Style,
+  terminalWidth?: number,
+): (events: EventRow[], now: Date) => string {
+  const render = tablePrinter(headers ? ['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'] : undefined, terminalWidth);
   return (events, now) =>
     render(
       events

@@ -12,70 +12,114 @@ import {
   nodeStatusText,
   pairs,
   resourceCell,
-  taintsText,
   withoutSpaces,
 } from './cells.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
+import { cut } from './width.ts';
 
 export interface NodesTableOptions {
   wide: boolean;
   headers: boolean;
   /** Labels with a column each. */
   labelColumns?: readonly string[];
+  /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
+  terminalWidth?: number | undefined;
+  /** Nodes are printed again as they change: leaves room for a cordon. */
+  isWatch?: boolean | undefined;
 }
-
-const HEADER = ['NAME', 'STATUS', 'POOL', 'TAINTS', 'APPLIED', 'DRIFT', 'AGE'];
-const WIDE_HEADER = ['CPU', 'MEMORY', 'PODS', 'ALSO-MATCHED-BY', 'DRIFT-SET-BY'];
 
 /** Items beyond this many characters are counted; -o wide lists all. */
 const LIST_WIDTH = 32;
+/** What a cordon adds to STATUS. */
+const CORDONED = ',SchedulingDisabled';
 
 /** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
 export function nodesPrinter(
-  { wide, headers, labelColumns = [] }: NodesTableOptions,
+  { wide, headers, labelColumns = [], terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
   style: Style,
 ): (nodes: PoolNode[], now: Date) => string {
-  const width = wide ? Infinity : LIST_WIDTH;
-  const header = [...HEADER, ...(wide ? WIDE_HEADER : []), ...labelColumns.map(labelHeader)];
-  const render = tablePrinter(headers ? header : undefined);
-  const rowOf = (node: PoolNode, now: Date) => [
-    ...row(node, width, now, style),
-    ...(wide ? wideRow(node, now) : []),
-    ...labelColumns.map(label => own(node.node.labels, label) || NONE),
+  const all: Column<PoolNode>[] = [
+    ...columnsOf(wide ? Infinity : LIST_WIDTH, style),
+    ...(wide ? wideColumns() : []),
+    ...labelColumns.map(labelColumn),
   ];
-  return (nodes, now) => render(nodes.map(node => rowOf(node, now)));
+  let table: { columns: Column<PoolNode>[]; render: (rows: Cell[][]) => string } | undefined;
+  return (nodes, now) => {
+    if (table === undefined) {
+      const reserved = isWatch && !nodes.some(({ node }) => node.unschedulable) ? CORDONED.length : 0;
+      const columns = terminalWidth === Infinity ? all : fitColumns(all, nodes, now, terminalWidth - reserved);
+      table = { columns, render: tablePrinter(headers ? columns.map(({ header }) => header) : undefined) };
+    }
+    const { columns, render } = table;
+    return render(nodes.map(node => columns.map(({ cell }) => cell(node, now, Infinity))));
+  };
 }
 
-function row(
-  { node, pool, leaving, applied, changes, circle }: PoolNode,
-  width: number,
-  now: Date,
-  style: Style,
-): Cell[] {
-  const status = nodeStatusText(node);
-  const isWell = node.ready && !node.unschedulable;
+function columnsOf(most: number, style: Style): Column<PoolNode>[] {
+  const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
   return [
-    node.name,
-    isWell ? status : { text: status, paint: node.ready ? style.yellow : style.red },
-    leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE),
-    taintsText(node.taints, width),
-    listText([...pairs(applied.labels), ...applied.taints.map(formatTaint)], width),
-    circle ? { text: betweenPools(circle), paint: style.red } : driftCell(changes, width, style),
-    formatAge(node.creationTimestamp, now),
+    { header: 'NAME', cell: ({ node }) => node.name },
+    { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
+    {
+      header: 'POOL',
+      cell: ({ pool, leaving }) => (leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE)),
+    },
+    {
+      header: 'TAINTS',
+      cell: ({ node }, _, width) => list(node.taints.map(formatTaint), width),
+      isList: true,
+      rank: 1,
+    },
+    {
+      header: 'APPLIED',
+      cell: ({ applied }, _, width) => list([...pairs(applied.labels), ...applied.taints.map(formatTaint)], width),
+      isList: true,
+      rank: 2,
+    },
+    {
+      header: 'DRIFT',
+      cell: ({ changes, circle }, _, width) => {
+        if (circle) return { text: cut(betweenPools(circle), width), paint: style.red };
+        const text = list(changes.map(changeText), width);
+        return changes.length === 0 ? text : { text, paint: style.yellow };
+      },
+      isList: true,
+    },
+    { header: 'AGE', cell: ({ node }, now) => formatAge(node.creationTimestamp, now) },
   ];
 }
 
-function driftCell(changes: Change[], width: number, style: Style): Cell {
-  const text = listText(changes.map(changeText), width);
-  return changes.length === 0 ? text : { text, paint: style.yellow };
+function statusCell(node: PoolNode['node'], style: Style): Cell {
+  const text = nodeStatusText(node);
+  if (node.ready && !node.unschedulable) return text;
+  return { text, paint: node.ready ? style.yellow : style.red };
 }
 
-function wideRow({ node, conflicting, changes }: PoolNode, now: Date): Cell[] {
-  const resources = ['cpu', 'memory', 'pods'].map(resource => resourceCell(node.allocatable, resource));
-  const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
-  return [...resources, conflicting.join(',') || NONE, listText([...new Set(setters)], Infinity)];
+function wideColumns(): Column<PoolNode>[] {
+  const resources = ['cpu', 'memory', 'pods'].map(
+    (resource): Column<PoolNode> => ({
+      header: resource.toUpperCase(),
+      cell: ({ node }) => resourceCell(node.allocatable, resource),
+    }),
+  );
+  return [
+    ...resources,
+    { header: 'ALSO-MATCHED-BY', cell: ({ conflicting }) => conflicting.join(',') || NONE },
+    {
+      header: 'DRIFT-SET-BY',
+      cell: ({ changes }, now) => {
+        const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
+        return listText([...new Set(setters)], Infinity);
+      },
+    },
+  ];
+}
+
+function labelColumn(label: string): Column<PoolNode> {
+  return { header: labelHeader(label), cell: ({ node }) => own(node.labels, label) || NONE };
 }
 
 /** `kubectl-label(3m)`: who set a value that differs, and how long ago. */

@@ -12,16 +12,17 @@ import {
   NONE,
   oneWord,
   poolResource,
-  shorten,
   statusCell,
   taintsText,
   troubleOf,
   withoutSpaces,
 } from './cells.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 import { isPositive } from './quantity.ts';
 import type { Style } from './style.ts';
-import { type Cell, GET, tablePrinter, takenWidth } from './table.ts';
+import { type Cell, GET, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
+import { cut } from './width.ts';
 
 export interface PoolsTableOptions {
   wide: boolean;
@@ -34,26 +35,23 @@ export interface PoolsTableOptions {
   showLabels?: boolean | undefined;
   /** Fits the table into a terminal of this width: taints are cut, then columns left out. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
+  /** Pools are printed again as they change: leaves room for that. */
+  isWatch?: boolean | undefined;
   /** How many nodes match a pool that has no status, by its name. */
   matching?: ReadonlyMap<string, number> | undefined;
   /** Members of each pool that differ from it, where the nodes were read; without it the status decides. Wide only. */
   drift?: ReadonlyMap<string, number> | undefined;
 }
 
-interface Column {
-  header: string;
-  cell: (pool: NodePool, now: Date) => Cell;
-}
-
 /** Taints beyond this many characters are counted; -o wide lists all. */
 const TAINTS_WIDTH = 32;
-/** Taints cut to less say too little: then their column is left out. */
-const LEAST_TAINTS = 12;
-/** What a narrow terminal leaves out, in this order; of --resources none. */
-const LEFT_OUT = ['TAINTS', 'PODS', 'MEMORY', 'CPU'];
-
+/** What a narrow terminal keeps longest, first; of --resources it keeps all. */
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
+
+const EVENT_WIDTH = 'MODIFIED'.length;
+/** From `200` to a status with a word. */
+const STATUS_GROWTH = '409,Conflict'.length - 'STATUS'.length;
 
 /**
  * The first call gives the table, later ones more rows: a watch prints pools again as they change. The pools of the first
@@ -64,24 +62,26 @@ export function poolsPrinter(
   options: PoolsTableOptions,
   style: Style,
 ): (pools: NodePool[], now: Date, event?: ChangeType) => string {
-  let table: { columns: Column[]; render: (rows: Cell[][]) => string } | undefined;
+  let table: { columns: Column<NodePool>[]; render: (rows: Cell[][]) => string } | undefined;
   return (raw, now, event) => {
     const pools = raw.map(coercePool);
     if (table === undefined) {
       const all = columnsOf(pools, options, style);
-      const columns = options.terminalWidth === undefined ? all : fitted(all, pools, now, options);
+      const { terminalWidth, isWatch = false } = options;
+      const reserved = (isWatch ? STATUS_GROWTH : 0) + (event === undefined ? 0 : EVENT_WIDTH + GET.gap);
+      const columns = terminalWidth === undefined ? all : fitColumns(all, pools, now, terminalWidth - reserved);
       const header = [...(event === undefined ? [] : ['EVENT']), ...columns.map(column => column.header)];
       table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
     const { columns, render } = table;
     // As wide as the longest event type from the start: columns do not grow.
-    const first = event === undefined ? [] : [event.padEnd('MODIFIED'.length)];
-    return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now))]));
+    const first = event === undefined ? [] : [event.padEnd(EVENT_WIDTH)];
+    return render(pools.map(pool => [...first, ...columns.map(({ cell }) => cell(pool, now, Infinity))]));
   };
 }
 
-function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column[] {
-  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, drift } = options;
+function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column<NodePool>[] {
+  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, isWatch, drift } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
@@ -89,9 +89,9 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'STATUS', cell: pool => statusCell(pool, style) },
     { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
-    // In a pipe it is always there: columns that come and go would break scripts.
-    ...(terminalWidth === undefined || pools.some(hasCordoned) ? [cordonedColumn(style)] : []),
-    ...(chosen ?? RESOURCES).map(resourceColumn),
+    // In a pipe and a watch it is always there: columns that come and go would break scripts.
+    ...(terminalWidth === undefined || isWatch || pools.some(hasCordoned) ? [cordonedColumn(style)] : []),
+    ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 1 : 0 })),
     taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
     ...(wide ? wideColumns(pools, chosen === undefined, drift, style) : []),
@@ -100,38 +100,20 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
   ];
 }
 
-/** The columns that fit. Where leaving out all of LEFT_OUT is not enough, the rest is as it is. */
-function fitted(
-  columns: Column[],
-  pools: NodePool[],
-  now: Date,
-  { terminalWidth: width = Infinity, resources }: PoolsTableOptions,
-): Column[] {
-  const room = (of: Column[]) => {
-    const rows = [of.map(({ header }) => header), ...pools.map(pool => of.map(({ cell }) => cell(pool, now)))];
-    return width - takenWidth(rows, GET) + GET.gap;
+function taintsColumn(most: number): Column<NodePool> {
+  return {
+    header: 'TAINTS',
+    cell: ({ spec }, _, width) => cut(withoutSpaces(taintsText(spec.taints, Math.min(width, most))), width),
+    isList: true,
+    rank: 4,
   };
-  let left = columns;
-  for (const header of resources === undefined ? LEFT_OUT : LEFT_OUT.slice(0, 1)) {
-    if (room(left) >= 0) break;
-    const others = left.filter(column => column.header !== header);
-    const rest = header === 'TAINTS' ? room(others) - GET.gap : 0;
-    if (rest >= LEAST_TAINTS) return left.map(column => (column.header === header ? taintsColumn(rest) : column));
-    left = others;
-  }
-  return left;
-}
-
-function taintsColumn(width: number): Column {
-  const cell = ({ spec }: NodePool) => withoutSpaces(taintsText(spec.taints, width));
-  return { header: 'TAINTS', cell: width < TAINTS_WIDTH ? pool => shorten(cell(pool), width) : cell };
 }
 
 function hasCordoned({ status }: NodePool): boolean {
   return (status?.unschedulableNodeCount ?? 0) > 0;
 }
 
-function cordonedColumn(style: Style): Column {
+function cordonedColumn(style: Style): Column<NodePool> {
   return {
     header: 'CORDONED',
     cell: pool => {
@@ -146,7 +128,7 @@ function wideColumns(
   withResources: boolean,
   drift: PoolsTableOptions['drift'],
   style: Style,
-): Column[] {
+): Column<NodePool>[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
@@ -165,13 +147,13 @@ function driftCell({ metadata, status }: NodePool, drift: PoolsTableOptions['dri
   return text === '0' || text === NONE ? text : { text, paint: style.yellow };
 }
 
-function resourceColumn(name: string): Column {
+function resourceColumn(name: string): Column<NodePool> {
   if (name === 'pods') return { header: 'PODS', cell: ({ status }) => podsCell(status) };
   const header = name === STORAGE ? 'STORAGE' : oneWord(name.toUpperCase());
   return { header, cell: ({ status }) => poolResource(status, name) };
 }
 
-function labelColumn(label: string): Column {
+function labelColumn(label: string): Column<NodePool> {
   return { header: labelHeader(label), cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
 }
 

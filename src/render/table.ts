@@ -3,7 +3,7 @@
  * tab-writer.ts and grid.ts. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
  */
 import { sanitizeLine } from './sanitize.ts';
-import { cut, PLAIN, widthOf } from './width.ts';
+import { cut, PLAIN, widthOf, wrapWords } from './width.ts';
 
 /** The colour stands beside the text: escapes inside the text are made visible. */
 export interface StyledText {
@@ -27,32 +27,50 @@ export const GET: Layout = { gap: 3, minWidth: 3 };
 /** As `kubectl describe`. */
 export const DESCRIBE: Layout = { gap: 2, minWidth: 0 };
 
+/** The last column is not wrapped to less. */
+const LEAST_WRAPPED = 20;
+
 /**
  * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.
  * @param rows the header, if there is one, is the first
+ * @param terminalWidth to which the last column is wrapped
  */
-export function renderTable(rows: Cell[][], layout: Layout = GET): string {
-  return renderRows(rows, columnWidths(rows, layout.minWidth), layout);
+export function renderTable(rows: Cell[][], layout: Layout = GET, terminalWidth = Infinity): string {
+  return renderRows(rows, columnWidths(rows, layout.minWidth), layout, terminalWidth);
 }
 
 /**
  * As kubectl's TablePrinter: the first call gives the header and rows, later ones more rows. Columns keep the widths of
  * the first call; a wider cell is not cut and moves the rest of its line.
+ * @param terminalWidth to which the last column is wrapped
  */
-export function tablePrinter(header: string[] | undefined): (rows: Cell[][]) => string {
+export function tablePrinter(header: string[] | undefined, terminalWidth = Infinity): (rows: Cell[][]) => string {
   let widths: number[] | undefined;
   return rows => {
     const all = widths === undefined && header !== undefined ? [header, ...rows] : rows;
     widths ??= columnWidths(all, GET.minWidth);
-    return renderRows(all, widths, GET);
+    return renderRows(all, widths, GET, terminalWidth);
   };
 }
 
-function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layout): string {
+function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layout, terminalWidth: number): string {
   const between = ' '.repeat(gap);
-  const lines = rows.map(row =>
-    row.map((cell, column) => padded(cell, safeText(cell), widths[column] ?? 0, 'left')).join(between),
-  );
+  const lines = rows.flatMap(row => {
+    const last = row.length - 1;
+    const start = widths.slice(0, last).reduce((sum, width) => sum + width + gap, indent.length);
+    const texts = row.map(safeText);
+    const parts =
+      terminalWidth === Infinity
+        ? texts.slice(last)
+        : wrapWords(texts[last] ?? '', Math.max(terminalWidth - start, LEAST_WRAPPED));
+    return parts.map((part, i) =>
+      row
+        .map((cell, column) =>
+          padded(cell, column === last ? part : i === 0 ? (texts[column] ?? '') : '', widths[column] ?? 0, 'left'),
+        )
+        .join(between),
+    );
+  });
   return lines.map(line => indent + line.trimEnd()).join('\n');
 }
 

@@ -57,6 +57,22 @@ export function wrap(text: string, width: number): string[] {
   return rest === '' && lines.length > 0 ? lines : [...lines, rest];
 }
 
+/**
+ * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word, or a command in backticks, is
+ * whole, so that it can be copied. All lines but the first are indented: a part of others' text looks like no line of ours.
+ */
+export function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const [all, word = ''] of text.matchAll(/ *((?:`[^`]*`|[^ ])+)/g)) {
+    if (line !== '' && widthOf(line + all) > width) {
+      lines.push(line);
+      line = `  ${word}`;
+    } else line += all;
+  }
+  return [...lines, line];
+}
+
 /** The graphemes that fit. Text far behind is not segmented: there may be a megabyte. */
 function head(text: string, width: number): string {
   let [taken, used] = ['', 0];

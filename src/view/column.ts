@@ -12,6 +12,6 @@ export interface Column<Row> {
   descending?: boolean;
   /** On a narrow screen columns with a higher number are dropped first; 0 is never dropped. */
   rank: number;
-  /** It is cut before others are dropped. */
-  shrinks?: boolean;
+  /** It is cut to this width before others are dropped. */
+  shrinks?: number;
 }

@@ -122,7 +122,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     letter: 'O',
     cell: ({ event }) => event.pool,
     value: ({ event }) => event.pool,
-    rank: 2,
+    rank: 1,
   };
   return [
     {
@@ -130,7 +130,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       letter: 'L',
       cell: ({ event: { lastSeen, count } }, now) => `${formatAge(lastSeen, now)}${count > 1 ? ` x${count}` : ''}`,
       value: ({ event }) => -Date.parse(event.lastSeen) || 0,
-      rank: 1,
+      rank: 2,
     },
     {
       title: 'TYPE',
@@ -147,13 +147,14 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
       cell: ({ event }) => event.note,
       value: ({ event }) => event.note,
       rank: 0,
-      shrinks: true,
+      // Enter shows it whole.
+      shrinks: 12,
     },
   ];
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {
-  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: true };
+  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: 24 };
 }
 
 /** Sorted by age: the reverse of the time of creation. */

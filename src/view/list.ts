@@ -18,8 +18,8 @@ export interface ListOptions {
 const GAP = ' ';
 /** In front of the selected row, and of the others. */
 const [MARK, NO_MARK] = ['>', ' '];
-/** A column that shrinks is cut to the first before others are dropped, and to the second before others are cut. */
-const [NARROW, SHORT] = [24, 10];
+/** A column that shrinks is cut to this before others are cut. */
+const SHORT = 10;
 
 /** The rows with a cell that contains the filter, whatever the case; with `!` in front, the rows without one. */
 export function select<Row extends { key: string }>(
@@ -87,8 +87,8 @@ function fitWidths(
     const before = widths[column];
     if (before !== undefined) widths[column] = Math.max(Math.min(before, least), before - Math.max(taken() - width, 0));
   };
-  const shrinking = columns.findIndex(column => column.shrinks === true);
-  shrink(shrinking, NARROW);
+  const shrinking = columns.findIndex(column => column.shrinks !== undefined);
+  shrink(shrinking, columns[shrinking]?.shrinks ?? 0);
   const byRank = columns.map(({ rank }, i) => ({ rank, i })).sort((a, b) => b.rank - a.rank || b.i - a.i);
   for (const { rank, i } of byRank) if (rank > 0 && taken() > width) widths[i] = undefined;
   // A dropped column may have left more room than was missing.

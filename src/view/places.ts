@@ -9,7 +9,7 @@ export interface Place {
   kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'describe' | 'yaml' | 'help';
   /** The pool that is shown, or NO_POOL; for events, undefined means all pools. */
   pool: string | undefined;
-  /** The name of the node, or the key of the event. */
+  /** The name of the node, or the key of the event; of `describe` and `yaml`, undefined for those of the pool. */
   subject: string | undefined;
   /** The key of the selected row, which stays selected when rows come and go. */
   selected: string | undefined;
@@ -34,6 +34,12 @@ export interface Target {
   unschedulable: boolean;
 }
 
+export interface DrainTarget {
+  pool: string;
+  /** Undefined: all nodes of the pool. */
+  node: string | undefined;
+}
+
 export type Mode =
   | { kind: 'browse' }
   | { kind: 'filter' }
@@ -56,7 +62,7 @@ export type Effect =
   | { kind: 'cordon'; target: Target }
   /** See withText(). */
   | { kind: 'read'; place: Pick<Place, 'kind' | 'pool' | 'subject'> }
-  | { kind: 'drain'; pool: string };
+  | { kind: 'drain'; target: DrainTarget };
 
 /** What is on the screen when a key is pressed. */
 export interface Scene {

@@ -13,7 +13,16 @@ import type { Style } from '../render/style.ts';
 import { type Contents, contentsOf, sceneOf } from './contents.ts';
 import { clampSelection } from './cursor.ts';
 import { type Key, keysOf } from './keys.ts';
-import { type Effect, initialState, isText, type Place, placeOf, type State, type Target } from './places.ts';
+import {
+  type DrainTarget,
+  type Effect,
+  initialState,
+  isText,
+  type Place,
+  placeOf,
+  type State,
+  type Target,
+} from './places.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import { paste, press, withMessage, withText } from './state.ts';
 
@@ -38,8 +47,8 @@ export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
 /** Why it ended, and how to go on there. */
 export interface Ended {
   state: State;
-  /** The pool to drain on the restored terminal. */
-  drain: string | undefined;
+  /** To drain on the restored terminal. */
+  drain: DrainTarget | undefined;
 }
 
 export interface Running {
@@ -61,9 +70,9 @@ export function runView(options: RunOptions): Running {
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = options.state ?? initialState;
-  let drain: string | undefined;
+  let drain: DrainTarget | undefined;
   let isStopped = false;
-  let cached: { key: string; contents: Contents } | undefined;
+  let cached: { key: readonly unknown[]; contents: Contents } | undefined;
   let cancelDraw: (() => void) | undefined;
 
   const size = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -75,8 +84,9 @@ export function runView(options: RunOptions): Running {
     const shown = shownUsage();
     const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
-    const key = JSON.stringify([versions, kind, pool, subject, sort, filter, text, columns, second]);
-    if (cached?.key !== key)
+    // Compared part by part: the text of a large object would have to be copied for each key.
+    const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
+    if (cached === undefined || key.some((part, i) => part !== cached?.key[i]))
       cached = { key, contents: contentsOf(placeOf(state), live, { width: columns, now: now(), style, usage: shown }) };
     return cached.contents;
   }
@@ -125,7 +135,7 @@ export function runView(options: RunOptions): Running {
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
     else {
-      drain = effect.kind === 'drain' ? effect.pool : undefined;
+      drain = effect.kind === 'drain' ? effect.target : undefined;
       running.stop();
     }
   }

@@ -119,7 +119,7 @@ function placeLine(
     node: ['Pools', ...of, `${subject ?? ''}${count}`],
     events: ['Pools', ...of, `Events${count}`],
     event: ['Pools', ...of, `Event${count}`],
-    describe: ['Pools', ...of, `Describe${count}`],
+    describe: ['Pools', ...of, ...(subject === undefined ? [] : [subject]), `Describe${count}`],
     yaml: ['Pools', ...of, ...(subject === undefined ? [] : [subject]), `YAML${count}`],
     help: [`Help${count}`],
   }[kind];
@@ -173,37 +173,27 @@ function tail(text: string, width: number): string {
   return lines.at(-1) ?? '';
 }
 
-const HINTS: Readonly<Record<Place['kind'], string[]>> = {
-  pools: [
-    '? help',
-    'q quit',
-    'enter nodes',
-    'd describe',
-    't usage',
-    '/ filter',
-    ': jump',
-    'e events',
-    'y yaml',
-    'D drain',
-  ],
-  nodes: ['? help', 'q back', 'c cordon', 'u uncordon', 'enter details', 't usage', '/ filter', ': jump', 'y yaml'],
-  node: ['? help', 'q back', 'c cordon', 'u uncordon', 'y yaml', 'e events'],
-  events: ['? help', 'q back', 'enter details', '/ filter'],
-  event: ['? help', 'q back'],
-  describe: ['? help', 'q back', 'y yaml', '↑ ↓ scroll'],
-  yaml: ['? help', 'q back', '↑ ↓ scroll'],
-  help: ['any key: back', '↑ ↓ scroll'],
+/** Two spaces between two keys. */
+const HINTS: Readonly<Record<Place['kind'], string>> = {
+  pools: '? help  q quit  enter nodes  d describe  t usage  / filter  : jump  e events  y yaml  D drain',
+  nodes: '? help  q back  c cordon  u uncordon  enter details  t usage  / filter  : jump  d describe  y yaml  D drain',
+  node: '? help  q back  c cordon  u uncordon  d describe  y yaml  e events  D drain',
+  events: '? help  q back  enter details  / filter',
+  event: '? help  q back',
+  describe: '? help  q back  y yaml  ↑ ↓ scroll',
+  yaml: '? help  q back  ↑ ↓ scroll',
+  help: 'any key: back  ↑ ↓ scroll',
 };
 
 function hintLine(state: State, width: number, style: Style): string {
   const place = placeOf(state);
   const hints = {
-    filter: ['enter keep the filter', 'esc remove it'],
-    jump: ['enter go to the first', 'tab complete', 'esc cancel'],
+    filter: 'enter keep the filter  esc remove it',
+    jump: 'enter go to the first  tab complete  esc cancel',
     confirm: HINTS[place.kind],
     browse: HINTS[place.kind],
   }[state.mode.kind];
-  return fit({ text: partsThatFit(hints, width), paint: style.dim }, width);
+  return fit({ text: partsThatFit(hints.split('  '), width), paint: style.dim }, width);
 }
 
 /** Drawn over the last lines: the question, or a message too long for its line. */

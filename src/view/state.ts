@@ -75,11 +75,11 @@ function act(state: State, key: Key, scene: Scene): Step {
   }
   switch (key) {
     case 'd':
-      return place.kind === 'nodes' ? { state: enter(state, place) } : read(state, 'describe', place);
+      return read(state, 'describe', place);
     case 'y':
       return read(state, 'yaml', place);
     case 'D':
-      return drain(state, place);
+      return drain(state, place, scene);
     default:
       return { state: go(state, key, scene) };
   }
@@ -151,19 +151,23 @@ function showEvents(state: State, place: Place): State {
 function read(state: State, kind: 'describe' | 'yaml', place: Place): Step {
   if (place.kind === kind) return { state };
   const pool = poolOf(place);
-  const subject = place.kind === 'nodes' ? place.selected : place.kind === 'node' ? place.subject : undefined;
+  const subject = nodeOf(place);
   if (pool === undefined) return { state };
   if (pool === NO_POOL && subject === undefined) return { state: withMessage(state, NO_SUCH_POOL) };
-  const opened = { kind, pool, subject: kind === 'yaml' ? subject : undefined };
-  if (kind === 'describe' && pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
+  const opened = { kind, pool, subject };
   return { state: push(state, opened), effect: { kind: 'read', place: opened } };
 }
 
-function drain(state: State, place: Place): Step {
-  const pool = poolOf(place);
+function drain(state: State, place: Place, { ownerOf }: Scene): Step {
+  const node = nodeOf(place);
+  // In the list of nodes the whole pool is never meant: the list may be filtered.
+  if (node === undefined && place.kind === 'nodes') return { state };
+  const pool = node === undefined ? poolOf(place) : ownerOf(node);
+  if (node !== undefined && pool === undefined)
+    return { state: withMessage(state, `Node ${node} is in no pool: drain it with kubectl drain`) };
   if (pool === undefined) return { state };
   if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
-  return { state, effect: { kind: 'drain', pool } };
+  return { state, effect: { kind: 'drain', target: { pool, node } } };
 }
 
 const NO_SUCH_POOL = `${NO_POOL} is not a pool: these nodes match no pool`;
@@ -171,6 +175,12 @@ const NO_SUCH_POOL = `${NO_POOL} is not a pool: these nodes match no pool`;
 /** The selected pool, or the one that the place is about. */
 function poolOf({ kind, pool, selected }: Place): string | undefined {
   return kind === 'pools' ? selected : pool;
+}
+
+/** The selected node, or the one that the place is about. */
+function nodeOf({ kind, selected, subject }: Place): string | undefined {
+  if (kind === 'nodes') return selected;
+  return kind === 'node' || kind === 'describe' || kind === 'yaml' ? subject : undefined;
 }
 
 function ask(state: State, scene: Scene, unschedulable: boolean): State {

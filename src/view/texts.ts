@@ -14,7 +14,8 @@ import { fit, paintAs } from '../render/table.ts';
 import { formatTimeAndAge } from '../render/time.ts';
 import { wrap } from '../render/width.ts';
 
-const LABEL_WIDTH = 14;
+/** Of the column of titles at least, so that it stays when fields come and go. */
+const TITLE_WIDTH = 14;
 
 export function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
   const ownership = clusterState.ownership(node.name);
@@ -55,18 +56,23 @@ export function eventText(event: PoolEventRecord, now: Date, style: Style): Fiel
   ];
 }
 
-/** The fields as lines; long values are wrapped. */
+/** The fields as lines; long values are wrapped. A title that is too long for its column has a line of its own. */
 export function fieldLines(fields: readonly Field[], width: number): string[] {
-  const label = Math.min(LABEL_WIDTH, Math.floor(width / 3));
+  const longest = Math.max(TITLE_WIDTH, ...fields.map(([title]) => title.length + ':  '.length));
+  const column = Math.min(longest, Math.floor(width / 3));
   return fields.flatMap(([title, values]) => {
     const texts = [values].flat().flatMap(value => {
       const text = typeof value === 'string' ? value : value.text;
-      return wrap(text, Math.max(width - label, 1)).map(line => paintAs(value, line));
+      return wrap(text, Math.max(width - column, 1)).map(line => paintAs(value, line));
     });
-    return texts.map((text, i) => fit(i === 0 ? `${title}:` : '', label) + text);
+    const isBeside = title.length + ': '.length <= column;
+    const lines = texts.map((text, i) => fit(i === 0 && isBeside ? `${title}:` : '', column) + text);
+    return isBeside ? lines : [...wrap(`${title}:`, width), ...lines];
   });
 }
 
+/** Of the first column of the help. */
+const KEYS_WIDTH = 18;
 /** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓  k j', 'up, down'],
@@ -75,21 +81,25 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['q esc  ←', 'back; esc removes the filter first'],
   ['/', 'filter the rows; !text: those without it'],
   [':', 'jump to a pool or node; tab completes'],
-  ['d  y', 'describe, YAML'],
+  ['d  y', 'describe, YAML, of the pool or node'],
   ['t', 'requested and used resources'],
   ['e  E', 'events of the pool, of all pools'],
-  ['c  u  D', 'cordon, uncordon node, drain pool; ask first'],
-  ['N S A', 'sort by name, status, age'],
+  ['c  u  D', 'cordon, uncordon, drain; ask first'],
+  ['N S A', 'sort by name, status, age; again: reversed'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
   ['V W', 'sort by cpu used, memory used'],
   ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
   ['T', 'nodes: by state; events: by type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
-  ['', 'the same key again reverses the order'],
+  ['?', 'help; keys that do not scroll close it'],
   ['ctrl-l  ctrl-c', 'redraw the screen, quit'],
   ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
 ];
 
 export function helpLines(width: number): string[] {
-  return HELP.map(([keys, what]) => fit(`${keys.padEnd(17)} ${what}`, width));
+  return HELP.flatMap(([keys, what]) =>
+    wrap(what, Math.max(width - KEYS_WIDTH, 1)).map((line, i) =>
+      fit(fit(i === 0 ? keys : '', KEYS_WIDTH) + line, width),
+    ),
+  );
 }

@@ -7,6 +7,10 @@ import type { Binary, Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
+const CONTAINERD = 'github.com/containerd/containerd/v2/cmd';
+/** Snapshotters that need C libraries. */
+const CONTAINERD_TAGS = 'no_btrfs,no_devmapper,no_zfs';
+const CNI = 'github.com/containernetworking/plugins/plugins';
 const ERROR_LINES = 20;
 
 /** The module folder under go/ and the package of each program, and its file of versions if that is not go.mod. */
@@ -16,9 +20,20 @@ const SOURCES: Record<Binary, { module: string; package: string; versions?: stri
   'kube-controller-manager': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
   'kube-scheduler': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  kubelet: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubelet' },
+  containerd: { module: 'containerd', package: `${CONTAINERD}/containerd` },
+  'containerd-shim-runc-v2': { module: 'containerd', package: `${CONTAINERD}/containerd-shim-runc-v2` },
+  ctr: { module: 'containerd', package: `${CONTAINERD}/ctr` },
+  bridge: { module: 'cni', package: `${CNI}/main/bridge` },
+  'host-local': { module: 'cni', package: `${CNI}/ipam/host-local` },
+  loopback: { module: 'cni', package: `${CNI}/main/loopback` },
+  static: { module: 'cni', package: `${CNI}/ipam/static` },
+  pause: { module: 'image', package: './pause' },
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
+  oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },
+  registry: { module: 'image', package: '.' },
   'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },
   'completion-1.33': { module: 'completion', package: '.', versions: 'kubectl-1.33.mod' },
   'completion-1.36': { module: 'completion', package: '.' },
@@ -52,6 +67,7 @@ async function build({ name, version, path }: Wanted): Promise<void> {
       '-mod=readonly',
       ...versions,
       '-trimpath',
+      ...(source.module === 'containerd' ? ['-tags', CONTAINERD_TAGS] : []),
       '-ldflags',
       flags.join(' '),
       '-o',

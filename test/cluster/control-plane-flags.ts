@@ -11,8 +11,16 @@ export function etcdFlags(data: string, clientUrl: string, peerPort: number): st
   ];
 }
 
-/** @param file path of a file in the folder of the control plane */
-export function apiserverFlags(file: (name: string) => string, etcdUrl: string, port: number): string[] {
+/**
+ * @param file path of a file in the folder of the control plane
+ * @param controlled whether controllers and kubelets follow, which serve pods and remove the first taint of a node
+ */
+export function apiserverFlags(
+  file: (name: string) => string,
+  etcdUrl: string,
+  port: number,
+  controlled = false,
+): string[] {
   return [
     `--etcd-servers=${etcdUrl}`,
     // A lent etcd is emptied between tests: without its key, the compactor panics after 5 minutes.
@@ -30,7 +38,7 @@ export function apiserverFlags(file: (name: string) => string, etcdUrl: string, 
     '--service-cluster-ip-range=10.0.0.0/24',
     '--allow-privileged',
     // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
-    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    ...(controlled ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
     // The endpoints of the service "kubernetes" may not be a loopback address.
     '--endpoint-reconciler-type=none',
   ];

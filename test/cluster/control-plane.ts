@@ -24,6 +24,8 @@ const ATTEMPTS = 3;
 export interface ControlPlaneOptions {
   /** Writes an audit log of every request (see audit.ts). */
   audit?: boolean;
+  /** Controllers follow (controllers.ts), so that all of the server's own admission plugins can be on. */
+  controlled?: boolean;
   /** More flags for the API server. */
   apiserverFlags?: readonly string[];
   /** Progress of building missing programs. Default: stderr. */
@@ -127,7 +129,7 @@ async function start(
   dir: string,
   watcher: Watcher,
   { daemons, others }: { daemons: Daemon[]; others: Daemon[] },
-  { audit = false, apiserverFlags: more = [] }: ControlPlaneOptions,
+  { audit = false, controlled = false, apiserverFlags: more = [] }: ControlPlaneOptions,
 ): Promise<
   Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'offline' | 'stop' | 'keep'> & { startEtcd(): void }
 > {
@@ -163,7 +165,7 @@ async function start(
     '--audit-log-maxsize=100000',
   ];
   const flagsOf = (etcd: string, port: number) => [
-    ...apiserverFlags(file, etcd, port),
+    ...apiserverFlags(file, etcd, port, controlled),
     ...more,
     ...(audit ? auditFlags : []),
   ];

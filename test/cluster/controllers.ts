@@ -90,9 +90,12 @@ export interface Controllers {
   keep(): Promise<string>;
 }
 
-/** Resolves when the controller manager works. They never outlive this process; failing to start, it throws with the end of the log. */
-export async function startControllers(cluster: ControlPlane): Promise<Controllers> {
-  const programs = await ensureBinaries(CONTROLLER_BINARIES);
+/**
+ * Resolves when the controller manager works. Nodes are kwok's, unless `kubelets` says that they have kubelets. They never outlive this process; failing to start, it throws with the end of the log.
+ */
+export async function startControllers(cluster: ControlPlane, { kubelets = false } = {}): Promise<Controllers> {
+  const names = CONTROLLER_BINARIES.filter(name => !kubelets || name !== 'kwok');
+  const programs = await ensureBinaries(names);
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-controllers-'));
   const watcher = startWatcher(dir);
   const daemons: Daemon[] = [];
@@ -115,15 +118,18 @@ export async function startControllers(cluster: ControlPlane): Promise<Controlle
     '--leader-elect=false',
     '--secure-port=0',
   ];
-  const signingKey = `--service-account-private-key-file=${join(cluster.dir, 'service-account.key')}`;
+  const serviceAccounts = [
+    `--service-account-private-key-file=${join(cluster.dir, 'service-account.key')}`,
+    `--root-ca-file=${join(cluster.dir, 'ca.crt')}`,
+  ];
   const flags: Record<(typeof CONTROLLER_BINARIES)[number], string[]> = {
-    'kube-controller-manager': [...common, signingKey],
+    'kube-controller-manager': [...common, ...serviceAccounts],
     'kube-scheduler': common,
     // Without a port it serves nothing: a kubelet's logs and exec have no meaning here.
     kwok: [kubeconfig, '--manage-all-nodes', '--node-lease-duration-seconds=40', '--node-port=0', `--config=${stages}`],
   };
   try {
-    for (const name of CONTROLLER_BINARIES) {
+    for (const name of names) {
       daemons.push(startDaemon(programs[name], flags[name], join(dir, `${name}.log`), watcher));
     }
     await working(cluster, daemons);

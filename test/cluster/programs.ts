@@ -1,4 +1,4 @@
-/** The programs a control plane is made of; krew, which installs plugins; what prints kubectl's completion scripts. */
+/** The programs a control plane and a node are made of; krew, which installs plugins; oras and a registry for the image; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -8,9 +8,22 @@ export const VERSIONS = {
   'kube-controller-manager': 'v1.36.3',
   'kube-scheduler': 'v1.36.3',
   etcd: 'v3.7.3',
+  kubelet: 'v1.36.3',
   kwok: 'v0.8.0',
+  containerd: 'v2.4.2',
+  'containerd-shim-runc-v2': 'v2.4.2',
+  ctr: 'v2.4.2',
+  // The network plugins of containerd's pods.
+  bridge: 'v1.9.1',
+  'host-local': 'v1.9.1',
+  loopback: 'v1.9.1',
+  static: 'v1.9.1',
+  pause: 'v1',
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
+  oras: 'v1.3.6',
+  // By the version of go-containerregistry.
+  registry: 'v0.22.1',
   // By the version of cobra, which makes them.
   'completion-1.30': 'v1.7.0',
   'completion-1.33': 'v1.8.1',

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
@@ -90,39 +89,6 @@ test('shows changes of others without a key press', async t => {
   await terminal.shows(/^ worker .* 3\/3 /m);
 });
 
-test('cordon and uncordon ask with the name of the node and write only spec.unschedulable', async t => {
-  await createSmallCluster(testEnv);
-  const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
-  await terminal.shows(/^>gpu /m);
-  terminal.type('jj{enter}');
-  await terminal.shows(/^>worker-1 /m);
-  const before = await testEnv.node('worker-1');
-  terminal.type('c');
-  assertScreen('cordon', await terminal.shows(/^Cordon node worker-1\?/m));
-  terminal.type('n');
-  await terminal.shows(/Nothing was changed/);
-  assert.deepEqual(await testEnv.node('worker-1'), before);
-  terminal.type('c');
-  await terminal.shows(/^Cordon node worker-1\?/m);
-  terminal.type('y');
-  await terminal.shows(/^node\/worker-1 cordoned$/m);
-  await terminal.shows(/^>worker-1 +Ready,SchedulingDisabled/m);
-  const cordoned = await testEnv.node('worker-1');
-  assert.equal(cordoned.spec.unschedulable, true);
-  terminal.type('c');
-  await terminal.shows(/Node worker-1 is already cordoned/);
-  terminal.type('u');
-  await terminal.shows(/^Uncordon node worker-1\?/m);
-  terminal.type('y');
-  await terminal.shows(/^node\/worker-1 uncordoned$/m);
-  const after = await testEnv.node('worker-1');
-  const still = ({ metadata: { resourceVersion: _, ...metadata }, ...rest }: typeof after) => {
-    const { managedFields: _managed, ...meta } = metadata as typeof metadata & { managedFields?: unknown };
-    return { ...rest, metadata: meta };
-  };
-  assert.deepEqual(still(after), still(before));
-});
-
 test('shows describe, YAML and usage, and jumps to a node', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { columns: 100, env: { NO_COLOR: '1' } });
@@ -137,69 +103,10 @@ test('shows describe, YAML and usage, and jumps to a node', async t => {
   await terminal.shows(/^Pools > worker > Nodes \(3\)[\s\S]*^>worker-3 /m);
   terminal.type('y');
   await terminal.shows(/^Pools > worker > worker-3 > YAML[\s\S]*^kind: Node$/m);
-  terminal.type('qqt');
+  terminal.type('d');
+  await terminal.shows(/^Pools > worker > worker-3 > Describe[\s\S]*^node worker-3 is in pool worker$/m);
+  terminal.type('qqqt');
   await terminal.shows(/ CPU REQ +MEM REQ[\s\S]*^>worker .* 0% /m);
-});
-
-test('D drains the pool with the command on the restored terminal, and returns', async t => {
-  await createSmallCluster(testEnv);
-  const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
-  await terminal.shows(/^>gpu /m);
-  terminal.type('jjD');
-  await terminal.shows(/^\$ kubectl nodepool drain worker$/m);
-  assert.equal(terminal.isAlternate(), false);
-  terminal.type('--ignore-daemonsets --nonsense{enter}');
-  await terminal.shows(/^error: unknown flag --nonsense[\s\S]*Press enter to return/m);
-  terminal.type('{enter}');
-  await terminal.shows(/^>worker /m);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
-  terminal.type('{enter}');
-  await terminal.shows(/\[y\/N\]$/m);
-  terminal.type('y{enter}');
-  // The screen still has the earlier "Press enter"; what is typed before the question is lost.
-  await terminal.shows(/ drained \(3 nodes[\s\S]*Press enter to return/m);
-  terminal.type('{enter}');
-  await terminal.shows(/^>worker .* 3 +12/m);
-  assert.equal(terminal.isAlternate(), true);
-  assert.equal((await testEnv.node('worker-1')).spec.unschedulable, true);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
-  terminal.type('q{enter}');
-  await terminal.shows(/^>worker /m);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
-  terminal.type('{ctrl-d}');
-  assert.equal((await terminal.exit).exitCode, 0);
-});
-
-test('shows the whole error when the permission to write is missing', async t => {
-  await createSmallCluster(testEnv);
-  const verbs = ['get', 'list', 'watch'];
-  const rules = [
-    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs },
-    { apiGroups: [''], resources: ['nodes'], verbs },
-  ];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
-  const subjects = [{ kind: 'User', name: 'reader', apiGroup: 'rbac.authorization.k8s.io' }];
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const metadata = { name: 'reader' };
-  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata, rules });
-  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, { metadata, roleRef, subjects });
-  const mayRead = async () => (await cli(cluster(), ['get', '--as', 'reader'])).code === 0;
-  await eventually('it may read', mayRead);
-  const terminal = openTerminal(t, cluster(), ['view', '--as', 'reader'], { env: { NO_COLOR: '1' } });
-  await terminal.shows(/^>gpu /m);
-  terminal.type('{enter}c');
-  await terminal.shows(/^Cordon node gpu-1\?/m);
-  terminal.type('y');
-  const said = await terminal.shows(/^error: /m);
-  assert.match(
-    said.replaceAll('\n', ' '),
-    /error: unable to cordon node "gpu-1": cannot patch Node "gpu-1": user "reader" lacks the permission; next: ask for a role with verb patch on nodes$/,
-  );
-  terminal.type('e');
-  await terminal.shows(/^events: .*forbidden/m);
 });
 
 test('escapes control characters of the cluster', async t => {

@@ -1,6 +1,8 @@
 /** `install --controller`, the roles that it creates, and `uninstall --controller`: on one cluster, in this order. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pjson from '../../package.json' with { type: 'json' };
+import { IMAGE_NAME } from '../../scripts/image/image.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, stateOf } from './commands.ts';
@@ -18,7 +20,6 @@ const api = () => raw(testEnv.cluster());
 test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
   const { objects, policies } = await readManifests();
   const flags = ['install', '--controller', '--image', IMAGE];
-  await refused(['install', '--controller'], 2, /--controller needs an image; next: build it from/);
   await refused(['install', '--image', IMAGE], 2, /--image is only valid with --controller; next: add --controller/);
   await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 
@@ -26,6 +27,8 @@ test('install --controller creates the objects once; dry runs and a second run w
   const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
   assert.equal(yaml.match(/^kind: /gm)?.length, objects.length + 1, 'all documents, and the CRD');
   assert.match(yaml, new RegExp(`image: "${IMAGE}"`));
+  const published = await ok(['install', '--controller', '--dry-run', '-o', 'yaml']);
+  assert.match(published, new RegExp(`image: ${IMAGE_NAME}:${pjson.version}$`, 'm'));
   const { kind, items } = JSON.parse(await ok([...flags, '--dry-run', '-o', 'json']));
   assert.deepEqual([kind, items.length], ['List', objects.length + 1]);
   const [crd, ...others] = (await ok([...flags, '--dry-run'])).trimEnd().split('\n');

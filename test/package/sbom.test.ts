@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { GLIBC_VERSION } from '../../scripts/package/glibc.ts';
 import { bundledPackages } from '../../scripts/package/packages.ts';
 import { sbom } from '../../scripts/package/sbom.ts';
 import { BUN_VERSION, TARGETS } from '../../scripts/package/targets.ts';
@@ -21,18 +22,19 @@ const bom = JSON.parse(text) as {
   metadata: { component: { 'bom-ref': string } };
 };
 
-test('lists bundled packages with licence and hash, and Bun', () => {
+test('lists bundled packages with licence and hash, Bun and the C library', () => {
   const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
   const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
-  assert.deepEqual(listed, [...bundled, `bun@${BUN_VERSION}`]);
+  assert.deepEqual(listed, [...bundled, `bun@${BUN_VERSION}`, `libc6@${GLIBC_VERSION}`]);
   for (const { name, licenses, hashes } of bom.components) {
     assert.ok(licenses[0]?.license?.id ?? licenses[0]?.expression, name);
-    if (name !== 'bun') assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
+    if (name !== 'bun' && name !== 'libc6') assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
   }
-  const runtimes = bom.components.at(-1)?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
+  const bun = bom.components.find(({ name }) => name === 'bun');
+  const runtimes = bun?.components?.filter(({ name }) => name.startsWith('@oven/bun-')) ?? [];
   assert.equal(runtimes.length, TARGETS.length);
   // Scanners do not understand a name instead of an id or an expression.
-  for (const part of bom.components.at(-1)?.components ?? []) {
+  for (const part of bun?.components ?? []) {
     assert.ok(part.licenses[0]?.license?.id ?? part.licenses[0]?.expression, part.name);
   }
   for (const { name, hashes } of runtimes) assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);

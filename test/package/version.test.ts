@@ -19,7 +19,7 @@ test('the displayed, installed and locked versions are equal', () => {
   assert.equal(JSON.parse(read('oclif.manifest.json')).version, version);
   assert.equal(JSON.parse(read('package-lock.json')).version, version);
   const tag = /kubectl-nodepool:(\d[\w.-]*)/g;
-  for (const path of ['docs/in-cluster.md', 'Dockerfile', 'src/commands/install.ts']) {
+  for (const path of ['docs/in-cluster.md', 'manifests/controller.yaml', 'src/commands/install.ts']) {
     const tags = [...read(path).matchAll(tag)].map(([, found]) => found);
     assert.deepEqual([...new Set(tags)], [version], path);
   }

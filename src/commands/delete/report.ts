@@ -1,8 +1,8 @@
 /** Shows the plan of a deletion, and reports its result. */
 
-import { errorLine, warningLine } from '../../cli/error-line.ts';
+import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { failureLines } from '../../cli/failure-lines.ts';
+import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
 import { poolRef } from '../../cli/object-name.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -34,8 +34,8 @@ export function reportDeletion(
   { io }: Deps,
 ): number {
   for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
-  if (error !== undefined) io.err(errorLine(error));
-  for (const line of failureLines(outcome?.failures ?? [])) io.err(line);
+  if (error !== undefined) showError(io, error);
+  showFailures(io, outcome?.failures ?? []);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
     // Where an error has a next step, the same command would fail again.
     const hasNext = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);

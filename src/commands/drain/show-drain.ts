@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
-import { errorLine, warningLine } from '../../cli/error-line.ts';
+import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -172,7 +172,7 @@ function report(
   const changed = drains.map(({ node }) => node).filter(node => cordoned.has(node));
   const isAll = planned?.otherMembers.length === 0 && changed.length === drains.length;
   const hint = dryRun === 'none' ? uncordonHint(pool, isAll, changed) : '';
-  io.err(errorLine({ message, next: `run the command again to continue${hint}` }));
+  showError(io, { message, next: `run the command again to continue${hint}` });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 

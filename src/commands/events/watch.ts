@@ -1,5 +1,5 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { ChosenEvents } from '../../operations/chosen-events.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
@@ -34,7 +34,7 @@ export function showEventChanges(
     onDeleted() {},
   });
   if (output === undefined) {
-    const render = eventsPrinter(headers, makeStyle(io.color));
+    const render = eventsPrinter(headers, makeStyle(io.color), terminalWidth(io));
     const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
     return showChanges({ ...rows, watched: events.watch() }, verbosity, io);
   }

@@ -1,7 +1,7 @@
 /** The output format of `get`, and printing pools in it. */
 
 import { parseResources } from '../../cli/flags.ts';
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Connection, RawPool } from '../../operations/ports.ts';
 import type { ObjectTemplate } from '../../render/object-template.ts';
@@ -61,11 +61,16 @@ export async function printPools(
   } else if (pools.length > 0) {
     const { poolsPrinter } = await import('../../render/pools.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    const fits = io.stdoutIsTTY && !output.wide && !output.showLabels;
-    const terminalWidth = fits ? io.columns : undefined;
     const matching = await matchingOf(pools, connection);
-    io.out(poolsPrinter({ ...output, terminalWidth, matching }, makeStyle(io.color))(pools, io.now()));
+    io.out(
+      poolsPrinter({ ...output, terminalWidth: widthFor(output, io), matching }, makeStyle(io.color))(pools, io.now()),
+    );
   }
+}
+
+/** The terminal's width, where the table has to fit it. */
+export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): number | undefined {
+  return wide || showLabels ? undefined : terminalWidth(io);
 }
 
 async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'countNodes'>) {

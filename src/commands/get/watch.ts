@@ -7,7 +7,7 @@ import { objectStream } from '../../render/object-stream.ts';
 import { poolsPrinter } from '../../render/pools.ts';
 import { makeStyle } from '../../render/style.ts';
 import { showChanges } from '../shared/show-changes.ts';
-import type { PoolOutput } from './output.ts';
+import { type PoolOutput, widthFor } from './output.ts';
 
 export interface PoolChanges {
   names: string[];
@@ -49,7 +49,8 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
 
 function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const render = poolsPrinter(output, makeStyle(io.color));
+    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true };
+    const render = poolsPrinter(options, makeStyle(io.color));
     return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {

@@ -1,5 +1,5 @@
 /** The output format of `nodes`, and printing nodes in it. */
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { PoolNode } from '../../operations/nodes.ts';
 import type { NodesTableOptions } from '../../render/nodes.ts';
@@ -34,7 +34,7 @@ export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io:
   if (typeof output === 'object') {
     const { nodesPrinter } = await import('../../render/nodes.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    if (nodes.length > 0) io.out(nodesPrinter(output, makeStyle(io.color))(nodes, io.now()));
+    if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.now()));
     else io.err('No nodes found.');
     return;
   }
@@ -42,4 +42,9 @@ export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io:
   if (typeof output === 'function') io.write(output()([nodesDocument(nodes)]));
   else if (output !== 'name') io.out(printNodes(nodes, output));
   else if (nodes.length > 0) io.out(printNodeNames(nodes));
+}
+
+/** -o wide has every column, whole, on a terminal too. */
+export function withTerminal(table: NodesTableOptions, io: Io): NodesTableOptions {
+  return table.wide ? table : { ...table, terminalWidth: terminalWidth(io) };
 }

@@ -6,6 +6,7 @@ import type { NodesOptions, PoolNode } from '../../operations/nodes.ts';
 import { type NodesTableOptions, nodesPrinter } from '../../render/nodes.ts';
 import { makeStyle } from '../../render/style.ts';
 import { untilStopped } from '../shared/show-changes.ts';
+import { withTerminal } from './output.ts';
 
 export interface NodeChanges extends NodesOptions {
   table: NodesTableOptions;
@@ -20,7 +21,7 @@ export function showNodeChanges(
   io: Io,
   { cluster }: Connection,
 ): Promise<number> {
-  const render = nodesPrinter(table, makeStyle(io.color));
+  const render = nodesPrinter({ ...withTerminal(table, io), isWatch: true }, makeStyle(io.color));
   const print = (nodes: PoolNode[]) => io.out(render(nodes, io.now()));
   return untilStopped(
     (signal, guarded, deps) =>

@@ -1,6 +1,6 @@
 /** What was created: for `create` and `adopt --create`. */
 
-import { errorLine } from '../../cli/error-line.ts';
+import { showError } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
@@ -20,8 +20,8 @@ export interface CreatedOutput {
 }
 
 /** Prints the errors of the others; returns the exit code. */
-export function reportErrors(errors: readonly NodepoolError[], { err }: Pick<Io, 'err'>): number {
-  for (const error of errors) err(errorLine(error));
+export function reportErrors(errors: readonly NodepoolError[], io: Io): number {
+  for (const error of errors) showError(io, error);
   if (errors.some(({ kind }) => kind === 'interrupted')) return EXIT.interrupted;
   return errors.length > 0 ? EXIT.error : EXIT.done;
 }

@@ -4,7 +4,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../../cli/approve.ts';
 import { warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { failureLines } from '../../cli/failure-lines.ts';
+import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag } from '../../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
@@ -76,7 +76,7 @@ export async function showMoves(
   );
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
   for (const warning of warnings) io.err(warningLine(warning));
-  for (const line of failureLines(failures)) io.err(line);
+  showFailures(io, failures);
   if (isInterrupted(results)) return reportInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }

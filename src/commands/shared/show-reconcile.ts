@@ -1,8 +1,8 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
 
-import { errorLine, warningLine } from '../../cli/error-line.ts';
+import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { failureLines } from '../../cli/failure-lines.ts';
+import { showFailures } from '../../cli/failure-lines.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
@@ -57,8 +57,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
     for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
-    for (const line of failureLines(outcome?.failures ?? [], pool, said)) io.err(line);
-    if (error !== undefined) io.err(errorLine(error, pool));
+    showFailures(io, outcome?.failures ?? [], pool, said);
+    if (error !== undefined) showError(io, error, pool);
   }
   if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);

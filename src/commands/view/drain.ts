@@ -1,52 +1,84 @@
 /** `D` in the dashboard: runs `kubectl nodepool drain` on the restored terminal. */
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
+import type { Flags } from '../../cli/completion/grammar.ts';
+import { readWords } from '../../cli/completion/words.ts';
+import { showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportError } from '../../cli/report-error.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
+import type { DrainTarget } from '../../view/places.ts';
+import { shellWords } from './shell-words.ts';
 
 export interface DrainShell {
   io: Io;
   /** This program's version. */
   version: string;
+  /** Of `drain`. */
+  flags: Flags;
   /** Runs the command with these words. */
   run: (words: string[]) => Promise<unknown>;
 }
 
+const COMMAND = 'kubectl nodepool drain';
+/** How long a terminal takes at most to send the rest of a key that begins with esc. */
+const ESCAPE_MS = 50;
+
 /**
  * Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed.
- * @param flags those that chose the cluster
+ * @param chosen flags that chose the cluster
  */
-export async function drainOnTerminal(pool: string, flags: readonly string[], shell: DrainShell): Promise<void> {
-  const { io, version, run } = shell;
-  const command = 'kubectl nodepool drain';
-  io.stderr.write(
-    'Add flags such as --ignore-daemonsets or --dry-run=server, and press enter; q returns to the view.\n',
-  );
-  const typed = await question(io, `$ ${command} ${sanitizeLine(pool)} `);
-  if (typed === undefined || typed.trim() === 'q') return;
-  const words = [pool, ...typed.split(/\s+/).filter(Boolean), ...flags];
+export async function drainOnTerminal(
+  { pool, node }: DrainTarget,
+  chosen: readonly string[],
+  { io, version, flags, run }: DrainShell,
+): Promise<void> {
+  const target = [pool, ...(node === undefined ? [] : ['--node', node])];
+  const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
+  io.err(`This drains ${what}.\nAdd flags such as --ignore-daemonsets and press enter; esc returns to the view.`);
+  const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
+  if (typed === undefined) return;
+  const words = [...target, ...typed, ...chosen];
   try {
     await run(words);
   } catch (error) {
     const line = { words: ['drain', ...words], verbosity: 0, jsonLog: false };
-    reportError(error, { io, line, version, command, flags: [] });
+    reportError(error, { io, line, version, command: COMMAND, flags: [] });
   }
   await question(io, 'Press enter to return to the view. ');
 }
 
-/** The line that is typed; undefined after Ctrl-D. */
-async function question(io: Io, text: string): Promise<string | undefined> {
-  // In its terminal mode readline would handle Ctrl-C.
-  const lines = createInterface({ input: io.stdin, terminal: false });
-  io.stderr.write(text);
-  try {
-    for await (const line of lines) return line;
-    io.err('');
-    return undefined;
-  } finally {
-    lines.close();
-    // Its pause stops stdin a tick later; a reader that begins before that would get nothing.
-    await setImmediate();
+/** Asks until the line has only flags: a stray word such as `y` would be the name of one more pool to drain. */
+async function askForFlags(prompt: string, io: Io, flags: Flags): Promise<string[] | undefined> {
+  for (;;) {
+    const typed = await question(io, prompt);
+    if (typed === undefined || typed.trim() === 'q') return undefined;
+    const words = shellWords(typed);
+    const [stray] = readWords(['drain', ...(words ?? []), ''], { drain: { args: {}, flags } }).given;
+    if (words !== undefined && stray === undefined && !words.includes('--')) return words;
+    const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is no flag`;
+    showError(io, { message, next: 'type flags and their values only, or nothing, and press enter' });
   }
+}
+
+/** The line that is typed; undefined after esc, Ctrl-C and Ctrl-D. On stdout, which is the terminal. */
+async function question({ stdin: input, stdout: output }: Io, text: string): Promise<string | undefined> {
+  // In terminal mode esc and Ctrl-C are keys.
+  const lines = createInterface({ input, output, terminal: true, historySize: 0, escapeCodeTimeout: ESCAPE_MS });
+  const onKey = (_: unknown, { name }: { name?: string }) => {
+    if (name === 'escape') lines.close();
+  };
+  input.on('keypress', onKey);
+  const typed = await new Promise<string | undefined>(resolve => {
+    lines.once('SIGINT', () => lines.close());
+    lines.once('close', () => resolve(undefined));
+    lines.question(text, resolve);
+  });
+  input.off('keypress', onKey);
+  lines.close();
+  // The cursor is still behind the question.
+  if (typed === undefined) output.write('\n');
+  // Its pause stops stdin a tick later; a reader that begins before that would get nothing.
+  await setImmediate();
+  return typed;
 }

@@ -1,4 +1,4 @@
-/** The texts of the dashboard that are read from the server: describe of a pool, YAML of a pool or a node. */
+/** The texts of the dashboard that are read from the server: describe and YAML of a pool or a node. */
 import type { Connection } from '../../cli/factory.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ReadPlace } from '../../view/run.ts';
@@ -9,7 +9,8 @@ export async function readText(
   connection: Connection,
   now: () => Date,
 ): Promise<string> {
-  if (kind === 'describe') return describePool(pool, connection, now);
+  if (kind === 'describe')
+    return subject === undefined ? describePool(pool, connection, now) : explainNode(subject, connection);
   const object = subject === undefined ? connection.cluster.pools.get(pool) : connection.nodeObject(subject);
   const found = await object;
   const name = subject === undefined ? `nodepool "${pool}"` : `node "${subject}"`;
@@ -24,4 +25,12 @@ async function describePool(pool: string, connection: Connection, now: () => Dat
   const { makeStyle } = await import('../../render/style.ts');
   const descriptions = await describe([pool], connection);
   return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
+}
+
+/** As `nodes --why`: what kubectl describe prints of a node takes requests for its pods, lease and events. */
+async function explainNode(node: string, connection: Connection): Promise<string> {
+  const { whyNode } = await import('../../operations/why-node.ts');
+  const { renderWhy } = await import('../../render/why.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  return renderWhy(await whyNode(node, connection), makeStyle(false));
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorLine, warningLine } from '../../../src/cli/error-line.ts';
+import { errorLine, showError, warningLine } from '../../../src/cli/error-line.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/field-error.ts';
+import { testIo } from './test-io.ts';
 
 test('escapes a newline in a value', () => {
   assert.equal(
@@ -39,4 +40,17 @@ test('keeps text that only looks like a list item in its line', () => {
 test('prints a warning on one line, whatever its length and text', () => {
   assert.equal(warningLine('a\nb\t\u001b'), 'warning: a\\nb\\t\\u001b');
   assert.ok(warningLine('x'.repeat(1_000_000)).length < 2100);
+});
+
+test('on a terminal the next step of a line that is too long is on a line of its own', () => {
+  const shown = (columns: number | undefined, message: string) => {
+    const io = testIo({ stderrIsTTY: columns !== undefined });
+    Object.assign(io.stderr, { columns });
+    showError(io, { message, next: 'run `kubectl nodepool install`' });
+    return io.stderrText();
+  };
+  const message = 'the server does not have the NodePool resource';
+  assert.equal(shown(80, message), `error: ${message}\nnext: run \`kubectl nodepool install\`\n`);
+  assert.equal(shown(100, message), `error: ${message}; next: run \`kubectl nodepool install\`\n`);
+  assert.equal(shown(undefined, message.repeat(9)).split('\n').length, 2);
 });

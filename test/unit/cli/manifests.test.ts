@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import pjson from '../../../package.json' with { type: 'json' };
 import { readController, readControllerWith, readPolicies } from '../../../src/cli/manifests.ts';
 import { nameOf, quotedNameOf } from '../../../src/cli/object-name.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
+const published = `ghcr.io/lailin-xyz/kubectl-nodepool:${pjson.version}`;
 const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
 
 test("the image flag replaces the manifest's image, in text and objects", async () => {
@@ -13,7 +15,8 @@ test("the image flag replaces the manifest's image, in text and objects", async 
   const { text, objects } = await readControllerWith(root, image, false);
   assert.deepEqual(imagesOf(text), [`"${image}"`]);
   assert.match(JSON.stringify(objects), new RegExp(`"image":"${image}"`));
-  assert.deepEqual(imagesOf((await readController(root)).text), ['kubectl-nodepool'], 'one place to replace');
+  assert.deepEqual(imagesOf((await readController(root)).text), [published], 'one place to replace');
+  assert.deepEqual(imagesOf((await readControllerWith(root, undefined, false)).text), [published]);
 });
 
 test('refuses an invalid image name', async () => {

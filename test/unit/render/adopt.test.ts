@@ -48,6 +48,17 @@ web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web
   );
 });
 
+test('fits a terminal', () => {
+  assert.equal(
+    renderCandidates(candidates(), plain, 80),
+    `
+POOL     STATE            NODES   READY   LABEL                         VALUE
+gpu      new              2       1       eks.amazonaws.com/nodegroup   gpu
+system   adopted          1       1       eks.amazonaws.com/nodegroup   sys
+web      overlaps:db,+1   1       1       node-role.kubernetes.io/web   ""`.slice(1),
+  );
+});
+
 test('colours states only', () => {
   const text = renderCandidates(candidates(), colored);
   assert.match(text, /\u001b\[32mnew\u001b\[39m/);

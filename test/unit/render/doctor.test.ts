@@ -40,6 +40,24 @@ skipped  handlers    the nodes could not be read
   );
 });
 
+test('wraps texts on a terminal, but no command', () => {
+  const remedy = 'run `kubectl nodepool move node-a node-b --to gpu`, or change one of them';
+  const checks = CHECKS.slice(2, 3).map(check => ({ ...check, remedy }));
+  assert.equal(
+    renderChecks(checks, plain, 50),
+    `
+error  overlaps  nodes match several pools
+                 - gpu does not get 2 nodes of
+                   worker: a, b
+                 - \\u001b[2Jx\\nerror forged
+                 next: run
+                   \`kubectl nodepool move node-a node-b --to gpu\`,
+                   or change one of them
+
+1 check: 1 error`.slice(1),
+  );
+});
+
 test('prints a table in place of details, and skipped checks in a row as one line', () => {
   const table = [
     ['MISSING', 'NEEDED BY'],

@@ -36,6 +36,19 @@ LAST SEEN           TYPE      REASON         POOL     MESSAGE
   );
 });
 
+test('wraps messages on a terminal', () => {
+  const print = eventsPrinter(true, plain, 80);
+  assert.equal(
+    print(events, NOW),
+    `
+LAST SEEN           TYPE      REASON         POOL     MESSAGE
+5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1,
+                                                        node-2
+5s                  Warning   NodeConflict   gpu      first line\\nsecond
+                                                        \\u001b[2J line`.slice(1),
+  );
+});
+
 test('appends rows to a table', () => {
   const render = eventsPrinter(true, plain);
   const [, joined] = render(events, NOW).split('\n');

@@ -61,6 +61,32 @@ evil\\u001b[31m   Ready                      <none>         <none>              
   );
 });
 
+test('fits a terminal: cuts lists, then leaves out APPLIED and TAINTS', () => {
+  const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
+  assert.equal(
+    print(nodes.slice(1, 3), NOW),
+    `NAME     STATUS                     POOL           DRIFT                   AGE
+node-b   Ready,SchedulingDisabled   gpu            +tier=gold,~team=y,+2   20d
+node-c   NotReady                   gone,Leaving   -tier                   20d`,
+  );
+  const ready = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
+  assert.equal(
+    ready(nodes.slice(0, 1), NOW),
+    `NAME     STATUS   POOL   TAINTS                      APPLIED        DRIFT    AGE
+node-a   Ready    gpu    dedicated=gpu:NoSchedule…   tier=gold,+1   <none>   20d`,
+  );
+});
+
+test('a watch on a terminal leaves room for a cordon', () => {
+  const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80, isWatch: true }, plain);
+  const [first] = nodes;
+  assert.ok(first);
+  const cordoned = { ...first, node: { ...first.node, unschedulable: true } };
+  const lines = [...print([first], NOW).split('\n'), print([cordoned], NOW)];
+  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +DRIFT +AGE$/);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+});
+
 test('wide: prints nothing shortened, resources, and other matching pools', () => {
   const lines = nodesPrinter({ wide: true, headers: false }, plain)(nodes, NOW).split('\n');
   assert.deepEqual(lines[0]?.split(/ {2,}/), [

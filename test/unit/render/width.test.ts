@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cut, widthOf, wrap } from '../../../src/render/width.ts';
+import { cut, widthOf, wrap, wrapWords } from '../../../src/render/width.ts';
 
 const CASES: [text: string, width: number][] = [
   ['', 0],
@@ -67,4 +67,17 @@ test('wrap: a megabyte is no reason to wait', () => {
   // A tenth of a second; minutes when each line looks at all the rest.
   assert.ok(performance.now() - start < 5_000);
   assert.equal(lines.join('').length, 999_000);
+});
+
+test('wraps at spaces only, and never within a command', () => {
+  const cases: [text: string, width: number, lines: string[]][] = [
+    ['', 5, ['']],
+    ['a  b', 5, ['a  b']],
+    ['- one two', 5, ['- one', '  two']],
+    ['a muchtoolong b', 5, ['a', '  muchtoolong', '  b']],
+    ['run `a b c`, or', 7, ['run', '  `a b c`,', '  or']],
+    ["it's ` open and", 7, ["it's `", '  open', '  and']],
+    ['節節 節', 4, ['節節', '  節']],
+  ];
+  for (const [text, width, lines] of cases) assert.deepEqual(wrapWords(text, width), lines, text);
 });

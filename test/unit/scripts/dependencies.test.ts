@@ -142,7 +142,7 @@ test('advisories are checked daily, and updates proposed for everything that is 
   };
   assert.deepEqual(
     updates.map(one => one['package-ecosystem']),
-    ['npm', 'github-actions', 'gomod', 'docker'],
+    ['npm', 'github-actions', 'gomod'],
   );
   // The generator of older kubectl's completion scripts keeps its version.
   const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));

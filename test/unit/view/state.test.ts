@@ -163,12 +163,10 @@ test(': jumps to a pool or node by the beginning of its name, a part of it, or a
   }
 });
 
-test('q goes back, and quits on the list of pools; D drains the selected pool', () => {
+test('q goes back, and quits on the list of pools', () => {
   const desk = new Desk().type('j', 'j', 'enter', 'enter', 'q', 'q');
   assert.deepEqual([desk.effects, desk.selected], [[], 'worker']);
   assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
-  assert.deepEqual(new Desk().type('D').effects, [{ kind: 'drain', pool: 'gpu' }]);
-  assert.deepEqual(new Desk().type('j', 'j', 'enter', 'enter', 'D').effects, [{ kind: 'drain', pool: 'worker' }]);
 });
 
 test('uncordon asks too; neither asks when nothing would change or no node is selected', () => {
@@ -199,7 +197,7 @@ test('help scrolls, any other key closes it without further effect; q and Ctrl-C
   const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
   assert.match(desk.text(), /Help \(lines 1-7 of 19\)/);
   assert.doesNotMatch(desk.text(), /ask first/);
-  assert.match(desk.type('j', 'j', 'j').text(), /cordon, uncordon node, drain pool; ask first/);
+  assert.match(desk.type('j', 'j', 'j').text(), /cordon, uncordon, drain; ask first/);
   assert.match(desk.type('G').text(), /Help \(lines 13-19 of 19\)[\s\S]*not ready/);
   for (const key of ['q', 'c', 'E', 'S', 'enter', 'escape', '?']) {
     const again = new Desk().type('?', key);

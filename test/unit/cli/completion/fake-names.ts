@@ -1,4 +1,5 @@
 /** Completes words against pool and node names that the test gives in place of a cluster. */
+import assert from 'node:assert/strict';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import { complete, type GivenFlags } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
@@ -59,4 +60,14 @@ export async function answer(words: string[], { port = fakeNames(), cache = '', 
       return port;
     },
   });
+}
+
+/** The candidates without descriptions, and the directive. */
+export async function candidates(...words: string[]): Promise<string[]> {
+  const text = await answer(words);
+  assert.ok(text.endsWith('\n'));
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map(line => line.replace(/\t.*/, ''));
 }

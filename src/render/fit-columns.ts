@@ -1,0 +1,62 @@
+/** Fits a table into a terminal: lists are cut, then columns left out, the least important first. */
+import { type Cell, columnWidths, GET } from './table.ts';
+
+export interface Column<Row> {
+  header: string;
+  /** @param width what a list may take; Infinity outside a terminal */
+  cell: (row: Row, now: Date, width: number) => Cell;
+  /** Columns with the highest rank are left out first; those without one never. */
+  rank?: number;
+  /** It is cut before it is left out; without a rank it is cut when all that have one are left out. */
+  isList?: boolean;
+}
+
+/** A list cut to less says too little. */
+const LEAST_WIDTH = 12;
+
+/**
+ * The columns that fit the first rows; later rows have the same columns, with lists cut to the same widths. Where cutting and
+ * leaving out is not enough, the rest is as it is.
+ */
+export function fitColumns<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  now: Date,
+  terminalWidth: number,
+): Column<Row>[] {
+  const highest = Math.max(...columns.map(({ rank = 0 }) => rank));
+  const isCut = ({ isList = false, rank = 0 }: Column<Row>) => isList && (rank > 0 || highest === 0);
+  const cells = rows.map(row => columns.map(({ cell }) => cell(row, now, Infinity)));
+  const widths = columnWidths([columns.map(({ header }) => header), ...cells], GET.minWidth);
+  const all = sum(widths) + GET.gap * (columns.length - 1);
+  const lists = widths.filter((_, i) => columns[i] !== undefined && isCut(columns[i]));
+  const width = share(lists, terminalWidth - all + sum(lists));
+  if (all > terminalWidth && width < LEAST_WIDTH && highest > 0) {
+    return fitColumns(
+      columns.filter(({ rank }) => rank !== highest),
+      rows,
+      now,
+      terminalWidth,
+    );
+  }
+  const cutTo = (column: Column<Row>): Column<Row> => ({
+    ...column,
+    cell: (row, time) => column.cell(row, time, Math.max(width, LEAST_WIDTH)),
+  });
+  return columns.map(column => (isCut(column) ? cutTo(column) : column));
+}
+
+/** The most that each may take so that all of them fit into the room. */
+function share(widths: readonly number[], room: number): number {
+  let [rest, count] = [room, widths.length];
+  for (const width of widths.toSorted((a, b) => a - b)) {
+    if (width * count > rest) return Math.floor(rest / count);
+    rest -= width;
+    count -= 1;
+  }
+  return Math.max(0, ...widths) + rest;
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width, 0);
+}

@@ -1,0 +1,84 @@
+/**
+ * The first process in the namespaces of the test node (start.ts): makes its network, starts containerd and the kubelet,
+ * and ends with its stdin. Everything that they start and mount ends with it.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodePlan } from './plan.ts';
+import { joinSockets } from './sockets.ts';
+
+const plan = JSON.parse(process.argv[2] ?? '') as NodePlan;
+const { dir, programs } = plan;
+const START_MS = 30_000;
+const env = {
+  PATH: [
+    ...new Set([dirname(programs.containerd), dirname(programs.runc), '/usr/sbin', '/usr/bin', '/sbin', '/bin']),
+  ].join(delimiter),
+  HOME: dir,
+};
+
+process.stdin.resume().on('end', () => process.exit(0));
+
+addInterface('loopback', 'lo', { type: 'loopback' });
+// The pods find the API server at the address of the service "kubernetes", which kube-proxy forwards elsewhere.
+const addresses = [plan.serviceAddress, plan.nodeAddress].map(address => ({ address: `${address}/32` }));
+// A pair of virtual interfaces whose ends are both here, since kernels may lack dummy interfaces.
+addInterface('bridge', 'node0', { type: 'bridge', bridge: 'node', ipam: { type: 'static', addresses } });
+await forward(plan.serviceAddress, 443, plan.apiserverSocket);
+
+start(programs.containerd, ['--config', join(dir, 'containerd.toml')], 'containerd.log');
+await exists(join(dir, 'containerd.sock'));
+start(programs.kubelet, plan.kubeletFlags, 'kubelet.log');
+process.stdout.write('started\n');
+
+/** Calls a network plugin for this namespace itself. */
+function addInterface(plugin: string, name: string, config: object): void {
+  const input = JSON.stringify({ cniVersion: '1.0.0', name: `node-${plugin}`, ...config });
+  const { status, stdout } = spawnSync(join(plan.cniFolder, plugin), {
+    input,
+    env: {
+      ...env,
+      CNI_COMMAND: 'ADD',
+      CNI_CONTAINERID: 'node',
+      CNI_NETNS: '/proc/self/ns/net',
+      CNI_NETNS_OVERRIDE: 'true',
+      CNI_IFNAME: name,
+      CNI_PATH: plan.cniFolder,
+    },
+  });
+  if (status !== 0) throw new Error(`${plugin}: ${stdout}`);
+}
+
+/** The socket is in the file system, which reaches out of this network namespace. */
+function forward(address: string, port: number, socket: string): Promise<void> {
+  const server = createServer(near => joinSockets(near, connect(socket)));
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, address, resolve);
+  });
+}
+
+function start(program: string, args: readonly string[], log: string): void {
+  const output = openSync(join(dir, log), 'a');
+  spawn(program, args, { stdio: ['ignore', output, output], env }).once('exit', (code, signal) => {
+    process.stderr.write(`${program} ended: ${code ?? signal}\n`);
+    process.exit(1);
+  });
+}
+
+async function exists(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  for (const end = Date.now() + START_MS; ; await sleep(50)) {
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+    if (Date.now() > end) throw new Error(`no ${path} after ${START_MS} ms`);
+  }
+}

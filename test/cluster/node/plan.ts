@@ -1,0 +1,15 @@
+/** What start.ts gives inside.ts. */
+export interface NodePlan {
+  /** The folder of the node: state, logs, configuration. */
+  dir: string;
+  /** Paths. */
+  programs: { containerd: string; kubelet: string; runc: string };
+  /** The network plugins are in it. */
+  cniFolder: string;
+  /** The address of the service "kubernetes". */
+  serviceAddress: string;
+  nodeAddress: string;
+  /** A Unix socket that leads to the API server. */
+  apiserverSocket: string;
+  kubeletFlags: readonly string[];
+}

@@ -1,0 +1,180 @@
+/** The controller as its manifests run it: in pods of a real kubelet, with the token of its ServiceAccount. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { IMAGE_NAME } from '../../scripts/image/image.ts';
+import { cli } from '../cluster/harness.ts';
+import { PAUSE_IMAGE } from '../cluster/node/config.ts';
+import { nodeObstacle } from '../cluster/node/start.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from '../e2e/commands.ts';
+import { eventually } from '../e2e/watching.ts';
+import { useNodeEnv } from './node-env.ts';
+
+const NAMESPACE = 'nodepool-system';
+const obstacle = await nodeObstacle();
+
+interface Pod {
+  spec: { nodeName: string };
+  metadata: { name: string; deletionTimestamp?: string };
+  status: { containerStatuses?: { ready: boolean; restartCount: number; containerID: string }[] };
+}
+
+interface Node {
+  metadata: { labels: Record<string, string> };
+  spec: { taints?: { key: string; effect: string }[] };
+}
+
+suite('the controller in pods of a real node', { skip: obstacle ?? false }, () => {
+  // The controller prefers the first one, as the node of a control plane.
+  const env = useNodeEnv('system-1', 'real-1');
+  const { ok } = commandsOf(env.cluster);
+  const api = () => raw(env.cluster());
+  const pods = async () =>
+    ((await api().expect('GET', `/api/v1/namespaces/${NAMESPACE}/pods`)) as { items: Pod[] }).items;
+  const node = async () => (await api().expect('GET', '/api/v1/nodes/real-1')) as Node;
+  const leader = async () => {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/kubectl-nodepool`;
+    return (
+      ((await api().request('GET', path)).body as { spec?: { holderIdentity?: string } }).spec?.holderIdentity ?? ''
+    );
+  };
+
+  const names = async (namespace: string) => {
+    const { items } = (await api().expect('GET', `/api/v1/namespaces/${namespace}/pods`)) as { items: Pod[] };
+    return items
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.name);
+  };
+  /** Starts a pod that waits, on the real node, and waits until it runs. */
+  const run = async (name: string, more: object) => {
+    const containers = [{ name: 'main', image: PAUSE_IMAGE, imagePullPolicy: 'Never' }];
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { app: name } } };
+    const nodeSelector = { 'kubernetes.io/hostname': 'real-1' };
+    const spec = { containers, nodeSelector, terminationGracePeriodSeconds: 1, ...more };
+    await api().expect('POST', '/api/v1/namespaces/default/pods', { ...pod, spec });
+    await env.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
+  };
+
+  test('install --controller: two pods get ready', { timeout: 180_000 }, async t => {
+    await env.kubectl('label', 'node', 'system-1', 'node-role.kubernetes.io/control-plane=');
+    await ok(['install', '--controller']);
+    try {
+      await eventually(
+        'two pods are ready',
+        async () => {
+          const all = await pods();
+          return all.length === 2 && all.every(({ status }) => status.containerStatuses?.[0]?.ready);
+        },
+        90_000,
+      );
+    } catch (error) {
+      t.diagnostic(await env.node('system-1').report());
+      t.diagnostic(await env.kubectl('-n', NAMESPACE, 'describe', 'pods'));
+      for (const { metadata, spec } of await pods()) t.diagnostic(await env.node(spec.nodeName).logs(metadata.name));
+      throw error;
+    }
+    await eventually('one leads', async () => (await leader()) !== '');
+  });
+
+  test('the pool gives the real node its labels and taints', async () => {
+    await ok(['create', 'real', '--nodes', 'real-1', '--label', 'tier=gold', '--taint', 'real=yes:PreferNoSchedule']);
+    await eventually('the node has them', async () => {
+      const { metadata, spec } = await node();
+      return metadata.labels.tier === 'gold' && spec.taints?.some(({ key }) => key === 'real');
+    });
+    const { stdout } = await cli(env.cluster(), ['get', 'real', '--no-headers']);
+    assert.match(stdout, /^real +200 +1 /);
+  });
+
+  test('another pod leads after the container of the leader was killed', { timeout: 120_000 }, async () => {
+    const first = await leader();
+    const pod = (await pods()).find(({ metadata }) => first.startsWith(metadata.name));
+    assert.ok(pod);
+    await env.node(pod.spec.nodeName).kill(pod.status.containerStatuses?.[0]?.containerID ?? '');
+    await eventually('another leads', async () => !['', first].includes(await leader()), 60_000);
+    await ok(['edit', 'real', '--label', 'tier=silver']);
+    await eventually('the new leader reconciles', async () => (await node()).metadata.labels.tier === 'silver');
+    await eventually(
+      'the kubelet restarts the container',
+      async () =>
+        (await pods()).some(
+          ({ status }) => status.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].ready,
+        ),
+      60_000,
+    );
+  });
+
+  test('a NoExecute taint of the pool evicts a running pod that does not tolerate it', {
+    timeout: 120_000,
+  }, async () => {
+    await run('victim', {});
+    await run('tolerant', { tolerations: [{ key: 'evict', operator: 'Exists' }] });
+    const edited = await cli(env.cluster(), ['edit', 'real', '--taint', 'evict=now:NoExecute', '--yes']);
+    assert.match(edited.stderr, /evict \d pods? at once.*\n.*\n.*default\/victim/);
+    assert.equal(edited.code, 0);
+    await eventually('the pod is gone', async () => !(await names('default')).includes('victim'), 60_000);
+    assert.deepEqual(await names('default'), ['tolerant']);
+    await ok(['edit', 'real', '--taint', 'evict-']);
+    await eventually('the taint is gone', async () => !(await node()).spec.taints?.some(({ key }) => key === 'evict'));
+    await env.kubectl('delete', 'pod', 'tolerant', '--wait', '--grace-period=1');
+  });
+
+  test('a drain of the node waits for a budget, and evicts when it allows', { timeout: 180_000 }, async () => {
+    await run('guarded', {});
+    const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'guard' } };
+    const spec = { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } };
+    await api().expect('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { ...budget, spec });
+    await eventually('the budget is observed', async () => {
+      const path = '/apis/policy/v1/namespaces/default/poddisruptionbudgets/guard';
+      return ((await api().expect('GET', path)) as { status: { currentHealthy?: number } }).status.currentHealthy === 1;
+    });
+    const drain = ['drain', 'real', '--yes', '--force', '--ignore-daemonsets'];
+    const blocked = await cli(env.cluster(), [...drain, '--timeout=8s']);
+    assert.equal(blocked.code, 1);
+    assert.match(blocked.stderr, /guard/);
+    assert.deepEqual(await names('default'), ['guarded']);
+    await env.kubectl('delete', 'poddisruptionbudget', 'guard');
+    const drained = await cli(env.cluster(), [...drain, '--timeout=60s']);
+    assert.equal(drained.code, 0, drained.stderr);
+    assert.deepEqual(await names('default'), []);
+    await ok(['uncordon', 'real']);
+  });
+
+  test('an upgrade to another image loses no change of the node', { timeout: 240_000 }, async () => {
+    await env.importController('next');
+    const before = (await pods()).map(({ metadata }) => metadata.name);
+    let changes = 0;
+    const [upgrade] = await Promise.all([
+      ok(['install', '--controller', '--image', `${IMAGE_NAME}:next`]),
+      (async () => {
+        for (; changes < 20; changes++) {
+          await env.kubectl('label', 'node', 'real-1', `foreign-${changes}=${changes}`, 'tier-', '--overwrite');
+          await sleep(500);
+        }
+      })(),
+    ]);
+    assert.match(upgrade, /deployment\.apps\/nodepool-controller configured/);
+    await env.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment', 'nodepool-controller', '--timeout=120s');
+    await eventually(
+      'the old pods are gone',
+      async () => !(await names(NAMESPACE)).some(name => before.includes(name)),
+      60_000,
+    );
+    await eventually('the label of the pool is back', async () => (await node()).metadata.labels.tier === 'silver');
+    const { labels } = (await node()).metadata;
+    assert.equal(Object.keys(labels).filter(key => key.startsWith('foreign-')).length, changes);
+  });
+
+  test('uninstall leaves nothing', { timeout: 120_000 }, async () => {
+    await ok(['delete', 'real', '--yes']);
+    await ok(['uninstall', '--controller', '--yes']);
+    await eventually(
+      'the namespace is gone',
+      async () => (await api().request('GET', `/api/v1/namespaces/${NAMESPACE}`)).status === 404,
+      90_000,
+    );
+    const { metadata, spec } = await node();
+    assert.deepEqual([metadata.labels.tier, spec.taints ?? []], [undefined, []]);
+  });
+});

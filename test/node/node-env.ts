@@ -1,0 +1,80 @@
+/** A control plane with controllers and real nodes (test/cluster/node), and the image of the controller on them. */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { create } from 'tar';
+import pjson from '../../package.json' with { type: 'json' };
+import { IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
+import { buildExecutable } from '../../scripts/package/executable.ts';
+import { executablePath } from '../../scripts/package/targets.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
+import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
+import { kubectl } from '../cluster/harness.ts';
+import { NODE_BINARIES } from '../cluster/node/binaries.ts';
+import { type RealNode, startNode } from '../cluster/node/start.ts';
+
+const START_MS = 1_800_000;
+
+export interface NodeEnv {
+  cluster(): ControlPlane;
+  node(name: string): RealNode;
+  /** Makes the controller's image known to the nodes, under this tag. */
+  importController(tag: string): Promise<void>;
+  /** Runs kubectl, which must succeed; returns its stdout. */
+  kubectl(...args: string[]): Promise<string>;
+}
+
+/** Call it in a suite: root hooks do not wait for each other. */
+export function useNodeEnv(...names: string[]): NodeEnv {
+  let cluster: ControlPlane | undefined;
+  let controllers: Controllers | undefined;
+  const nodes: RealNode[] = [];
+  before(
+    async () => {
+      await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...CONTROLLER_BINARIES, ...NODE_BINARIES]);
+      cluster = await startControlPlane({ controlled: true });
+      controllers = await startControllers(cluster, { kubelets: true });
+      for (const name of names) nodes.push(await startNode(cluster, name));
+      await importController(nodes, pjson.version);
+    },
+    { timeout: START_MS },
+  );
+  after(async () => {
+    for (const node of nodes) await node.stop();
+    await controllers?.stop();
+    await cluster?.stop();
+  });
+  const there = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error('the node is only there inside of tests');
+    return value;
+  };
+  return {
+    cluster: () => there(cluster),
+    node: name => there(nodes.find(one => one.name === name)),
+    importController: tag => importController(nodes, tag),
+    async kubectl(...args) {
+      const { code, stdout, stderr } = await kubectl(there(cluster), args);
+      assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
+      return stdout;
+    },
+  };
+}
+
+/** The image as a release has it, of this machine's sources. */
+async function importController(nodes: readonly RealNode[], tag: string): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'nodepool-image-'));
+  try {
+    for (const target of IMAGE_TARGETS) await buildExecutable(target);
+    const layout = join(work, 'layout');
+    await mkdir(layout);
+    await writeImage(layout, { executable: async target => executablePath(target), licenses: '', sbom: '{}', tag });
+    const archive = join(work, 'image.tar');
+    await create({ file: archive, cwd: layout, portable: true }, await readdir(layout));
+    for (const node of nodes) await node.importImage(archive);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { MEASURES } from '../../../../src/nodepool/resource-usage.ts';
+import { candidates } from './fake-names.ts';
+
+describe('completes the value of a flag', () => {
+  const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict'];
+  const pools = ['gpu', 'web', 'worker', ':4'];
+  const nodes = ['node-a', 'node-b', ':4'];
+  const FORMATS =
+    'wide json yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= custom-columns-file='.split(' ');
+  const cases: [words: string[], expected: string[]][] = [
+    [
+      ['get', '-o', ''],
+      [...FORMATS, ':4'],
+    ],
+    [
+      ['get', '-o=j'],
+      [...FORMATS.filter(name => name.startsWith('j')), ':4'],
+    ],
+    [
+      ['get', '-oj'],
+      [...FORMATS.filter(name => name.startsWith('j')).map(name => `-o${name}`), ':4'],
+    ],
+    [
+      ['get', '--output', 'y'],
+      ['yaml', ':4'],
+    ],
+    [
+      ['get', '--output=y'],
+      ['yaml', ':4'],
+    ],
+    [
+      ['delete', '--dry-run=c'],
+      ['client', ':4'],
+    ],
+    [['create', '-f', ''], [':0']],
+    [['get', '--kubeconfig=/et'], [':0']],
+    [
+      ['get', '--context', ''],
+      ['kind', 'prod@eu', ':4'],
+    ],
+    [
+      ['get', '--cluster='],
+      ['c1', ':4'],
+    ],
+    [
+      ['get', '--user', 'a'],
+      ['admin', ':4'],
+    ],
+    [['create', 'x', '--nodes', ''], nodes],
+    // Members of the pool by record or role.
+    [
+      ['cordon', 'gpu', '--node', ''],
+      ['node-b', ':4'],
+    ],
+    [
+      ['uncordon', 'gpu', 'worker', '--node='],
+      ['node-a', 'node-b', ':4'],
+    ],
+    [['nodes', '--why', ''], nodes],
+    [
+      ['top', '--resources', ''],
+      ['cpu', 'memory', 'pods', 'ephemeral-storage', 'hugepages-2Mi', 'nvidia.com/gpu', 'all', ':4'],
+    ],
+    [
+      ['get', '--resources', 'cpu,n'],
+      ['cpu,nvidia.com/gpu', ':4'],
+    ],
+    [['top', '--resources', 'cpu,a'], [':4']],
+    [
+      ['top', '--sort-by', ''],
+      ['name', 'nodes', 'cpu', 'memory', 'pods', 'nvidia.com/gpu', ':4'],
+    ],
+    [
+      ['top', '--resources', 'hugepages-2Mi', '--sort-by', 'h'],
+      ['hugepages-2Mi', ':4'],
+    ],
+    [
+      ['top', '--resources=all', '--sort-by', 'm'],
+      ['memory', ':4'],
+    ],
+    [
+      ['top', '--sort-by', 'nvidia.com/gpu.'],
+      [...MEASURES, 'percent'].map(name => `nvidia.com/gpu.${name}`).concat(':4'),
+    ],
+    [
+      ['get', '--sort-by', '.status.node'],
+      ['.status.nodeCount', ':4'],
+    ],
+    [
+      ['nodes', '--sort-by=.alloc'],
+      ['.allocatable.cpu', '.allocatable.memory', ':4'],
+    ],
+    [
+      ['create', 'x', '--nodes', 'node-a,'],
+      ['node-a,node-b', ':4'],
+    ],
+    [
+      ['create', 'x', '--nodes=node-b,no'],
+      ['node-b,node-a', ':4'],
+    ],
+    [
+      ['create', 'x', '--label', ''],
+      ['kubernetes.io/os=', 'tier=', ':6'],
+    ],
+    [
+      ['create', 'x', '--node-selector', 'ku'],
+      ['kubernetes.io/os=', ':6'],
+    ],
+    [
+      ['get', '-l', ''],
+      ['team=', ':6'],
+    ],
+    [
+      ['get', '-l', 'a=b,t'],
+      ['a=b,team=', ':6'],
+    ],
+    [
+      ['create', 'x', '--label', 'a=b,ti'],
+      ['a=b,tier=', ':6'],
+    ],
+    [
+      ['create', 'x', '--taint', 'a:NoExecute,b=c:P'],
+      ['a:NoExecute,b=c:PreferNoSchedule', ':4'],
+    ],
+    [['create', 'x', '--taint', 'a'], [':4']],
+    [
+      ['create', 'x', '--taint', 'a=b:P'],
+      ['a=b:PreferNoSchedule', ':4'],
+    ],
+    [
+      ['create', 'x', '--taint=a:NoE'],
+      ['a:NoExecute', ':4'],
+    ],
+    // kubectl's scripts for the shells would cut these words in different places.
+    [['create', 'x', '--taint=a=b:NoE'], [':4']],
+    [['create', 'x', '--taint', 'my-key=b:NoE'], [':4']],
+    [
+      ['wait', 'web', '--for='],
+      ['status=200', 'nodes=', 'ready=', ...conditions, 'jsonpath=', 'create', 'delete', ':4'],
+    ],
+    [
+      ['wait', 'web', '--for=cond'],
+      [...conditions, ':4'],
+    ],
+    [
+      ['wait', 'web', '--for', 'condition='],
+      [...conditions, ':4'],
+    ],
+    [['events', '--for', ''], pools],
+  ];
+  for (const [words, expected] of cases) {
+    test(JSON.stringify(words), async () => assert.deepEqual(await candidates(...words), expected));
+  }
+});

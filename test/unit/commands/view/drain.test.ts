@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Flags } from '../../../../src/cli/completion/grammar.ts';
+import Drain from '../../../../src/commands/drain.ts';
+import { drainOnTerminal } from '../../../../src/commands/view/drain.ts';
+import type { DrainTarget } from '../../../../src/view/places.ts';
+import { testIo } from '../../cli/test-io.ts';
+
+const pool: DrainTarget = { pool: 'gpu', node: undefined };
+const flags = Object.fromEntries(
+  Object.entries(Drain.flags).map(([name, flag]) => [name, { ...flag, name }]),
+) as unknown as Flags;
+
+/** Types the lines, each at its own prompt; returns the words that ran and what was printed. */
+async function drain(lines: readonly string[], target = pool) {
+  const io = testIo();
+  const ran: string[][] = [];
+  const run = async (words: string[]) => void ran.push(words);
+  let ended = false;
+  const ending = drainOnTerminal(target, ['--context', 'c'], { io, version: '1', flags, run }).then(() => {
+    ended = true;
+  });
+  const prompts = () => io.stdoutText().split(/\$ kubectl|Press enter/).length - 1;
+  for (const [at, line] of lines.entries()) {
+    while (!ended && prompts() <= at) await setTimeout(1);
+    if (!ended) (io.stdin as PassThrough).write(line);
+  }
+  await ending;
+  return { ran, said: io.stderrText(), shown: io.stdoutText() };
+}
+
+test('drains the pool, or only the node, with the flags that are typed', async () => {
+  const { ran, shown } = await drain([`--pod-selector 'a in (b, c)' --dry-run --force\r`, '\r']);
+  assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force', '--context', 'c']]);
+  assert.match(shown, /\$ kubectl nodepool drain gpu /);
+  const ofNode = await drain(['\r', '\r'], { pool: 'gpu', node: 'gpu-1' });
+  assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1', '--context', 'c']]);
+  assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu\.$/m);
+});
+
+test('runs nothing after esc, Ctrl-C, Ctrl-D and q', async () => {
+  for (const keys of ['\u001b', '--force\u001b', '\u0003', '--force\u0003', '\u0004', 'q\r']) {
+    assert.deepEqual((await drain([keys])).ran, [], JSON.stringify(keys));
+  }
+});
+
+test('asks again for a line that is not flags only', async () => {
+  const cases: [line: string, why: string][] = [
+    ['y', '"y" is no flag'],
+    ['--force y', '"y" is no flag'],
+    ['--dry-run server', '"server" is no flag'],
+    ['--', '"--" is no flag'],
+    [`--pod-selector 'a`, 'a quote is not closed'],
+  ];
+  for (const [line, why] of cases) {
+    const { ran, said } = await drain([`${line}\r`, '--timeout 5m\r', '\r']);
+    assert.deepEqual(ran, [['gpu', '--timeout', '5m', '--context', 'c']], line);
+    assert.ok(said.includes(`error: ${why}; next: type flags and their values only`), said);
+  }
+});
