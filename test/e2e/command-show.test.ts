@@ -168,7 +168,7 @@ test('events lists events of all pools or one, of any controller, oldest first',
   assert.match(one, /RuntimeClassCreated/);
   assert.equal((await ok(['events', 'other', 'gpu', '--no-headers'])).trimEnd().split('\n').length, 3);
   await labelPool('other', 'team=a');
-  assert.equal(await ok(['events', '-l', 'team=a', '--no-headers']), one);
+  assert.equal(still(await ok(['events', '-l', 'team=a', '--no-headers'])), still(one));
   await refused(['events', '-l', 'team=b'], 0, 'No pools found.');
   await refused(['describe', '-l', 'team=b'], 0, 'No pools found.');
   assert.match(await ok(['describe', '-l', 'team=a']), /^Name: +other$/m);
