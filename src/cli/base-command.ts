@@ -47,7 +47,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
 }
 
 /** As kubectl's string arrays, which take no comma lists. */
-const ARRAYS = ['as-group', 'as-user-extra'];
+const ARRAYS = ['as-group', 'as-user-extra', 'for'];
 
 /** Not by oclif's delimiter, which trims and unquotes the values. */
 function withCommaLists(values: Record<string, unknown>): Record<string, unknown> {

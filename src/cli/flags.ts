@@ -90,15 +90,23 @@ export const globalFlags = {
   }),
 };
 
-type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' };
+type FlagText = { summary: string; helpValue?: string; helpGroup?: string; char?: 'f' | 'l' | 'L' };
 
 /** A repeatable flag, which takes comma lists, too (see base-command.ts): `--label a=b --label c=d`, `--label a=b,c=d`. */
 export function repeatedFlag(text: FlagText) {
   return Flags.string({ ...text, ...REPEATED });
 }
 
+export const filenameFlag = repeatedFlag({
+  char: 'f',
+  summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
+  helpValue: 'FILE',
+});
+
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
-export function dryRunFlag(summary = 'Change nothing: "client" sends no write, "server" has the server validate it.') {
+export function dryRunFlag(
+  summary = 'Change nothing: "client" sends no write, "server" has the server validate every write.',
+) {
   return Flags.option({
     options: ['none', 'client', 'server'] as const,
     default: 'none' as const,
@@ -117,6 +125,20 @@ export function outputFlag(summary: string) {
   return Flags.option({ options: ['json', 'yaml'] as const, char: 'o', summary, helpValue: 'json|yaml' })();
 }
 
+/** `-o json|yaml|name`, for what prints pools. */
+export function objectOutputFlag(summary: string) {
+  const options = ['json', 'yaml', 'name'] as const;
+  return Flags.option({ options, char: 'o', summary, helpValue: 'json|yaml|name' })();
+}
+
+/** `-o name`, as kubectl delete has it. */
+export const nameOutputFlag = Flags.option({
+  options: ['name'] as const,
+  char: 'o',
+  summary: 'Print the names of the pools instead of messages.',
+  helpValue: 'name',
+})();
+
 /** The names in `--resources`, without duplicates. Throws NodepoolError for an empty name. */
 export function parseResources(text: string): string[] | 'all' {
   if (text === 'all') return 'all';
@@ -124,6 +146,21 @@ export function parseResources(text: string): string[] | 'all' {
   if (!names.includes('')) return [...new Set(names)];
   throw new NodepoolError('usage', `--resources: "${text}" has an empty name`, 'write it like cpu,nvidia.com/gpu');
 }
+
+export const noHeadersFlag = Flags.boolean({ summary: 'Do not print the header line.' });
+
+export const labelColumnsFlag = repeatedFlag({
+  char: 'L',
+  summary: 'Labels to show as columns of the table; repeatable or comma-separated.',
+  helpValue: 'KEY',
+});
+
+/** `-o` of the commands that take templates. */
+export const formatFlag = Flags.string({
+  char: 'o',
+  summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=…; see above.',
+  helpValue: 'FORMAT',
+});
 
 /** Of every command that may ask; docs/decisions/0031 says when a script needs it. */
 export const yesFlag = Flags.boolean({

@@ -25,6 +25,8 @@ export interface Context {
   command: string;
   /** Names of the command's flags, for did-you-mean. */
   flags: string[];
+  /** What to type in place of an unknown flag or argument. */
+  instead?: string | undefined;
   /** Exit code of errors other than usage; 1 if unset. */
   errorExit?: number | undefined;
 }
@@ -61,11 +63,14 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags, line }: Context): Report {
+function reportOf(error: unknown, { version, flags, line, instead }: Context): Report {
   if (error instanceof NodepoolError) {
     return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
-  if (error instanceof Errors.CLIError) return { message: parseErrorText(error, flags, line.words), usage: true };
+  if (error instanceof Errors.CLIError) {
+    const message = parseErrorText(error, instead === undefined ? flags : [], line.words);
+    return { message, next: instead, usage: true };
+  }
   const message = error instanceof Error ? error.message : String(error);
   return {
     message: `this is a bug in kubectl-nodepool ${version}: ${message.split('\n', 1)[0]}`,

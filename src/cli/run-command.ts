@@ -34,9 +34,11 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
     }
     return Number(await run(words, config));
   } catch (error) {
+    const { insteadOf } = await import('./unknown-flag.ts');
     return reportError(error, {
       io,
       line,
+      instead: insteadOf(error, command?.id ?? '', config.bin),
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),

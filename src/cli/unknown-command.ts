@@ -3,6 +3,11 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { own } from '../nodepool/json.ts';
 import { suggest } from '../nodepool/suggest.ts';
 
+const LABEL =
+  "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";
+const SCALE = 'BIN add NAME NODE... for nodes that exist; a pool creates no machines';
+const COPY = 'BIN get NAME -o yaml > FILE, change the name in it, then BIN create -f FILE';
+
 /** Each completes "next: ". BIN stands for the program. */
 const INSTEAD: Record<string, string> = {
   ls: 'BIN get',
@@ -14,12 +19,16 @@ const INSTEAD: Record<string, string> = {
   patch: 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT, or kubectl patch npool',
   set: 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
   update: 'BIN edit NAME',
-  label:
-    "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool",
+  label: LABEL,
+  tag: LABEL,
+  unset: 'BIN edit NAME --label KEY- --taint KEY-',
+  unlabel: 'BIN edit NAME --label KEY-',
+  untaint: 'BIN edit NAME --taint KEY-',
   taint: 'BIN edit NAME --taint KEY=VALUE:EFFECT; KEY:EFFECT- removes one',
   annotate: 'kubectl annotate npool NAME KEY=VALUE',
-  scale: 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
-  autoscale: 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
+  scale: SCALE,
+  resize: SCALE,
+  autoscale: SCALE,
   rm: 'BIN delete NAME',
   del: 'BIN delete NAME',
   'describe-pool': 'BIN describe NAME',
@@ -39,6 +48,45 @@ const INSTEAD: Record<string, string> = {
   npool: 'BIN get',
   node: 'BIN nodes',
   import: 'BIN adopt',
+  pool: 'BIN get',
+  np: 'BIN get',
+  info: 'BIN describe NAME',
+  inspect: 'BIN describe NAME',
+  export: 'BIN get -o yaml',
+  dump: 'BIN get -o yaml',
+  copy: COPY,
+  clone: COPY,
+  rename: 'BIN create NEW, BIN move NODE... --to NEW, then BIN delete NAME',
+  ui: 'BIN view',
+  dashboard: 'BIN view',
+  k9s: 'BIN view',
+  assign: 'BIN add NAME NODE...',
+  attach: 'BIN add NAME NODE...',
+  join: 'BIN add NAME NODE...',
+  detach: 'BIN remove NAME NODE...',
+  leave: 'BIN remove NAME NODE...',
+  release: 'BIN remove NAME NODE... for nodes, BIN delete NAME for a pool',
+  pause: 'BIN cordon NAME',
+  resume: 'BIN uncordon NAME',
+  usage: 'BIN top',
+  capacity: 'BIN top',
+  free: 'BIN top',
+  resources: 'BIN top',
+  stats: 'BIN top',
+  metrics: 'BIN top',
+  check: 'BIN doctor',
+  health: 'BIN doctor',
+  validate: 'BIN create -f FILE --dry-run=server',
+  lint: 'BIN create -f FILE --dry-run=server',
+  plan: 'BIN diff',
+  init: 'BIN install',
+  upgrade: 'BIN install',
+  auth: 'kubectl auth, or BIN doctor',
+  login: 'BIN takes the user of the kubeconfig, as kubectl does: kubectl auth whoami',
+  whoami: 'kubectl auth whoami',
+  use: 'kubectl config use-context NAME, or BIN get --context NAME',
+  switch: 'kubectl config use-context NAME, or BIN get --context NAME',
+  'api-resources': 'kubectl api-resources --api-group=nodes.lailin.xyz',
 };
 
 /** @param bin the program's name: `kubectl nodepool` */

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showError, warningLine } from '../cli/error-line.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
@@ -9,7 +9,7 @@ import { warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { showCreated } from './shared/show-created.ts';
+import { reportErrors, showCreated } from './shared/show-created.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';
@@ -78,11 +78,10 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('nothing was created');
       return EXIT.error;
     }
-    const { created, taken } = adopted;
+    const { created, errors } = adopted;
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, io);
-    for (const error of taken) showError(io, error);
-    return taken.length > 0 ? EXIT.error : EXIT.done;
+    return reportErrors(errors, io);
   }
 }
 

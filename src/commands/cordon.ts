@@ -18,7 +18,7 @@ export default class Cordon extends BaseCommand<typeof Cordon> {
   static override flags = {
     ...poolChoiceFlags,
     node: membersFlag,
-    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
+    'dry-run': dryRunFlag(),
   };
 
   protected async execute(flags: FlagsOf<typeof Cordon>, args: ArgsOf<typeof Cordon>, deps: Deps): Promise<number> {

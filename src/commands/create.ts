@@ -2,15 +2,15 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, optionalNameArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
-import { EXIT_STATUS } from '../cli/report-error.ts';
+import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
-import { showCreated } from './shared/show-created.ts';
+import { reportErrors, showCreated } from './shared/show-created.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
@@ -39,15 +39,11 @@ ${EXIT_STATUS}`;
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
     ...createPoolFlags,
-    filename: repeatedFlag({
-      char: 'f',
-      summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
-      helpValue: 'FILE',
-    }),
+    filename: filenameFlag,
     nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
-    reconcile: Flags.boolean({ summary: 'Reconcile the created pools.' }),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     'dry-run': dryRunFlag(),
-    output: outputFlag('Print the pools instead of a message.'),
+    output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
     yes: yesFlag,
   };
@@ -61,25 +57,29 @@ ${EXIT_STATUS}`;
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [] };
-    const created = await createPools(options, async () => {
+    const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency });
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
-    await showCreated(created, { format: flags.output, asList: created.length > 1, dryRun }, deps);
+    if (created.length > 0)
+      await showCreated(created, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
     await warnOfKubelets(created, io);
+    const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
-    if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
+    const isNext = created.length > 0 && failed !== EXIT.interrupted;
+    if (!flags.reconcile || dryRun !== 'none' || connected === undefined || !isNext) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
       }
       if (dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
-      return 0;
+      return failed;
     }
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
-    return reconcileNext(names, { ...flags, approve: connected.approve }, deps, connected.connection);
+    const reconciled = await reconcileNext(names, { ...flags, approve: connected.approve }, deps, connected.connection);
+    return failed === EXIT.done || reconciled === EXIT.interrupted ? reconciled : failed;
   }
 }

@@ -4,15 +4,41 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, namesArg, yesFlag } from '../cli/flags.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  dryRunSuffix,
+  filenameFlag,
+  nameOutputFlag,
+  namesArg,
+  yesFlag,
+} from '../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
-import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
+import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { EXIT } from '../cli/report-error.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
-import { deletionLine, reportDeletion, showPlan } from './delete/report.ts';
+import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
+
+/** With -f, the names in the files. */
+async function chosenPools(
+  names: string[] = [],
+  flags: PoolChoiceFlags & { filename: string[] | undefined },
+  { io, requestTimeoutMs }: Deps,
+): Promise<PoolChoice> {
+  if (flags.filename === undefined) return parsePoolChoice(names, flags);
+  if (names.length > 0 || flags.selector !== undefined || flags.all) {
+    throw new NodepoolError('usage', '-f takes the pools from a file; names, -l and --all do not go with it');
+  }
+  const { readInput } = await import('../cli/input.ts');
+  const { decodePool } = await import('../nodepool/decode.ts');
+  const documents = await readInput(flags.filename, io, requestTimeoutMs);
+  return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
+}
 
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
@@ -24,34 +50,38 @@ export default class Delete extends BaseCommand<typeof Delete> {
       description: 'Without a prompt, and remove the role label from the nodes',
       command: '<%= config.bin %> delete worker --detach-nodes --yes',
     },
+    { description: 'The pools of a file', command: '<%= config.bin %> delete -f pools.yaml' },
     { description: 'Show what would change', command: '<%= config.bin %> delete worker --dry-run=server' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
+    filename: filenameFlag,
     'detach-nodes': Flags.boolean({
       summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
     }),
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
-    'dry-run': dryRunFlag('Show what would change: "client" only reads, "server" has the server check every write.'),
+    'dry-run': dryRunFlag(),
+    output: nameOutputFlag,
     concurrency: concurrencyFlag,
     yes: yesFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
-    const chosen = parsePoolChoice(args.name, flags);
+    const chosen = await chosenPools(args.name, flags, deps);
     const dryRun = flags['dry-run'];
     const connection = await connect({ concurrency: flags.concurrency });
     const detachNodes = flags['detach-nodes'];
     const { concurrency, yes } = flags;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
+    const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };
     const warn = warnOnce(io);
     const propose = async () => {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
       warn(proposal.warnings);
-      if (dryRun !== 'none') await showPlan(proposal.plan, io);
+      if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
       return proposal;
     };
     const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods));
@@ -63,7 +93,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { pools } = proposal;
     if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
     if (dryRun === 'client') {
-      for (const { metadata } of pools) io.out(deletionLine(metadata.name, 'deleted', dryRunSuffix(dryRun)));
+      for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
       return 0;
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
@@ -73,7 +103,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
         { ...work, signal },
       ).finally(work.stop),
     );
-    const codes = results.map(result => reportDeletion(result, dryRunSuffix(dryRun), deps));
+    const codes = results.map(result => reportDeletion(result, shown, deps));
     return isInterrupted(results) ? reportInterruption(io, results) : Math.max(0, ...codes);
   }
 }

@@ -1,24 +1,32 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
   static override summary = 'Show pools in detail: spec, nodes, conditions, events.';
   static override examples = [
     { description: 'One pool', command: '<%= config.bin %> describe worker' },
     { description: 'All pools', command: '<%= config.bin %> describe' },
+    { description: 'The pools of a team', command: '<%= config.bin %> describe -l team=a' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
+  static override flags = poolSelectorFlag;
 
   protected async execute(
-    _flags: FlagsOf<typeof Describe>,
+    flags: FlagsOf<typeof Describe>,
     args: ArgsOf<typeof Describe>,
     { io, connect }: Deps,
   ): Promise<number> {
     const { describe } = await import('../operations/describe.ts');
-    const descriptions = await describe(args.name ?? [], await connect());
+    const { chosenNames } = await import('../operations/choose-pools.ts');
+    const choice = parsePoolChoice(args.name, flags, { all: true });
+    const connection = await connect();
+    const names = 'all' in choice ? [] : await chosenNames(choice, connection.cluster.pools);
+    const isNone = names.length === 0 && !('all' in choice);
+    const descriptions = isNone ? [] : await describe(names, connection);
     if (descriptions.length === 0) {
-      io.err('No pools found.');
+      reportNoPools(io);
       return 0;
     }
     const { droppedWarning } = await import('../nodepool/dropped-fields.ts');

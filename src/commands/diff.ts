@@ -1,6 +1,7 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, outputFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolSelectorFlag } from '../cli/pool-choice.ts';
 import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
 
 export default class Diff extends BaseCommand<typeof Diff> {
@@ -12,13 +13,15 @@ ${DIFF_EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
     { description: 'One pool, in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
+    { description: 'The pools of a team', command: '<%= config.bin %> diff -l team=a' },
     { description: 'For a program', command: '<%= config.bin %> diff -o json' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
-  static override flags = { output: outputFlag('Print the differences as an object.') };
+  static override flags = { ...poolSelectorFlag, output: outputFlag('Print the differences as an object.') };
 
-  protected async execute({ output }: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
+  protected async execute(flags: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
+    const choice = parsePoolChoice(args.name, flags, { all: true });
     const { showDiff } = await import('./shared/show-diff.ts');
-    return Math.min(1, await showDiff(args.name ?? [], output, deps, await deps.connect()));
+    return Math.min(1, await showDiff(choice, flags.output, deps, await deps.connect()));
   }
 }

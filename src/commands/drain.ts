@@ -74,7 +74,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       summary: 'Do not wait for pods that have been terminating for more than N seconds.',
       helpValue: 'N',
     }),
-    'dry-run': dryRunFlag('Show what would happen: "server" has the server check every write.'),
+    'dry-run': dryRunFlag(),
     yes: yesFlag,
   };
 

@@ -2,12 +2,14 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, outputFlag, yesFlag } from '../cli/flags.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { poolRef } from '../cli/object-name.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
+import type { ObjectFormat } from '../render/printers.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
@@ -30,9 +32,11 @@ ${EXIT_STATUS}`;
   static override args = { name: nameArg('Name of the pool.') };
   static override flags = {
     ...editPoolFlags,
-    'dry-run': dryRunFlag('With flags: "client" only prints the result, "server" has the server validate it.'),
-    reconcile: Flags.boolean({ summary: 'Reconcile the pool afterwards.' }),
-    output: outputFlag('Print the pool instead of a message.'),
+    'dry-run': dryRunFlag(
+      'With flags, change nothing: "client" sends no write, "server" has the server validate every write.',
+    ),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
+    output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
     yes: yesFlag,
   };
@@ -92,7 +96,7 @@ async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Pro
 
 async function show(
   result: Exclude<EditResult, { kind: 'cancelled' }>,
-  output: 'json' | 'yaml' | undefined,
+  output: ObjectFormat | undefined,
   suffix: string,
   { io }: Deps,
 ): Promise<void> {
@@ -102,5 +106,5 @@ async function show(
     return;
   }
   const outcome = result.kind === 'edited' ? 'edited' : 'not changed';
-  io.out(`nodepool.nodes.lailin.xyz/${result.pool.metadata.name} ${outcome}${suffix}`);
+  io.out(`${poolRef(result.pool.metadata.name)} ${outcome}${suffix}`);
 }

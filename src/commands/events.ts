@@ -1,11 +1,10 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { optionalNameArg, outputFlag, poolName } from '../cli/flags.ts';
+import { namesArg, noHeadersFlag, outputFlag, poolName } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { oldestFirst } from '../operations/event-order.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
 
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';
@@ -13,15 +12,17 @@ export default class Events extends BaseCommand<typeof Events> {
     'Lists the Events about NodePools that any controller or person reported. The API server keeps Events for an hour by default. -o json and -o yaml print the Event objects, as kubectl get does.';
   static override examples = [
     { description: 'Events of all pools', command: '<%= config.bin %> events' },
-    { description: 'Events of one pool', command: '<%= config.bin %> events worker' },
+    { description: 'Events of two pools', command: '<%= config.bin %> events worker gpu' },
+    { description: 'Events of the pools of a team', command: '<%= config.bin %> events -l team=a' },
     { description: 'Events of all pools, and new ones until Ctrl-C', command: '<%= config.bin %> events --watch' },
     { description: 'The Event objects', command: '<%= config.bin %> events worker -o json' },
   ];
-  static override args = { name: optionalNameArg('Name of the pool; none means all.') };
+  static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
+    ...poolSelectorFlag,
     for: Flags.string({ summary: 'Name of the pool, as an argument.', helpValue: 'POOL', parse: poolName }),
     output: outputFlag('Print the Event objects.'),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    'no-headers': noHeadersFlag,
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for new and repeated events.' }),
   };
 
@@ -31,18 +32,23 @@ export default class Events extends BaseCommand<typeof Events> {
     { io, connect }: Deps,
   ): Promise<number> {
     const { output, verbosity, 'no-headers': noHeaders } = flags;
-    const pool = args.name ?? flags.for;
+    const named = args.name ?? (flags.for === undefined ? [] : [flags.for]);
     if (args.name !== undefined && flags.for !== undefined) {
       throw new NodepoolError('usage', 'a name and --for select the same thing', 'give one of the two');
     }
+    const choice = parsePoolChoice(named, flags, { all: true });
     const connection = await connect();
-    const { events } = connection;
-    const objects = output === undefined ? undefined : (await events.listObjects(pool)).toSorted(oldestFirst);
-    const found = objects ?? (await events.list(pool)).toSorted(oldestFirst);
-    if (found.length === 0) await connection.cluster.pools.assertServed();
-    if (flags.watch) {
+    const { chosenNames } = await import('../operations/choose-pools.ts');
+    const pools = 'all' in choice ? undefined : await chosenNames(choice, connection.cluster.pools);
+    const isNone = pools?.length === 0;
+    if (isNone) reportNoPools(io);
+    const { chosenEvents } = await import('../operations/chosen-events.ts');
+    const events = chosenEvents(pools, { events: connection.events, pools: connection.cluster.pools });
+    const objects = output === undefined ? undefined : await events.listObjects();
+    const found = objects ?? (await events.list());
+    if (flags.watch && !isNone) {
       const { showEventChanges } = await import('./events/watch.ts');
-      return showEventChanges({ pool, output, headers: !noHeaders, verbosity }, io, connection);
+      return showEventChanges({ pools, output, headers: !noHeaders, verbosity }, io, events);
     }
     if (output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');
@@ -51,7 +57,8 @@ export default class Events extends BaseCommand<typeof Events> {
       return 0;
     }
     if (found.length === 0) {
-      io.err(pool === undefined ? 'No events found.' : `No events found for pool ${sanitizeLine(pool)}.`);
+      const { ofPools } = await import('../render/events.ts');
+      if (!isNone) io.err(`No events found${ofPools(pools)}.`);
       return 0;
     }
     const { eventsPrinter } = await import('../render/events.ts');

@@ -2,7 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../cli/flags.ts';
+import { poolSelectorFlag } from '../cli/pool-choice.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
@@ -33,18 +34,14 @@ export default class Get extends BaseCommand<typeof Get> {
     { description: 'All resources of the pools', command: '<%= config.bin %> get --resources all' },
     { description: 'List pools, then watch for changes', command: '<%= config.bin %> get --watch' },
   ];
-  static override args = { name: namesArg('Names of the pools. Default: all pools.') };
+  static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
-    output: Flags.string({
-      char: 'o',
-      summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=…; see above.',
-      helpValue: 'FORMAT',
-    }),
+    output: formatFlag,
     'sort-by': Flags.string({
       summary: 'Sort by the field at this JSONPath, as .status.nodeCount.',
       helpValue: 'PATH',
     }),
-    selector: Flags.string({ char: 'l', summary: 'Label selector of pools: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    ...poolSelectorFlag,
     'field-selector': Flags.string({
       summary: 'Field selector of pools: metadata.name=a, metadata.name!=b.',
       helpValue: 'SELECTOR',
@@ -53,15 +50,9 @@ export default class Get extends BaseCommand<typeof Get> {
       summary: 'Resources to show in the table instead of CPU, memory and pods.',
       helpValue: 'NAME,…|all',
     }),
-    'label-columns': Flags.string({
-      char: 'L',
-      summary: 'Labels to show as columns of the table; comma-separated or repeated.',
-      helpValue: 'KEY',
-      multiple: true,
-      multipleNonGreedy: true,
-    }),
+    'label-columns': labelColumnsFlag,
     'show-labels': Flags.boolean({ summary: 'Show all labels in the last column of the table.' }),
-    'no-headers': Flags.boolean({ summary: 'Do not print the header line.' }),
+    'no-headers': noHeadersFlag,
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
     'watch-only': Flags.boolean({ summary: 'Watch for changes without listing first.' }),

@@ -40,7 +40,7 @@ export default class Install extends BaseCommand<typeof Install> {
     'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
-      'Change nothing: "client" compares with the cluster, or with -o only prints; "server" validates on the server.',
+      'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
     ),
     output: outputFlag('Print the manifests instead of messages.'),
     timeout: Flags.string({

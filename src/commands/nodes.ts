@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { namesArg, nodeName } from '../cli/flags.ts';
+import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { PoolNode } from '../operations/nodes.ts';
@@ -33,20 +33,10 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     unassigned: Flags.boolean({ summary: 'List the nodes of no pool.' }),
     why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: nodeName }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
-    output: Flags.string({
-      char: 'o',
-      summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=… and more, see above.',
-      helpValue: 'FORMAT',
-    }),
-    'sort-by': Flags.string({ summary: 'Sort by the value at this path: .allocatable.cpu.', helpValue: 'PATH' }),
-    'label-columns': Flags.string({
-      char: 'L',
-      summary: 'Labels to show in the table, a column each; separated by commas, or repeated.',
-      helpValue: 'KEY',
-      multiple: true,
-      multipleNonGreedy: true,
-    }),
-    'no-headers': Flags.boolean({ summary: 'Leave out the header line.' }),
+    output: formatFlag,
+    'sort-by': Flags.string({ summary: 'Sort by the field at this JSONPath, as .allocatable.cpu.', helpValue: 'PATH' }),
+    'label-columns': labelColumnsFlag,
+    'no-headers': noHeadersFlag,
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
   };
 

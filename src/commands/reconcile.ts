@@ -3,7 +3,7 @@ import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
-import { parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
@@ -27,7 +27,7 @@ ${EXIT_STATUS}`;
   static override flags = {
     ...poolChoiceFlags,
     'dry-run': dryRunFlag(
-      'Change nothing: "client" shows the changes as diff does, "server" has the server validate them.',
+      'Change nothing: "client" shows the changes as diff does, "server" has the server validate every write.',
     ),
     concurrency: concurrencyFlag,
     yes: yesFlag,
@@ -53,11 +53,8 @@ ${EXIT_STATUS}`;
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
     if (dryRun === 'client') {
-      const { chosenNames } = await import('../operations/choose-pools.ts');
       const { showDiff } = await import('./shared/show-diff.ts');
-      const names = 'all' in pools ? [] : await chosenNames(pools, connection.cluster.pools);
-      if (names.length > 0 || 'all' in pools) await showDiff(names, flags.output, deps, connection);
-      else reportNoPools(deps.io);
+      await showDiff(pools, flags.output, deps, connection);
       return EXIT.done;
     }
     const podCounts = flags['pod-counts'];

@@ -2,7 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg, parseResources } from '../cli/flags.ts';
+import { namesArg, noHeadersFlag, parseResources } from '../cli/flags.ts';
+import { poolSelectorFlag } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Top as Figures, TopOptions } from '../operations/top.ts';
@@ -38,7 +39,7 @@ export default class Top extends BaseCommand<typeof Top> {
     },
     { description: 'Numbers for a spreadsheet', command: '<%= config.bin %> top --nodes -o csv' },
   ];
-  static override args = { name: namesArg('Names of the pools. Default: all pools, and the nodes of no pool.') };
+  static override args = { name: namesArg('Names of the pools; none means all, and the nodes of no pool.') };
   static override flags = {
     nodes: Flags.boolean({ summary: 'Show each node.', exclusive: ['pods'] }),
     pods: Flags.boolean({ summary: 'Show each pod.', exclusive: ['nodes', 'no-pods', 'by'] }),
@@ -49,7 +50,7 @@ export default class Top extends BaseCommand<typeof Top> {
     })(),
     resources: Flags.string({
       summary: 'Resources to show: comma-separated names, or all. Default: cpu, memory, pods and accelerators.',
-      helpValue: 'NAMES|all',
+      helpValue: 'NAME,…|all',
     }),
     'sort-by': Flags.string({
       default: 'name',
@@ -63,8 +64,8 @@ export default class Top extends BaseCommand<typeof Top> {
       summary: 'Output format, with exact quantities.',
       helpValue: 'json|yaml|csv',
     })(),
-    'no-headers': Flags.boolean({ summary: 'Do not print the header line.' }),
-    selector: Flags.string({ char: 'l', summary: 'Label selector of pools: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    'no-headers': noHeadersFlag,
+    ...poolSelectorFlag,
   };
 
   protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {

@@ -18,7 +18,7 @@ export default class Uncordon extends BaseCommand<typeof Uncordon> {
   static override flags = {
     ...poolChoiceFlags,
     node: membersFlag,
-    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" has the server validate it.'),
+    'dry-run': dryRunFlag(),
   };
 
   protected async execute(flags: FlagsOf<typeof Uncordon>, args: ArgsOf<typeof Uncordon>, deps: Deps): Promise<number> {

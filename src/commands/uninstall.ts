@@ -31,7 +31,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       summary: 'Delete only the controller, its namespace and the policies.',
       exclusive: ['cascade'],
     }),
-    'dry-run': dryRunFlag('Change nothing: "client" only reads, "server" validates on the server.'),
+    'dry-run': dryRunFlag(),
     timeout: Flags.string({
       default: '60s',
       summary: 'Maximum time to wait until the CRD is deleted.',

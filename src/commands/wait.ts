@@ -3,11 +3,11 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import { showError, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { namesArg } from '../cli/flags.ts';
+import { nameOutputFlag, namesArg } from '../cli/flags.ts';
+import { poolRef } from '../cli/object-name.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
 import { parseWaitCondition } from './wait/condition.ts';
 
 /** A negative --timeout, as for kubectl wait. */
@@ -16,7 +16,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 export default class Wait extends BaseCommand<typeof Wait> {
   static override summary = 'Wait for a condition on pools.';
   static override description =
-    `Ends when every pool meets the condition, or at the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write; a status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists, or does not. condition, jsonpath, create and delete follow the rules of 'kubectl wait'.
+    `Ends when every pool meets the condition, or at the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write; a status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists, or does not. condition, jsonpath, create and delete follow the rules of 'kubectl wait'; of several conditions, each pool has to meet one after the other.
 
 Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 usage.`;
   static override examples = [
@@ -33,6 +33,10 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
       description: 'Wait until a field has a value',
       command: `<%= config.bin %> wait worker --for=jsonpath='{.status.unschedulableNodeCount}'=0`,
     },
+    {
+      description: 'Wait until a pool is created, then until its status is 200',
+      command: '<%= config.bin %> wait worker --for=create --for=status=200',
+    },
     { description: 'Wait until two pools are deleted', command: '<%= config.bin %> wait worker gpu --for=delete' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
@@ -40,10 +44,13 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     ...poolChoiceFlags,
     for: Flags.string({
       required: true,
+      multiple: true,
+      multipleNonGreedy: true,
       summary:
-        'Condition: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
+        'Condition; repeatable, for one after the other: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
       helpValue: 'CONDITION',
     }),
+    output: nameOutputFlag,
     timeout: Flags.string({
       default: '30s',
       summary: 'Longest wait for all pools; 0 checks once, a negative one waits for a week.',
@@ -57,8 +64,8 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     { io, connect }: Deps,
   ): Promise<number> {
     const pools = parsePoolChoice(args.name, flags);
-    const condition = await parseWaitCondition(flags.for);
-    if (condition.kind === 'create' && !('names' in pools)) {
+    const conditions = await Promise.all(flags.for.map(parseWaitCondition));
+    if (conditions.some(({ kind }) => kind === 'create') && !('names' in pools)) {
       throw new NodepoolError(
         'usage',
         '--for=create waits for pools by name',
@@ -70,10 +77,10 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
     const { systemClock } = await import('../controller/clock.ts');
-    const { waitForPools } = await import('../operations/wait.ts');
+    const { waitForEach } = await import('../operations/wait.ts');
     const { cluster } = await connect();
-    const errors = await waitForPools(
-      { pools, condition, timeoutMs },
+    const errors = await waitForEach(
+      { pools, conditions, timeoutMs },
       {
         pools: cluster.pools,
         clock: systemClock,
@@ -82,7 +89,7 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
           if (level === 'warning') io.err(warningLine(message));
           if (level === 'error') showError(io, { message });
         },
-        onMet: name => io.out(`nodepool.nodes.lailin.xyz/${sanitizeLine(name)} condition met`),
+        onMet: name => io.out(`${poolRef(name)}${flags.output === 'name' ? '' : ' condition met'}`),
       },
     );
     for (const error of errors) showError(io, error);

@@ -16,8 +16,8 @@ export interface AdoptedPools {
 
 export interface AdoptResult {
   created: RawPool[];
-  /** Pools that were found first and not created: their name was taken meanwhile. */
-  taken: NodepoolError[];
+  /** Of pools that were found first and not created: their name was taken meanwhile, or the server refused them. */
+  errors: NodepoolError[];
 }
 
 /** @returns undefined when a person said no. Throws as createPools(). */
@@ -37,29 +37,31 @@ export async function createAdopted(
   if (agreed === undefined) return undefined;
   const { pools } = agreed.proposal;
   const left = names.filter(name => pools.every(({ metadata }) => metadata.name !== name));
-  try {
-    const created = await createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
-    return { created, taken: await takenBy(left, deps) };
-  } catch (error) {
-    const exists = error instanceof NodepoolError && error.cause !== undefined ? error.cause : error;
-    if (!(exists instanceof PoolExistsError) || !(error instanceof NodepoolError)) throw error;
-    const [taken] = await takenBy([exists.pool], deps);
-    throw new NodepoolError('input', `${error.oneLine}; ${taken?.message ?? 'it was deleted since'}`, NEXT, {
-      cause: error,
-    });
-  }
+  const { created, errors } = await createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
+  const existing = errors.flatMap(error => (error instanceof PoolExistsError ? [error.pool] : []));
+  const taken = await takenBy([...left, ...existing], deps);
+  return {
+    created,
+    errors: [
+      ...taken.values(),
+      ...errors.filter(error => !(error instanceof PoolExistsError && taken.has(error.pool))),
+    ],
+  };
 }
 
 const NEXT = 'run `kubectl nodepool adopt` again to see the pools that are left';
 
 /** Errors for those of the names that are pools by now. */
-async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promise<NodepoolError[]> {
-  if (names.length === 0) return [];
+async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promise<Map<string, NodepoolError>> {
+  if (names.length === 0) return new Map();
   const pools = await cluster.pools.listCoerced();
-  return pools.flatMap(({ metadata }) => {
-    if (!names.includes(metadata.name)) return [];
-    return new NodepoolError('input', `nodepool ${metadata.name} was not created: ${takenText(metadata)}`, NEXT);
-  });
+  const taken = pools.filter(({ metadata }) => names.includes(metadata.name));
+  return new Map(
+    taken.map(({ metadata }) => [
+      metadata.name,
+      new NodepoolError('input', `nodepool ${metadata.name} was not created: ${takenText(metadata)}`, NEXT),
+    ]),
+  );
 }
 
 /** A yes covers the pools as they are proposed now: other labels or taints would be other pools. */

@@ -38,18 +38,25 @@ export interface CreateDeps {
   stoppable?<T>(work: (signal: AbortSignal | undefined) => Promise<T>): Promise<T>;
 }
 
+export interface CreateResult {
+  /** As the server has them (as they would be sent, for a client dry run). */
+  created: RawPool[];
+  /** Of pools that were not created, or not as they were sent. */
+  errors: NodepoolError[];
+}
+
 /** The youngest of all: a pool that is still to be created takes no node from another. */
 const NOT_YET = '9999-12-31T23:59:59Z';
 const MAX_NAMED = 5;
 
 /**
- * @returns the pools as the server has them (as they would be sent, for a client dry run)
- * Throws NodepoolError; pools before the failing one are created by then, and the message says so.
+ * As kubectl create, a pool that cannot be created does not stop the others. Throws NodepoolError before anything is written, or
+ * for nodes.
  */
-export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<RawPool[]> {
+export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<CreateResult> {
   for (const pool of options.pools) assertValid(pool);
   assertDistinct(options.pools);
-  if (options.dryRun === 'client') return options.pools.map(pool => ({ ...pool }));
+  if (options.dryRun === 'client') return { created: options.pools.map(pool => ({ ...pool })), errors: [] };
 
   const { cluster, approve, stoppable = work => work(undefined) } = await connect();
   const propose = async () => {
@@ -57,7 +64,7 @@ export async function createPools(options: CreateOptions, connect: () => Promise
     return { nodes, plan: await planOrError(() => planCreate(options, nodes, cluster)) };
   };
   const agreed = await agree(propose, approve);
-  if (agreed === undefined) return [];
+  if (agreed === undefined) return { created: [], errors: [] };
   const { nodes } = agreed.proposal;
   return stoppable(signal => create(options, nodes, { cluster, signal }));
 }
@@ -66,41 +73,41 @@ async function create(
   options: CreateOptions,
   nodes: Node[],
   { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
-): Promise<RawPool[]> {
+): Promise<CreateResult> {
   const [named] = options.pools;
   if (named !== undefined && options.dryRun === 'none')
     await tryLabels(nodes, membershipSelector(named), cluster.nodes);
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
-  const altered: NodepoolError[] = [];
-  for (const pool of options.pools) {
+  const errors: NodepoolError[] = [];
+  for (const [at, pool] of options.pools.entries()) {
+    const left = options.pools.slice(at);
+    if (signal?.aborted) {
+      errors.push(interrupted(`${plural(created.length, 'nodepool')} created, ${left.length} left`));
+      break;
+    }
     try {
-      if (signal?.aborted)
-        throw interrupted(
-          `${plural(created.length, 'nodepool')} created, ${options.pools.length - created.length} left`,
-        );
       const result = await cluster.pools.create({ ...pool }, { dryRun });
       if (result.kind === 'exists') throw alreadyExists(pool, options.files);
+      const altered = alteredPool(pool, result.pool);
+      if (altered !== undefined) throw createdOtherwise(altered, dryRun);
       created.push(result.pool);
-      const error = alteredPool(pool, result.pool);
-      if (error !== undefined) altered.push(error);
     } catch (error) {
-      throw dryRun ? error : withOthers(error, options.pools, created.length);
+      if (!(error instanceof NodepoolError)) throw error;
+      errors.push(error.isGeneral ? withOthers(error, left.slice(1)) : error);
+      if (error.isGeneral) break;
     }
   }
-  if (altered.length > 0) throw createdOtherwise(altered, dryRun);
   const [only] = created;
   if (only !== undefined && nodes.length > 0) {
     await join(nodes, only, options, { cluster, signal });
   }
-  return created;
+  return { created, errors };
 }
 
 /** Nodes are neither labelled nor reconciled for a pool that the server altered. */
-function createdOtherwise(errors: readonly NodepoolError[], dryRun: boolean): NodepoolError {
-  const made = dryRun ? '' : 'created, but ';
-  const [first, ...more] = errors.map(error => `${made}${error.oneLine}`);
-  return new NodepoolError('cluster', [first, ...more].join('; '), errors[0]?.next);
+function createdOtherwise(error: NodepoolError, dryRun: boolean): NodepoolError {
+  return new NodepoolError('cluster', `${dryRun ? '' : 'created, but '}${error.oneLine}`, error.next);
 }
 
 /** What a reconcile of the new pools would do. Nodes are read only where that may evict pods. */
@@ -229,14 +236,9 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   return nodes;
 }
 
-/** The error with what became of the other pools; as it is when there are none, or when it is a bug. */
-function withOthers(error: unknown, all: NodePool[], created: number): unknown {
-  if (!(error instanceof NodepoolError) || all.length < 2) return error;
-  const names = all.map(({ metadata }) => metadata.name);
-  const others = [
-    ...(created > 0 ? [`created before it: ${names.slice(0, created).join(', ')}`] : []),
-    ...(created + 1 < names.length ? [`not created: ${names.slice(created + 1).join(', ')}`] : []),
-  ];
-  const message = `${error.oneLine} (${others.join('; ')})`;
-  return new NodepoolError(error.kind, message, error.next, { cause: error });
+/** The error with the pools that were not tried after it. */
+function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
+  if (others.length === 0) return error;
+  const names = others.map(({ metadata }) => metadata.name).join(', ');
+  return new NodepoolError(error.kind, `${error.oneLine} (not created: ${names})`, error.next, { cause: error });
 }

@@ -51,6 +51,33 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   return errors;
 }
 
+/**
+ * As waitForPools(), for one condition after the other, creation first, as kubectl wait: a pool that meets one goes on with the
+ * next. onMet() is called for each.
+ */
+export async function waitForEach(
+  { pools, conditions, timeoutMs }: Omit<WaitOptions, 'condition'> & { conditions: readonly WaitCondition[] },
+  deps: WaitDeps,
+): Promise<NodepoolError[]> {
+  const end = deps.clock.now() + timeoutMs;
+  const errors: NodepoolError[] = [];
+  let left = pools;
+  for (const condition of conditions.toSorted((a, b) => isLate(a) - isLate(b))) {
+    const met: string[] = [];
+    const onMet = (name: string) => {
+      met.push(name);
+      deps.onMet(name);
+    };
+    const leftMs = Math.max(0, end - deps.clock.now());
+    errors.push(...(await waitForPools({ pools: left, condition, timeoutMs: leftMs }, { ...deps, onMet })));
+    if (met.length === 0) break;
+    left = { names: met };
+  }
+  return errors;
+}
+
+const isLate = ({ kind }: WaitCondition) => (kind === 'create' ? 0 : 1);
+
 /** Pools that are waited for, as they are, by name; undefined: it has to be created. */
 type Open = Map<string, RawPool | undefined>;
 

@@ -1,6 +1,8 @@
 /** Events of pools: the table of `events`, and the section of `describe`. */
+import { noun } from '../nodepool/plural.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
+import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
@@ -43,6 +45,11 @@ export function eventsPrinter(
         .map(shortEvent)
         .map(event => [seen(event, now), eventTypeCell(event, style), event.reason, event.pool, event.note]),
     );
+}
+
+/** ` for pool a`, in the message that there are none; undefined: all pools. */
+export function ofPools(names: readonly string[] | undefined): string {
+  return names === undefined ? '' : ` for ${noun(names.length, 'pool')} ${names.map(sanitizeLine).join(', ')}`;
 }
 
 /** Columns and rows as `kubectl describe` has them. */

@@ -53,3 +53,43 @@ test('every command has a one-line summary and examples that begin with the prog
     }
   }
 });
+
+/** Whose meaning depends on the command. */
+const VARY = [
+  'controller',
+  'for',
+  'handler',
+  'label',
+  'node-selector',
+  'nodes',
+  'output',
+  'pod-counts',
+  'resources',
+  'selector',
+  'sort-by',
+  'taint',
+  'timeout',
+  'watch',
+  'yes',
+];
+/** Their dry runs do more than others: `edit` in an editor has none. */
+const OWN_DRY_RUN = ['edit', 'install', 'reconcile'];
+
+test('a flag has one short form and one text in all commands', async () => {
+  const [chars, texts] = [new Map<string, Set<unknown>>(), new Map<string, Set<unknown>>()];
+  const note = (map: Map<string, Set<unknown>>, name: string, value: unknown) =>
+    map.set(name, (map.get(name) ?? new Set()).add(value));
+  for (const [id, { load }] of Object.entries(commands)) {
+    for (const [name, flag] of Object.entries((await load()).default.flags ?? {})) {
+      note(chars, name, flag.char);
+      if (VARY.includes(name) || (name === 'dry-run' && OWN_DRY_RUN.includes(id))) continue;
+      note(texts, name, `${flag.type === 'option' ? flag.helpValue : ''} ${flag.summary}`);
+    }
+  }
+  for (const map of [chars, texts]) {
+    assert.deepEqual(
+      [...map].filter(([, values]) => values.size > 1),
+      [],
+    );
+  }
+});

@@ -185,7 +185,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
   const cases: [args: string[], error: string, command?: string][] = [
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
-    [['events', 'a', 'b'], 'unexpected argument b', 'events'],
+    [['edit', 'a', 'b'], 'unexpected argument b', 'edit'],
     [['edit'], 'missing argument NAME', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
     [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],

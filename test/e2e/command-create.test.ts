@@ -76,6 +76,9 @@ test('dry runs print the pool and write nothing', async () => {
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   const client = await unchanged([...flags, '--dry-run'], nowhere);
   assert.deepEqual(client, { code: 0, stdout: 'nodepool.nodes.lailin.xyz/gpu created (dry run)\n', stderr: '' });
+  for (const dryRun of ['--dry-run', '--dry-run=server']) {
+    assert.equal((await unchanged([...flags, dryRun, '-o', 'name'])).stdout, 'nodepool.nodes.lailin.xyz/gpu\n');
+  }
   const server = await unchanged([...flags, '--dry-run=server', '-o', 'json']);
   assert.match(JSON.parse(server.stdout).metadata.uid, /^[0-9a-f-]{36}$/);
 
@@ -116,7 +119,7 @@ test('creates a pool again from what get -o yaml printed', async () => {
   assert.deepEqual(await specOf('gpu'), { labels: { tier: 'gold' } });
 });
 
-test('names the pools that were created and those that were not when a name exists', async () => {
+test('a name that exists does not stop the others', async () => {
   await testEnv.pool('taken');
   const edit = 'change it with `kubectl nodepool edit taken`';
   for (const more of [[], ['--nodes', 'nope']]) {
@@ -128,11 +131,11 @@ test('names the pools that were created and those that were not when a name exis
     { code, stdout, stderr },
     {
       code: 1,
-      stdout: '',
-      stderr: `error: nodepool taken exists already (created before it: first; not created: last); next: ${edit}, or by its file with \`kubectl apply -f FILE\`\n`,
+      stdout: created('first', 'last'),
+      stderr: `error: nodepool taken exists already; next: ${edit}, or by its file with \`kubectl apply -f FILE\`\n`,
     },
   );
-  assert.deepEqual([await specOf('first'), await specOf('last')], [{}, undefined]);
+  assert.deepEqual([await specOf('first'), await specOf('last')], [{}, {}]);
 });
 
 test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {

@@ -100,6 +100,9 @@ test('client and server dry runs show the changes of nodes and RuntimeClass, and
   const server = await unchanged(['delete', 'gpu', '--detach-nodes', '--dry-run=server']);
   const said = `${id('gpu')} deleted (2 nodes released, 2 detached) (server dry run)\n`;
   assert.deepEqual(server, { code: 0, stdout: PLAN + said, stderr: '' });
+  for (const words of [['--dry-run'], ['--dry-run=server'], []]) {
+    assert.equal(await ok(['delete', 'gpu', '-o', 'name', ...words]), 'nodepool.nodes.lailin.xyz/gpu\n');
+  }
 });
 
 test('names the workloads that need the RuntimeClass; scripts need --yes, and what cannot be read is said', async t => {

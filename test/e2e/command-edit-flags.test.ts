@@ -77,6 +77,9 @@ test('dry runs write nothing; -o prints the pool', async () => {
   assert.equal((await unchanged([...edit, '--dry-run'])).stdout, 'nodepool.nodes.lailin.xyz/gpu edited (dry run)\n');
   const server = await unchanged([...edit, '--dry-run=server', '-o', 'yaml']);
   assert.match(server.stdout, /^ {4}tier: silver$/m);
+  for (const words of [['--dry-run'], ['--dry-run=server'], []]) {
+    assert.equal(await ok([...edit, '-o', 'name', ...words]), 'nodepool.nodes.lailin.xyz/gpu\n');
+  }
   assert.equal(JSON.parse(await ok([...edit, '-o', 'json'])).spec.labels.tier, 'silver');
   const needsFlags = "error: --dry-run needs flags that say what to edit\nSee 'kubectl nodepool edit --help'.";
   await refused(['edit', 'gpu', '--dry-run'], 2, needsFlags);

@@ -40,6 +40,11 @@ async function foreignEvent(pool: string, uid: string | undefined): Promise<void
   assert.equal(code, 0, stderr);
 }
 
+async function labelPool(name: string, label: string): Promise<void> {
+  const { code, stderr } = await kubectl(cluster(), ['label', 'nodepool.nodes.lailin.xyz', name, label]);
+  assert.equal(code, 0, stderr);
+}
+
 test('describe shows spec, members with their state, resources, RuntimeClass, conditions and events', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },
@@ -161,7 +166,25 @@ test('events lists events of all pools or one, of any controller, oldest first',
   const one = await ok(['events', 'other', '--no-headers']);
   assert.deepEqual(one.trimEnd().split('\n').length, 1);
   assert.match(one, /RuntimeClassCreated/);
-  await refused(['events', 'nope'], 0, 'No events found for pool nope.');
+  assert.equal((await ok(['events', 'other', 'gpu', '--no-headers'])).trimEnd().split('\n').length, 3);
+  await labelPool('other', 'team=a');
+  assert.equal(still(await ok(['events', '-l', 'team=a', '--no-headers'])), still(one));
+  await refused(['events', '-l', 'team=b'], 0, 'No pools found.');
+  await refused(['describe', '-l', 'team=b'], 0, 'No pools found.');
+  assert.match(await ok(['describe', '-l', 'team=a']), /^Name: +other$/m);
+  await testEnv.pool('quiet');
+  await refused(['events', 'quiet'], 0, 'No events found for pool quiet.');
+  const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
+  for (const args of [
+    ['events', 'nope'],
+    ['events', 'other', 'nope'],
+    ['events', '--for=nope', '-w'],
+  ]) {
+    await refused(args, 1, missing);
+  }
+  // The events of a deleted pool stay for a while.
+  await ok(['delete', 'other', '--yes']);
+  assert.match(await ok(['events', 'other']), /RuntimeClassCreated/);
 });
 
 test('events -o json and yaml print the objects that kubectl prints', async () => {

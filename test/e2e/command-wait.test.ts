@@ -40,6 +40,11 @@ test('returns at once when the condition is met', async () => {
   // Byte for byte as kubectl prints it.
   const theirs = await kubectl(cluster(), ['wait', 'nodepool/gpu', '--for=jsonpath={.status.nodeCount}=2']);
   assert.equal(theirs.stdout, met('gpu'));
+  assert.equal(
+    await ok(['wait', 'gpu', '--for=create', '--for=jsonpath={.status.nodeCount}=2']),
+    met('gpu') + met('gpu'),
+  );
+  assert.equal(await ok(['wait', 'gpu', '--for=ready=1', '-o', 'name']), 'nodepool.nodes.lailin.xyz/gpu\n');
 });
 
 test('waits until several pools meet the condition', async t => {

@@ -53,7 +53,7 @@ const RUNS: Run[] = [
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
   { command: 'nodes -o wide', lines: ['nodes -o wide'] },
   { command: 'nodes --why', lines: ['nodes --why a'] },
-  { command: 'events', lines: ['events one'] },
+  { command: 'events', lines: ['events one', 'events -l a=b'] },
   { command: 'top', lines: ['top'] },
   { command: 'top --pods', lines: ['top --pods'] },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },

@@ -32,6 +32,9 @@ export type Source =
 const NONE: Source = { kind: 'none' };
 const FILES: Source = { kind: 'files' };
 
+/** In whole: kubectl's scripts do not complete after the second `=` of `--for=condition=`. */
+const CONDITIONS = ['Ready', 'Applied', 'Conflict'].map(type => `condition=${type}`);
+
 const FLAGS: Record<string, Source> = {
   kubeconfig: FILES,
   filename: FILES,
@@ -55,7 +58,7 @@ const FLAGS: Record<string, Source> = {
     usual: ['cpu', 'memory', 'pods', 'ephemeral-storage'],
     alone: ['all'],
   },
-  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete'] },
+  for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', ...CONDITIONS, 'jsonpath=', 'create', 'delete'] },
 };
 
 const ARGS: Record<string, Source> = {

@@ -4,14 +4,23 @@ import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
+import { poolRef } from '../../cli/object-name.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Proposal } from '../../operations/consent.ts';
 import type { DeleteResult } from '../../operations/delete.ts';
 
+interface Shown {
+  /** `name`: to stdout, the names of deleted pools alone. */
+  output: 'name' | undefined;
+  /** Of a dry run; as for kubectl, names have none. */
+  suffix: string;
+}
+
 /** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
-export async function showPlan(plan: Proposal['plan'], { out, color }: Io): Promise<void> {
+export async function showPlan(plan: Proposal['plan'], { output }: Shown, { out, color }: Io): Promise<void> {
   if (plan instanceof NodepoolError) throw plan;
+  if (output === 'name') return;
   const { renderDiff } = await import('../../render/diff.ts');
   const { makeStyle } = await import('../../render/style.ts');
   const text = renderDiff(plan, makeStyle(color));
@@ -21,7 +30,7 @@ export async function showPlan(plan: Proposal['plan'], { out, color }: Io): Prom
 /** Prints the result for one pool; returns its exit code. */
 export function reportDeletion(
   { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
-  suffix: string,
+  shown: Shown,
   { io }: Deps,
 ): number {
   for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
@@ -35,17 +44,17 @@ export function reportDeletion(
   }
   if (finalizers.length > 0) {
     io.err(
-      deletionLine(pool, `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`, suffix),
+      deletionLine(
+        pool,
+        `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`,
+        shown.suffix,
+      ),
     );
     return 1;
   }
   const off = detached > 0 ? `, ${detached} detached` : '';
   io.out(
-    deletionLine(
-      pool,
-      `deleted (${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}${off})`,
-      suffix,
-    ),
+    deletedLine(pool, shown, ` (${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}${off})`),
   );
   return 0;
 }
@@ -59,7 +68,12 @@ function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']
   return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
 }
 
+/** A deleted pool as a line of stdout. */
+export function deletedLine(pool: string, { output, suffix }: Shown, how = ''): string {
+  return output === 'name' ? poolRef(pool) : deletionLine(pool, `deleted${how}`, suffix);
+}
+
 /** As kubectl names a deleted object. */
-export function deletionLine(pool: string, what: string, suffix: string): string {
+function deletionLine(pool: string, what: string, suffix: string): string {
   return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
 }

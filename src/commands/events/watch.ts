@@ -1,16 +1,16 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
-import type { Connection } from '../../cli/factory.ts';
 import { type Io, terminalWidth } from '../../cli/io.ts';
+import type { ChosenEvents } from '../../operations/chosen-events.ts';
 import { oldestFirst } from '../../operations/event-order.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
-import { eventsPrinter } from '../../render/events.ts';
+import { eventsPrinter, ofPools } from '../../render/events.ts';
 import { objectStream } from '../../render/object-stream.ts';
-import { sanitizeLine } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 import { type Changes, showChanges } from '../shared/show-changes.ts';
 
 interface EventChanges {
-  pool: string | undefined;
+  /** Undefined: all. */
+  pools: readonly string[] | undefined;
   /** Undefined: a table. */
   output: 'json' | 'yaml' | undefined;
   headers: boolean;
@@ -19,15 +19,15 @@ interface EventChanges {
 
 /** Returns the exit code. */
 export function showEventChanges(
-  { pool, output, headers, verbosity }: EventChanges,
+  { pools, output, headers, verbosity }: EventChanges,
   io: Io,
-  { events }: Connection,
+  events: ChosenEvents,
 ): Promise<number> {
   const changes = <T extends PoolEventRecord>(print: (events: T[]) => void): Omit<Changes<T>, 'watched'> => ({
     resource: 'events.events.k8s.io',
     onStart(found) {
       if (found.length > 0) print(found.toSorted(oldestFirst));
-      else io.err(`No events found${pool === undefined ? '' : ` for pool ${sanitizeLine(pool)}`}; waiting for one.`);
+      else io.err(`No events found${ofPools(pools)}; waiting for one.`);
     },
     onChanged: event => print([event]),
     // The server expires events after an hour.
@@ -36,11 +36,11 @@ export function showEventChanges(
   if (output === undefined) {
     const render = eventsPrinter(headers, makeStyle(io.color), terminalWidth(io));
     const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
-    return showChanges({ ...rows, watched: events.watch(pool) }, verbosity, io);
+    return showChanges({ ...rows, watched: events.watch() }, verbosity, io);
   }
   const render = objectStream(output, false);
   const objects = changes<PoolEventObject>(found => {
     for (const { object } of found) io.out(render(object, 'ADDED'));
   });
-  return showChanges({ ...objects, watched: events.watchObjects(pool) }, verbosity, io);
+  return showChanges({ ...objects, watched: events.watchObjects() }, verbosity, io);
 }

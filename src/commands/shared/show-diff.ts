@@ -2,20 +2,25 @@
 import { approver } from '../../cli/approve.ts';
 import { warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import { reportNoPools } from '../../cli/pool-choice.ts';
+import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
+import { NO_CHANGE } from '../../operations/consent.ts';
 import { diff } from '../../operations/diff.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @param names empty: all pools
  * @returns how many nodes and RuntimeClasses would change
  */
 export async function showDiff(
-  names: string[],
+  choice: PoolChoice,
   output: 'json' | 'yaml' | undefined,
   { io }: Pick<Deps, 'io'>,
   connection: Connection,
 ): Promise<number> {
-  const { plan, warnings } = await diff(names, connection);
+  const names = 'all' in choice ? [] : await chosenNames(choice, connection.cluster.pools);
+  const isNone = names.length === 0 && !('all' in choice);
+  const { plan, warnings } = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names, connection);
+  if (isNone) reportNoPools(io);
   for (const warning of warnings) io.err(warningLine(warning));
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');

@@ -18,10 +18,10 @@ import type { DryRun } from '../../operations/ports.ts';
 export const moveFlags = {
   selector: Flags.string({
     char: 'l',
-    summary: 'Nodes with these labels, instead of names: a=b,c!=d,e.',
+    summary: 'Select nodes by their labels, in place of names: a=b,c!=d,e.',
     helpValue: 'SELECTOR',
   }),
-  'dry-run': dryRunFlag('Only show what would change; "server" has the server validate every write.'),
+  'dry-run': dryRunFlag(),
   concurrency: concurrencyFlag,
   yes: yesFlag,
 };

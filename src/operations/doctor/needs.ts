@@ -49,7 +49,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'nodes -o wide': ['get nodes'],
   'nodes --watch': [`list,watch ${POOLS}`, 'list,watch nodes'],
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
-  events: [`list ${EVENTS}`],
+  events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`],
   'view with describe': [`list ${CLASSES}`],

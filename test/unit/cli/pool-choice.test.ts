@@ -29,3 +29,8 @@ for (const [names, flags, message, next = NEXT] of refusals) {
 test('an empty selector never means all', () => {
   assert.throws(() => parsePoolChoice([], { selector: '', all: false }, ALL), { kind: 'usage' });
 });
+
+test('names no --all where no name means all', () => {
+  const next = 'give names of pools or -l SELECTOR';
+  assert.throws(() => parsePoolChoice(['a'], { selector: 'x' }, ALL), { kind: 'usage', next });
+});

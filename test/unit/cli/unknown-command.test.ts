@@ -17,6 +17,8 @@ const cases: [name: string, expected: RegExp][] = [
   ['scale', /next: kubectl nodepool add NAME NODE\.\.\. .*creates no machines/],
   ['rm', /next: kubectl nodepool delete NAME$/],
   ['describe-pool', /next: kubectl nodepool describe NAME$/],
+  ['untaint', /next: kubectl nodepool edit NAME --taint KEY-$/],
+  ['dashboard', /next: kubectl nodepool view$/],
   ['crete', /^unknown command "crete"; did you mean "create"\?$/],
   ['constructor', /^unknown command "constructor"$/],
   ['--tokne=secret', /^unknown flag --tokne before the command; /],

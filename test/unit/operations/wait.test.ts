@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
 import type { RawPool } from '../../../src/operations/ports.ts';
-import { type WaitDeps, waitForPools } from '../../../src/operations/wait.ts';
+import { type WaitDeps, waitForEach } from '../../../src/operations/wait.ts';
 import type { NodePoolsClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import { FakeSource, initialEnd } from '../controller/fake-source.ts';
@@ -19,7 +19,7 @@ function makePool(name: string, status: number, uid = `uid-${name}`): RawPool {
   };
 }
 
-/** Waits for pools a and b, of which these exist; the test sends the watch events. */
+/** Waits for conditions of pools a and b, of which these exist; the test sends the watch events. */
 function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = ['a', 'b']) {
   const clock = new FakeClock();
   const source = new FakeSource();
@@ -40,7 +40,10 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     onMet: name => void met.push(name),
   };
   const waiting = async () =>
-    waitForPools({ pools: { names }, condition: await parseWaitCondition(condition), timeoutMs }, deps);
+    waitForEach(
+      { pools: { names }, conditions: await Promise.all(condition.split(' ').map(parseWaitCondition)), timeoutMs },
+      deps,
+    );
   const ended = waiting();
   const send = async (type: string, ...objects: RawPool[]) => {
     for (const object of objects) source.watches.at(-1)?.send({ type, object });
@@ -159,4 +162,21 @@ test('a path that leads to an object ends the wait for that pool alone', async (
     [await errors(), met],
     [['--for=jsonpath: jsonpath leads to a nested object or list which is not supported'], ['b']],
   );
+});
+
+test('of several conditions, each pool meets one after the other, creation first; the time is for all', async () => {
+  const { met, begin, send, errors, clock } = start('status=200 create nodes=1', [makePool('a', 503)]);
+  await begin();
+  await send('ADDED', makePool('b', 200));
+  assert.deepEqual(met, ['a', 'b']);
+  await begin(makePool('a', 200));
+  assert.deepEqual(met.slice(2), ['a', 'a']);
+  await clock.advance(30_000);
+  assert.deepEqual(await errors(), ['nodepool "b" not found']);
+});
+
+test('a pool that misses a condition is not asked for the next', async () => {
+  const { met, errors, source } = start('status=200 nodes=1', [makePool('a', 200), makePool('b', 503)], 0);
+  assert.deepEqual(await errors(), ['condition not met for nodepools/b']);
+  assert.deepEqual([met, source.watches.length], [['a', 'a'], 0]);
 });

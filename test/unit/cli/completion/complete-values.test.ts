@@ -4,6 +4,7 @@ import { MEASURES } from '../../../../src/nodepool/resource-usage.ts';
 import { candidates } from './fake-names.ts';
 
 describe('completes the value of a flag', () => {
+  const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict'];
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
   const FORMATS =
@@ -137,7 +138,15 @@ describe('completes the value of a flag', () => {
     [['create', 'x', '--taint', 'my-key=b:NoE'], [':4']],
     [
       ['wait', 'web', '--for='],
-      ['status=200', 'nodes=', 'ready=', 'condition=', 'jsonpath=', 'create', 'delete', ':4'],
+      ['status=200', 'nodes=', 'ready=', ...conditions, 'jsonpath=', 'create', 'delete', ':4'],
+    ],
+    [
+      ['wait', 'web', '--for=cond'],
+      [...conditions, ':4'],
+    ],
+    [
+      ['wait', 'web', '--for', 'condition='],
+      [...conditions, ':4'],
     ],
     [['events', '--for', ''], pools],
   ];

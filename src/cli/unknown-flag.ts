@@ -1,0 +1,76 @@
+/** What to type in place of a flag or an argument that other tools have and the command has not. */
+import { own } from '../nodepool/json.ts';
+
+/** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
+export const INSTEAD: Record<string, string> = {
+  '-f': 'give names of pools, or -l SELECTOR',
+  '-k': 'kubectl apply -k DIR, then BIN reconcile',
+  '-R': 'leave it out: the files of a directory are read, and not those of its subdirectories',
+  '--replicas': 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
+  '--server-side': 'leave it out: no command but kubectl apply has it',
+  'add --node': 'BIN add NAME NODE...',
+  'create -k': 'kubectl kustomize DIR | BIN create -f -',
+  'create -l':
+    'BIN create NAME --label KEY=VALUE for the labels of the nodes, --node-selector KEY=VALUE to select nodes',
+  'create --edit': 'BIN create NAME, then BIN edit NAME',
+  'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
+  'create --validate': 'leave it out: fields are always checked',
+  'delete -k': 'kubectl kustomize DIR | BIN delete -f -',
+  'delete --cascade': 'leave it out: nodes stay, and lose what the pool set',
+  'delete --force': 'leave it out: delete needs no controller; --yes answers its question',
+  'delete --grace-period': 'leave it out: no pod is deleted',
+  'delete --now': 'leave it out: no pod is deleted',
+  'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'describe -o': 'BIN get NAME -o yaml',
+  'diff -f': 'kubectl diff -f FILE for pools; BIN diff shows what pools that exist change on nodes',
+  'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
+  'edit -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'edit --add-label': 'BIN edit NAME --label KEY=VALUE',
+  'edit --overwrite': 'leave it out: BIN edit NAME --label KEY=VALUE replaces a value',
+  'edit --remove-label': 'BIN edit NAME --label KEY-',
+  'edit --set': 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
+  'events --types': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
+  'get --show-managed-fields': 'kubectl get npool NAME -o yaml --show-managed-fields',
+  'get --subresource': 'kubectl get npool NAME --subresource=status -o yaml',
+  'nodes --pool': 'BIN nodes POOL',
+  'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
+  'get --template': 'BIN get -o jsonpath=TEMPLATE',
+  'reconcile --force': 'BIN reconcile NAME --yes',
+  'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'remove --node': 'BIN remove NAME NODE...',
+  'move --node': 'BIN move NODE... --to POOL',
+  'top --containers': 'BIN top --pods',
+  'version --short': 'BIN version',
+};
+
+const SAME: Record<string, string> = {
+  '--filename': '-f',
+  '--kustomize': '-k',
+  '--recursive': '-R',
+  '--selector': '-l',
+  '--output': '-o',
+  '--nodes': '--node',
+};
+
+/** @param error of oclif; undefined for others, and where nothing is known */
+export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { flags, args } = error as { flags?: unknown; args?: unknown };
+  const text = Array.isArray(flags) ? forFlag(String(flags[0]), command) : forArgument(args, command);
+  return text?.replaceAll('BIN', bin);
+}
+
+function forFlag(given: string, command: string): string | undefined {
+  const name = given.startsWith('--') ? given.replace(/=.*/s, '') : given.slice(0, 2);
+  const flag = own(SAME, name) ?? name;
+  return own(INSTEAD, `${command} ${flag}`) ?? own(INSTEAD, flag);
+}
+
+/** `edit web a=b`, as kubectl label and kubectl taint have it. */
+function forArgument(args: unknown, command: string): string | undefined {
+  if (!Array.isArray(args) || (command !== 'edit' && command !== 'create')) return undefined;
+  const word = args.find(arg => typeof arg === 'string' && /^[^=]+=|-$/.test(arg));
+  if (word === undefined) return undefined;
+  return `BIN ${command} NAME --${/:[A-Z]\w+-?$/.test(word) ? 'taint' : 'label'} ${word}`;
+}

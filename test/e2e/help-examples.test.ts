@@ -1,0 +1,190 @@
+/** The examples in `--help`, typed into a shell as they are written: each does what its sentence says. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { pluginFolder } from '../cluster/plugin.ts';
+import { type RunResult, run } from '../cluster/run.ts';
+import { poolYaml } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+
+interface Example {
+  description: string;
+  command: string;
+}
+
+const { commands } = JSON.parse(readFileSync(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+  commands: Record<string, { examples?: Example[] }>;
+};
+
+/** Until Ctrl-C, on a terminal, for a file of the user, or on the whole cluster: other tests run these. */
+const ATTENDED = /--watch|^view|^uninstall(?!.*--dry-run)|--controller|^completion (fish|kubectl)/;
+
+/** What the examples print that change nothing, all in one state: pools worker (team=a) with 3 nodes, gpu with 2, old with 1, new with none. */
+const LOOK: Record<string, RegExp> = {
+  get: /^gpu .*\nnew .*\nold .*\nworker /m,
+  'get -o wide': /HANDLER.*SELECTOR/,
+  'get worker -o yaml': /^ {2}name: worker$/m,
+  'get -l team=a -o name': /^nodepool.nodes.lailin.xyz\/worker\n$/,
+  "get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'": /^$/,
+  'get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount':
+    /^POOL +NODES\nnew +0\nold +1\ngpu +2\nworker +3\n$/,
+  'get --resources all': / STORAGE +HUGEPAGES-1GI/,
+  'describe worker': /^Name: +worker$/m,
+  describe: /^Name: +gpu$[\s\S]*^Name: +worker$/m,
+  'describe -l team=a': /^Name: +worker$/m,
+  nodes: /^node-1 .*worker[\s\S]*^node-c .*old/m,
+  'nodes gpu -o wide': /^node-a .*\nnode-b /m,
+  'nodes --unassigned': /^free /m,
+  'nodes --why node-a': /gpu/,
+  'nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp': /ZONE/,
+  'nodes gpu -o name': /^node\/node-a\nnode\/node-b\n$/,
+  "nodes -o jsonpath='{.items[?(@.ready==false)].name}'": /^node-b$/,
+  events: /NodeJoined +gpu[\s\S]*NodeJoined +worker|NodeJoined +worker[\s\S]*NodeJoined +gpu/,
+  'events worker gpu': /NodeJoined +(worker|gpu)/,
+  'events -l team=a': /NodeJoined +worker/,
+  'events worker -o json': /"kind": "Event"/,
+  top: /^worker /m,
+  'top --by resource': /LIMITS?/,
+  'top gpu --nodes': /node-a/,
+  'top gpu --pods --sort-by cpu.requested': /^$/,
+  'top --sort-by memory': /^worker /m,
+  'top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free': /GPU/i,
+  'top --nodes -o csv': /^[a-zA-Z,]+\n[\s\S]*node-a/,
+  diff: /^$/,
+  'diff worker >/dev/null || echo differs': /^$/,
+  'diff -l team=a': /^$/,
+  'diff -o json': /"kind": "Diff"/,
+  'create worker --label tier=gold --dry-run=client -o yaml': /^kind: NodePool$/m,
+  adopt: /system/,
+  'adopt --label example.com/team': /red/,
+  'adopt -o yaml': /name: system/,
+  'add gpu node-a --dry-run': /node-a/,
+  'remove gpu node-a --dry-run': /node-a.*gpu/,
+  'reconcile --dry-run=server': /^worker +200 /m,
+  'delete worker --dry-run=server': /"worker" deleted .*\(server dry run\)/,
+  'cordon worker --dry-run': /node-1 cordoned \(dry run\)/,
+  'uncordon worker --dry-run': /node-1/,
+  'drain worker --ignore-daemonsets --dry-run=server': /worker drained .*\(server dry run\)/,
+  'wait worker --for=status=200': /worker condition met/,
+  'wait worker --for=ready=3 --timeout=5m': /worker condition met/,
+  'wait --all --for=condition=Ready': /gpu condition met[\s\S]*worker condition met/,
+  "wait worker --for=jsonpath='{.status.unschedulableNodeCount}'=0": /worker condition met/,
+  'wait worker --for=create --for=status=200': /worker condition met\n.*worker condition met/,
+  'install --dry-run -o yaml': /kind: CustomResourceDefinition/,
+  'install --dry-run=server': /\(server dry run\)/,
+  'uninstall --cascade --dry-run': /deleted \(dry run\)/,
+  'completion bash': /complete/,
+  'completion zsh': /compdef/,
+  doctor: /checks/,
+  'doctor -o json': /"kind": "DoctorReport"/,
+  version: /^Server Version: /m,
+  'version --client': /^Client Version: .*\n$/,
+};
+
+/** Examples that write, each in a state of its own, that of LOOK but for WITHOUT and for nodes that are to join. */
+const CHANGE: Record<string, RegExp> = {
+  'create worker --label tier=gold --taint dedicated=worker:NoSchedule': /worker created/,
+  'create gpu --handler nvidia --nodes node-a,node-b --reconcile': /^gpu +200 +2 nodes/m,
+  'create spot --node-selector cloud.example.com/lifecycle=spot': /spot created/,
+  'create -f pools.yaml': /worker created\n.*gpu created/,
+  'adopt system gpu --create': /system created\n.*gpu created/,
+  'adopt --create --yes': /system created/,
+  'edit worker': /Edit cancelled/,
+  'edit worker --label tier=silver --label team-': /worker edited/,
+  'edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""': /worker edited/,
+  'add gpu node-a node-b': /node-a.*gpu\n.*node-b.*gpu/,
+  'add gpu -l accelerator=a100': /node-a.*gpu\n.*node-b.*gpu/,
+  'remove gpu node-a node-b': /node-a.*gpu\n.*node-b.*gpu/,
+  'remove gpu -l old=true': /node-a.*gpu/,
+  'move node-a --to gpu': /node-a.*gpu/,
+  'move --from old --to new': /node-c.*new/,
+  'move -l zone=a --from old --to new --yes': /node-c.*new/,
+  reconcile: /^worker +200 /m,
+  'reconcile worker gpu': /^worker +200 .*\ngpu +200 /m,
+  'delete worker': /deleted \(3 nodes released\)/,
+  'delete worker --detach-nodes --yes': /deleted \(3 nodes released, 3 detached\)/,
+  'delete -f pools.yaml': /"worker" deleted/,
+  'cordon worker': /node-1 cordoned[\s\S]*node-3 cordoned/,
+  'cordon worker --node node-1 --node node-2': /node-1 cordoned\n.*node-2 cordoned\n$/,
+  'cordon -l team=a': /node-1 cordoned[\s\S]*node-3 cordoned/,
+  'uncordon worker': /node-1/,
+  'uncordon worker --node node-1 --node node-2': /node-2/,
+  'uncordon -l team=a': /node-3/,
+  'drain worker --ignore-daemonsets --node node-1,node-2': /worker drained/,
+  'drain worker --ignore-daemonsets --max-unavailable 25% --rolling': /worker drained/,
+  'wait worker gpu --for=delete': /^$/,
+  install: /nodepools.nodes.lailin.xyz/,
+};
+
+/** Pools that do not exist yet, or nodes that belong to none, by the beginning of the line. */
+const WITHOUT: [line: RegExp, pools: string[]][] = [
+  [/^(create|wait worker gpu --for=delete)/, ['worker', 'gpu']],
+  [/^adopt/, ['gpu']],
+];
+
+async function setUp(line: string): Promise<void> {
+  await testEnv.clean();
+  const without = WITHOUT.find(([pattern]) => pattern.test(line))?.[1] ?? [];
+  const isJoining = /^(add|create|move node-a)/.test(line) && !line.includes('--dry-run');
+  const gpu = { accelerator: 'a100', old: 'true', ...(isJoining ? {} : role('gpu')) };
+  await testEnv.nodes(
+    ...[1, 2, 3].map(n => ({ name: `node-${n}`, labels: role('worker') })),
+    { name: 'node-a', labels: gpu },
+    { name: 'node-b', labels: gpu, ready: false },
+    { name: 'node-c', labels: { ...role('old'), zone: 'a' } },
+    { name: 'free', labels: { 'kubernetes.azure.com/agentpool': 'system', 'example.com/team': 'red' } },
+  );
+  for (const name of ['worker', 'gpu', 'old', 'new'].filter(pool => !without.includes(pool))) {
+    const metadata = name === 'worker' ? { labels: { team: 'a' } } : {};
+    await testEnv.pool(name, name === 'worker' ? { labels: { tier: 'gold' }, handler: 'runc' } : {}, { metadata });
+  }
+  await testEnv.reconcile();
+}
+
+async function type(line: string): Promise<RunResult> {
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const { dir, kubeconfig } = cluster();
+  await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
+  const path = [await pluginFolder(cluster()), dirname(kubectl), process.env.PATH].join(':');
+  const env = { PATH: path, HOME: dir, KUBECONFIG: kubeconfig, KUBE_EDITOR: 'true', NO_COLOR: '1' };
+  return run('sh', ['-c', `kubectl nodepool ${line}`], { cwd: dir, env });
+}
+
+/** What is wrong, or nothing. */
+async function check(line: string, said: RegExp): Promise<string[]> {
+  const { code, stdout, stderr } = await type(line);
+  if (code === 0 && (said.test(stdout) || said.test(stderr))) return [];
+  return [`${line}: ${code}, not 0 ${said}\n${stdout}${stderr}`];
+}
+
+test('each example is checked here', () => {
+  const lines = Object.values(commands).flatMap(({ examples = [] }) =>
+    examples.map(({ command }) => command.replace(/^<%= config.bin %> /, '')),
+  );
+  assert.deepEqual(
+    lines.filter(line => !ATTENDED.test(line)).toSorted(),
+    [...Object.keys(LOOK), ...Object.keys(CHANGE)].toSorted(),
+  );
+});
+
+test('those that change nothing', { timeout: 300_000 }, async () => {
+  await setUp('get');
+  const wrong: string[] = [];
+  for (const [line, expected] of Object.entries(LOOK)) wrong.push(...(await check(line, expected)));
+  assert.deepEqual(wrong, []);
+});
+
+test('those that write', { timeout: 600_000 }, async () => {
+  const wrong: string[] = [];
+  for (const [line, expected] of Object.entries(CHANGE)) {
+    await setUp(line);
+    wrong.push(...(await check(line, expected)));
+  }
+  assert.deepEqual(wrong, []);
+});

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { INSTEAD, insteadOf } from '../../../src/cli/unknown-flag.ts';
+
+const BIN = 'kubectl nodepool';
+
+const cases: [command: string, error: object, expected: string | undefined][] = [
+  ['create', { flags: ['-k'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
+  ['create', { flags: ['--kustomize=dir'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
+  ['get', { flags: ['-fpool.yaml'] }, 'give names of pools, or -l SELECTOR'],
+  ['drain', { flags: ['--delete-local-data'] }, `${BIN} drain NAME --delete-emptydir-data`],
+  ['edit', { args: ['a=b'] }, `${BIN} edit NAME --label a=b`],
+  ['edit', { args: ['a-'] }, `${BIN} edit NAME --label a-`],
+  ['edit', { args: ['a=b:NoSchedule'] }, `${BIN} edit NAME --taint a=b:NoSchedule`],
+  ['edit', { args: [{ name: 'name' }] }, undefined],
+  ['delete', { args: ['a=b'] }, undefined],
+  ['get', { flags: ['--constructor'] }, undefined],
+  ['get', new Error('x'), undefined],
+];
+for (const [command, error, expected] of cases) {
+  test(`${command} ${JSON.stringify(error)}`, () => assert.equal(insteadOf(error, command, BIN), expected));
+}
+
+test('no command has the flags that others stand for', () => {
+  const { commands } = JSON.parse(readFileSync(new URL('../../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+    commands: Record<string, { flags: Record<string, { char?: string }> }>;
+  };
+  for (const [command, flag] of Object.keys(INSTEAD).map(key => key.split(' '))) {
+    if (flag === undefined || command === undefined) continue;
+    const flags = Object.entries(commands[command]?.flags ?? assert.fail(command));
+    assert.ok(!flags.some(([name, { char }]) => [`--${name}`, `-${char}`].includes(flag)), `${command} ${flag}`);
+  }
+});
