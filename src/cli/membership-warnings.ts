@@ -16,6 +16,14 @@ export async function warnOfKubelets(pools: readonly NodePool[], { err }: Pick<I
   }
 }
 
+/** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
+export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): string | undefined {
+  if (deletionTimestamp === undefined) return undefined;
+  return warningLine(
+    `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them; next: finish that with \`kubectl nodepool delete ${name}\``,
+  );
+}
+
 export function unmanagedWarning(name: string): string {
   return `warning: pool ${name} has unmanaged: Remove: reconcile removes from its members all labels and taints that it does not set and whose key does not contain "kubernetes", including those of cloud, CNI and GPU software`;
 }

@@ -3,9 +3,9 @@ import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
-import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { deletingWarning, unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
-import { EXIT_STATUS } from '../cli/report-error.ts';
+import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
@@ -60,6 +60,12 @@ ${EXIT_STATUS}`;
     if (result.kind === 'edited') await warnOfKubelets([result.pool], io);
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
     await show(result, flags.output, dryRunSuffix(dryRun), deps);
+    const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
+    if (deleting !== undefined) {
+      io.err(deleting);
+      // Flags edit the spec alone; an editor may have removed a finalizer.
+      return byFlags || flags.reconcile ? EXIT.error : EXIT.done;
+    }
     const names = [args.name];
     if (!flags.reconcile || dryRun !== 'none') {
       if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
