@@ -8,6 +8,7 @@ import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts'
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
+import type { RawPool } from '../operations/ports.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 import { showCreated } from './shared/show-created.ts';
@@ -68,10 +69,14 @@ ${EXIT_STATUS}`;
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
-    await showCreated(created, { format: flags.output, asList: created.length > 1, dryRun }, deps);
+    const reconciles = flags.reconcile && dryRun === 'none';
+    const print = (pools: RawPool[]) =>
+      showCreated(pools, { format: flags.output, asList: created.length > 1, dryRun }, deps);
+    const printsAfter = reconciles && flags.output !== undefined && created.length > 0;
+    if (!printsAfter) await print(created);
     await warnOfKubelets(created, io);
     const names = created.map(pool => pool.metadata.name);
-    if (!flags.reconcile || dryRun !== 'none' || connected === undefined) {
+    if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
       }
@@ -80,6 +85,8 @@ ${EXIT_STATUS}`;
     }
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
-    return reconcileNext(names, { ...flags, approve: connected.approve }, deps, connected.connection);
+    const { approve, connection } = connected;
+    const next = { concurrency: flags.concurrency, approve, print: printsAfter ? print : undefined };
+    return reconcileNext(created, next, deps, connection);
   }
 }
