@@ -16,6 +16,22 @@ export async function warnOfKubelets(pools: readonly NodePool[], { err }: Pick<I
   }
 }
 
+/** Warns about labels and taints that a cloud or a provisioner sets itself. */
+export async function warnOfOthersKeys(pools: readonly NodePool[], { err }: Pick<Io, 'err'>): Promise<void> {
+  const { keysOfOthers } = await import('../nodepool/provider-labels.ts');
+  for (const { metadata, spec } of pools) {
+    const found = Map.groupBy(keysOfOthers(spec), ({ provider }) => provider);
+    for (const [provider, keys] of found) {
+      const named = keys.map(({ key }) => key).join(', ');
+      err(
+        warningLine(
+          `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins; next: choose a key of your own`,
+        ),
+      );
+    }
+  }
+}
+
 /** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
 export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): string | undefined {
   if (deletionTimestamp === undefined) return undefined;

@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, evictYesFlag, optionalNameArg, outputFlag, repeatedFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
@@ -75,6 +75,7 @@ ${EXIT_STATUS}`;
     const printsAfter = reconciles && flags.output !== undefined && created.length > 0;
     if (!printsAfter) await print(created);
     await warnOfKubelets(created, io);
+    await warnOfOthersKeys(created, io);
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {

@@ -3,7 +3,7 @@ import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, evictYesFlag, nameArg, outputFlag } from '../cli/flags.ts';
-import { deletingWarning, unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -58,7 +58,10 @@ ${EXIT_STATUS}`;
       return 0;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
-    if (result.kind === 'edited') await warnOfKubelets([result.pool], io);
+    if (result.kind === 'edited') {
+      await warnOfKubelets([result.pool], io);
+      await warnOfOthersKeys([result.pool], io);
+    }
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
     const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
