@@ -34,7 +34,7 @@ async function propose(
   const choice = { names: ['a'], ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
   const proposal = await proposeDeletion(choice, {
     cluster: {
-      pools: { get, list: async () => known as RawPool[], listCoerced: listPools },
+      pools: { get, list: async () => known as RawPool[], listCoerced: listPools, firstNames: async () => [] },
       nodes: { list: listNodes },
       runtimeClasses: { list: async () => classes },
     },
