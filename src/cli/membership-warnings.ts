@@ -16,6 +16,30 @@ export async function warnOfKubelets(pools: readonly NodePool[], { err }: Pick<I
   }
 }
 
+/** Warns about labels and taints that a cloud or a provisioner sets itself. */
+export async function warnOfOthersKeys(pools: readonly NodePool[], { err }: Pick<Io, 'err'>): Promise<void> {
+  const { keysOfOthers } = await import('../nodepool/provider-labels.ts');
+  for (const { metadata, spec } of pools) {
+    const found = Map.groupBy(keysOfOthers(spec), ({ provider }) => provider);
+    for (const [provider, keys] of found) {
+      const named = keys.map(({ key }) => key).join(', ');
+      err(
+        warningLine(
+          `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins; next: choose a key of your own`,
+        ),
+      );
+    }
+  }
+}
+
+/** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
+export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): string | undefined {
+  if (deletionTimestamp === undefined) return undefined;
+  return warningLine(
+    `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them; next: finish that with \`kubectl nodepool delete ${name}\``,
+  );
+}
+
 export function unmanagedWarning(name: string): string {
   return `warning: pool ${name} has unmanaged: Remove: reconcile removes from its members all labels and taints that it does not set and whose key does not contain "kubernetes", including those of cloud, CNI and GPU software`;
 }

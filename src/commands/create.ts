@@ -4,10 +4,11 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
+import type { RawPool } from '../operations/ports.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 import { reportErrors, showCreated } from './shared/show-created.ts';
@@ -64,13 +65,17 @@ ${EXIT_STATUS}`;
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
-    if (created.length > 0)
-      await showCreated(created, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
+    const isInterrupted = errors.some(({ kind }) => kind === 'interrupted');
+    const reconciles = flags.reconcile && dryRun === 'none' && created.length > 0 && !isInterrupted;
+    const print = async (written: RawPool[]) =>
+      showCreated(written, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
+    const printsAfter = reconciles && flags.output !== undefined;
+    if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, io);
+    await warnOfOthersKeys(created, io);
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
-    const isNext = created.length > 0 && failed !== EXIT.interrupted;
-    if (!flags.reconcile || dryRun !== 'none' || connected === undefined || !isNext) {
+    if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {
         if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
       }
@@ -79,7 +84,9 @@ ${EXIT_STATUS}`;
     }
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
-    const reconciled = await reconcileNext(names, { ...flags, approve: connected.approve }, deps, connected.connection);
+    const { approve, connection } = connected;
+    const next = { concurrency: flags.concurrency, approve, print: printsAfter ? print : undefined };
+    const reconciled = await reconcileNext(created, next, deps, connection);
     return failed === EXIT.done || reconciled === EXIT.interrupted ? reconciled : failed;
   }
 }

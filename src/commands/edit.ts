@@ -3,12 +3,13 @@ import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
-import { unmanagedWarning, warnOfKubelets } from '../cli/membership-warnings.ts';
+import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { poolRef } from '../cli/object-name.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
-import { EXIT_STATUS } from '../cli/report-error.ts';
+import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
+import type { RawPool } from '../operations/ports.ts';
 import type { ObjectFormat } from '../render/printers.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 
@@ -61,16 +62,29 @@ ${EXIT_STATUS}`;
       return 0;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
-    if (result.kind === 'edited') await warnOfKubelets([result.pool], io);
+    if (result.kind === 'edited') {
+      await warnOfKubelets([result.pool], io);
+      await warnOfOthersKeys([result.pool], io);
+    }
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
-    await show(result, flags.output, dryRunSuffix(dryRun), deps);
+    const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
+    const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
+    const reconciles = flags.reconcile && dryRun === 'none' && deleting === undefined;
+    const printsAfter = reconciles && flags.output !== undefined;
+    if (!printsAfter) await print(result.pool);
+    if (deleting !== undefined) {
+      io.err(deleting);
+      // Flags edit the spec alone; an editor may have removed a finalizer.
+      return byFlags || flags.reconcile ? EXIT.error : EXIT.done;
+    }
     const names = [args.name];
-    if (!flags.reconcile || dryRun !== 'none') {
+    if (!reconciles) {
       if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
       return 0;
     }
     if (result.kind === 'edited') written = notApplied(names, 'edited');
-    return reconcileNext(names, { ...flags, approve }, deps, connection);
+    const after = printsAfter ? async ([pool = result.pool]: RawPool[]) => print(pool) : undefined;
+    return reconcileNext([result.pool], { concurrency, approve, print: after }, deps, connection);
   }
 }
 

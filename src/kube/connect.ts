@@ -14,7 +14,7 @@ import { eventsPort, eventWriter } from './resources/events.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { countNodes, nodeObject, nodesClient } from './resources/nodes.ts';
+import { nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { RequestLog } from './transport/request-log.ts';
@@ -77,7 +77,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
-    countNodes: labelSelector => countNodes(api, labelSelector),
+    nodeLabels: labelSelector => nodeLabels(api, labelSelector),
     nodeObject: name => nodeObject(api, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),

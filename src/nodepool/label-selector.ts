@@ -1,5 +1,6 @@
 /** Parses a label selector as the API server does (k8s.io/apimachinery/pkg/labels), to filter on the client. */
 import { NodepoolError } from './errors.ts';
+import { parseInt64 } from './int64.ts';
 import { own } from './json.ts';
 import { keyProblem, valueProblem } from './syntax.ts';
 
@@ -8,7 +9,6 @@ type MatchValue = (value: string | undefined) => boolean;
 
 const TOKEN = /==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+/g;
 const WORD = /^[^=!(),<>]/;
-const INTEGER = /^[+-]?\d+$/;
 
 /** The match function of a selector. An empty selector matches all. @throws NodepoolError `input` */
 export function parseLabelSelector(selector: string): MatchLabels {
@@ -75,11 +75,11 @@ function comparison(tokens: Tokens): MatchValue {
     case '>':
     case '<': {
       const bound = readValue(tokens);
-      const limit = integer(bound);
+      const limit = parseInt64(bound);
       if (limit === undefined) throw invalid(`"${bound}" after ${operator} is no integer`);
       const compare = operator === '>' ? (a: bigint, b: bigint) => a > b : (a: bigint, b: bigint) => a < b;
       return value => {
-        const number = integer(value ?? '');
+        const number = parseInt64(value ?? '');
         return number !== undefined && compare(number, limit);
       };
     }
@@ -113,12 +113,6 @@ function isIn(values: readonly string[]): MatchValue {
 
 function not(matches: MatchValue): MatchValue {
   return value => !matches(value);
-}
-
-/** A 64-bit integer, as the server parses it. */
-function integer(text: string): bigint | undefined {
-  const number = INTEGER.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
-  return number === undefined || BigInt.asIntN(64, number) !== number ? undefined : number;
 }
 
 function check(problem: string | undefined): void {

@@ -2,6 +2,7 @@
  * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
  * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
  */
+import { parseInt64 } from './int64.ts';
 import { own } from './json.ts';
 import { meets, type Requirement } from './label-query.ts';
 import { tolerates } from './toleration.ts';
@@ -48,13 +49,9 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeTerm, { na
 function meetsNode(requirement: Requirement, value: string | undefined): boolean {
   const { operator, values = [] } = requirement;
   if (operator !== 'Gt' && operator !== 'Lt') return meets(requirement, value);
-  const [label, bound] = [integer(value), integer(values[0])];
+  const [label, bound] = [parseInt64(value ?? ''), parseInt64(values[0] ?? '')];
   if (label === undefined || bound === undefined) return false;
   return operator === 'Gt' ? label > bound : label < bound;
-}
-
-function integer(text: string | undefined): bigint | undefined {
-  return text !== undefined && /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
 }
 
 function isTolerated({ tolerations }: PodPlacement, { taints }: Node): boolean {

@@ -4,6 +4,7 @@
  */
 
 import { ellipsize } from './cut-bytes.ts';
+import { MAX_INT64, parseInt64 } from './int64.ts';
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
@@ -55,8 +56,6 @@ export const BINARY_SUFFIXES: ReadonlyMap<string, number> = new Map([
   ['Ei', 60],
 ]);
 
-const MAX_INT64 = 2n ** 63n - 1n;
-const MIN_INT64 = -(2n ** 63n);
 /** The smallest unit, 1n, as a power of ten. */
 const NANO = -9;
 /**
@@ -140,8 +139,8 @@ function readSuffix(suffix: string): { format: QuantityFormat; power: number } {
   if (binary !== undefined) return { format: 'BinarySI', power: binary };
   const power = /^[eE]([-+]?[0-9]+)$/.exec(suffix)?.[1];
   if (power === undefined) throw new QuantityError(WRONG_SUFFIX);
-  const read = BigInt(power.replace('+', ''));
-  if (read > MAX_INT64 || read < MIN_INT64) throw new QuantityError(WRONG_SUFFIX);
+  const read = parseInt64(power);
+  if (read === undefined) throw new QuantityError(WRONG_SUFFIX);
   // Go keeps the low 32 bits.
   return { format: 'DecimalExponent', power: Number(BigInt.asIntN(32, read)) };
 }

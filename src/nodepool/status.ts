@@ -127,6 +127,19 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
 }
 
+/**
+ * Whether the spec changed after the last reconcile: the status is of an older generation. A deletion changes the
+ * generation, too, and is no edit; the earlier operator wrote no observedGeneration.
+ */
+export function isStale({ metadata, status }: NodePool): boolean {
+  const { generation = 0, deletionTimestamp } = metadata;
+  return (
+    status?.status !== undefined &&
+    deletionTimestamp === undefined &&
+    (status.observedGeneration ?? generation) < generation
+  );
+}
+
 /** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
 export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
   const conditions = status?.conditions ?? [];

@@ -4,12 +4,12 @@
  * count: DaemonSet pods, mirror pods and terminated pods are not exempt. Most DaemonSet and mirror pods have suitable
  * tolerations.
  */
+import { parseInt64 } from './int64.ts';
 import { taintId } from './taint.ts';
 import type { Taint, Toleration } from './types.ts';
 
-/** As Go's strconv accepts it after IsDecimalInteger: no plus sign, no leading zeros. */
+/** As IsDecimalInteger: no plus sign, no leading zeros. */
 const DECIMAL = /^(0|-?[1-9]\d*)$/;
-const [LOWEST, HIGHEST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /**
  * Whether the toleration tolerates the taint. Lt and Gt compare integers (TaintTolerationComparisonOperators, alpha in
@@ -59,9 +59,6 @@ function compares(operator: 'Lt' | 'Gt', taint: bigint | undefined, toleration: 
   return operator === 'Lt' ? taint < toleration : taint > toleration;
 }
 
-/** A 64-bit integer, or undefined. */
 function integer(text: string): bigint | undefined {
-  if (!DECIMAL.test(text)) return undefined;
-  const value = BigInt(text);
-  return value < LOWEST || value > HIGHEST ? undefined : value;
+  return DECIMAL.test(text) ? parseInt64(text) : undefined;
 }

@@ -7,7 +7,7 @@ import { alteredPool } from './altered-pool.ts';
 import { agree, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
 import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
-import { poolNotFound } from './not-found.ts';
+import { namesToSuggest, poolNotFound } from './not-found.ts';
 import { planEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
 
@@ -36,7 +36,7 @@ const HEAD = [
 export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
   const { cluster, editor } = deps;
   const original = await cluster.pools.get(name);
-  if (original === undefined) throw poolNotFound([name]);
+  if (original === undefined) throw poolNotFound([name], { pools: await namesToSuggest([name], cluster.pools) });
   const before = editable(original);
   let body = deps.print(before);
   let problem: NodepoolError | undefined;

@@ -11,12 +11,12 @@ import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
 import { assertValid } from './create.ts';
-import { poolNotFound } from './not-found.ts';
+import { namesToSuggest, poolNotFound } from './not-found.ts';
 import { planEdit } from './plan-edit.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 
 export interface EditDeps {
-  cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
+  cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
   approve: Approve;
 }
 
@@ -37,7 +37,7 @@ export async function editByFlags(
   let uid: string | undefined;
   const propose = async () => {
     const before = await cluster.pools.get(name);
-    if (before === undefined) throw poolNotFound([name]);
+    if (before === undefined) throw poolNotFound([name], { pools: await namesToSuggest([name], cluster.pools) });
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);

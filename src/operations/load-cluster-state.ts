@@ -27,6 +27,6 @@ export async function loadClusterState(
 export function selectPools(state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
+  if (missing.length > 0) throw poolNotFound(missing, { pools: known, isNode: name => state.node(name) !== undefined });
   return names.length === 0 ? known : [...new Set(names)];
 }

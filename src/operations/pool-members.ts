@@ -17,7 +17,10 @@ export async function readMembers(
   const [all, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(all, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
-  if (missing.length > 0) throw poolNotFound(missing, name => state.node(name) !== undefined);
+  if (missing.length > 0) {
+    const known = all.map(({ metadata }) => metadata.name);
+    throw poolNotFound(missing, { pools: known, isNode: name => state.node(name) !== undefined });
+  }
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
   return { members, nodes, pools: all.filter(({ metadata }) => members.has(metadata.name)) };

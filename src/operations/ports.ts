@@ -94,8 +94,8 @@ export interface Connection {
   crd: CrdPort;
   manifests: ManifestsPort;
   pods: PodsPort;
-  /** How many nodes have these labels; reads their metadata alone. @param labelSelector as the server takes it */
-  countNodes(labelSelector: string): Promise<number>;
+  /** The labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
+  nodeLabels(labelSelector?: string): Promise<Record<string, string>[]>;
   /** A node exactly as the server sent it. */
   nodeObject(name: string): Promise<RawNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */

@@ -9,7 +9,7 @@ import type { NodePoolsClient, RuntimeClassesClient } from '../reconciler/ports.
 import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
-import { poolNotFound } from './not-found.ts';
+import { namesToSuggest, poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 import { findRuntimeClassUsers } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';
@@ -23,7 +23,7 @@ export type FindOptions = PoolChoice & {
 
 export interface ProposeDeps {
   cluster: ClusterReader & {
-    pools: Pick<NodePoolsClient, 'get' | 'list'>;
+    pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>;
     runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
   };
   workloads: () => Promise<WorkloadsPort>;
@@ -83,10 +83,11 @@ export const MAX_NAMED = 5;
 /** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
 export async function findPools(
   { ignoreNotFound, detachNodes, ...choice }: FindOptions,
-  pools: Pick<NodePoolsClient, 'get' | 'list'>,
+  pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>,
 ): Promise<RawPool[]> {
   const { found, missing } = await chosenPools(choice, pools);
-  if (missing.length > 0 && !ignoreNotFound) throw poolNotFound(missing);
+  if (missing.length > 0 && !ignoreNotFound)
+    throw poolNotFound(missing, { pools: await namesToSuggest(missing, pools) });
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return found;

@@ -139,7 +139,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing);
+  if (missing.length > 0) throw poolNotFound(missing, { pools: known });
   const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
   return { state: new ClusterState(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };

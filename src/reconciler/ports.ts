@@ -45,6 +45,8 @@ export interface NodesClient<Listed extends Node = Node> {
 export interface NodePoolsClient {
   list(selectors?: PoolSelectors): Promise<RawPool[]>;
   get(name: string): Promise<RawPool | undefined>;
+  /** At most 500 names, from one request; none where it is refused. */
+  firstNames(): Promise<string[]>;
   /** Pools that were not selected are transformed to undefined. @param selection names: empty means all */
   watchRaw(selection: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
   /** Coerced, as listCoerced(). */

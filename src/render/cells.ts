@@ -1,7 +1,7 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
-import { STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
+import { isStale, STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -33,8 +33,14 @@ export function statusPaint(status: number | undefined, style: Style): (text: st
   return status === 200 ? style.green : status === 503 ? style.yellow : style.red;
 }
 
+/** Not green: what is normal may no longer be what the spec says. */
+export function stalePaint(status: number | undefined, style: Style): (text: string) => string {
+  return status === 200 ? style.yellow : statusPaint(status, style);
+}
+
 export function statusCell(pool: NodePool, style: Style): Cell {
   const status = pool.status?.status;
+  if (isStale(pool)) return { text: `${statusText(status)},Stale`, paint: stalePaint(status, style) };
   if (pool.metadata.deletionTimestamp === undefined) {
     return { text: status === undefined ? PENDING : statusText(status), paint: statusPaint(status, style) };
   }

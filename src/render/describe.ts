@@ -2,7 +2,7 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
-import { STATUS_WORDS } from '../nodepool/status.ts';
+import { isStale, STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -16,6 +16,7 @@ import {
   pairs,
   REASON_WIDTH,
   shorten,
+  stalePaint,
   statusPaint,
 } from './cells.ts';
 import { nodesSection } from './describe-nodes.ts';
@@ -58,7 +59,8 @@ export function renderDescription(description: Description, now: Date, style: St
   ].join('\n');
 }
 
-function headFields({ metadata, status }: NodePool, now: Date, style: Style): Field[] {
+function headFields(pool: NodePool, now: Date, style: Style): Field[] {
+  const { metadata, status } = pool;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
     ['Name', metadata.name],
@@ -73,14 +75,16 @@ function headFields({ metadata, status }: NodePool, now: Date, style: Style): Fi
             { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
           ] as Field,
         ]),
-    ['Status', statusLine(status?.status, style)],
+    ['Status', statusLine(pool, style)],
     ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as Field]),
   ];
 }
 
-function statusLine(status: number | undefined, style: Style): Cell {
+function statusLine(pool: NodePool, style: Style): Cell {
+  const status = pool.status?.status;
   const text =
     status === undefined ? `${PENDING} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
+  if (isStale(pool)) return { text: `${text} (stale: the spec changed after it)`, paint: stalePaint(status, style) };
   return { text, paint: statusPaint(status, style) };
 }
 

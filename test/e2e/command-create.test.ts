@@ -185,11 +185,18 @@ test('warns about unmanaged: Remove', async () => {
   );
 });
 
-test('--reconcile with -o prints only the pool to stdout', async () => {
-  const { code, stdout, stderr } = await cli(cluster(), ['create', 'alone', '--reconcile', '-o', 'json']);
-  assert.equal(code, 0, stderr);
-  assert.equal(JSON.parse(stdout).metadata.name, 'alone');
-  assert.match(stderr, /^alone +200 /);
+test('--reconcile with -o prints only the pool to stdout, as the reconcile leaves it', async () => {
+  for (const args of [
+    ['create', 'alone'],
+    ['edit', 'alone', '--label', 'tier=gold'],
+  ]) {
+    const { code, stdout, stderr } = await cli(cluster(), [...args, '--reconcile', '-o', 'json']);
+    assert.equal(code, 0, stderr);
+    const { metadata, status } = JSON.parse(stdout);
+    assert.deepEqual([metadata.name, status.status], ['alone', 200]);
+    assert.equal(status.observedGeneration, metadata.generation);
+    assert.match(stderr, /^alone +200 /m);
+  }
 });
 
 test('--reconcile exits with 3 when the status of a pool is not 200', async () => {

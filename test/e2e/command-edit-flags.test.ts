@@ -110,3 +110,15 @@ test('keeps all concurrent edits', async () => {
   );
   assert.deepEqual(Object.keys((await testEnv.getPool('gpu'))?.spec.labels ?? {}).toSorted(), keys);
 });
+
+test('warns that an edit of a pool that is being deleted changes no node; --reconcile does not go on', async () => {
+  await testEnv.pool('gpu');
+  await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup'] } });
+  await cli(cluster(), ['delete', 'gpu']);
+  for (const more of [[], ['--reconcile']]) {
+    const edit = ['edit', 'gpu', '--label', `tier=${more.length}`, ...more];
+    const { code, stdout, stderr } = await cli(cluster(), edit);
+    assert.deepEqual([code, stdout], [1, EDITED]);
+    assert.match(stderr, /^warning: nodepool gpu is being deleted since \S+Z: its nodes are released, .*\n$/);
+  }
+});

@@ -103,11 +103,7 @@ test('reads neither pods nor usage with --no-pods', async () => {
 test('refuses wrong command lines with the next step', async () => {
   await createSmallCluster();
   const see = "See 'kubectl nodepool top --help'.";
-  await refused(
-    ['top', 'gpu', 'gqu'],
-    1,
-    'error: nodepool "gqu" not found; next: list the pools with `kubectl nodepool get`',
-  );
+  await refused(['top', 'gpu', 'gqu'], 1, 'error: nodepool "gqu" not found; did you mean "gpu"?');
   await refused(
     ['top', '--sort-by', 'cpus'],
     2,

@@ -49,7 +49,7 @@ export async function printPools(
   asList: boolean,
   output: PoolOutput,
   io: Io,
-  connection: Pick<Connection, 'countNodes'>,
+  connection: Pick<Connection, 'nodeLabels'>,
 ): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../render/printers.ts');
@@ -73,7 +73,7 @@ export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): numbe
   return wide || showLabels ? undefined : terminalWidth(io);
 }
 
-async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'countNodes'>) {
+async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'nodeLabels'>) {
   if (pools.every(({ status }) => status !== undefined)) return undefined;
   const { coercePool } = await import('../../nodepool/coerce.ts');
   const { matchingNodes } = await import('../../operations/matching-nodes.ts');

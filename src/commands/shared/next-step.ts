@@ -3,7 +3,9 @@ import type { Written } from '../../cli/approve.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { noun } from '../../nodepool/plural.ts';
+import { attempt } from '../../operations/attempt.ts';
 import type { Approve } from '../../operations/consent.ts';
+import type { RawPool } from '../../operations/ports.ts';
 
 /** Ends create and edit on a terminal; the stderr of a script stays empty. */
 export function hintReconcile(names: readonly string[], { err, stderrIsTTY }: Pick<Io, 'err' | 'stderrIsTTY'>): void {
@@ -14,16 +16,36 @@ export function hintReconcile(names: readonly string[], { err, stderrIsTTY }: Pi
   );
 }
 
-/** For --reconcile. Returns the exit code. @param output with one, only the objects go to stdout */
+export interface ReconcileNext {
+  concurrency: number;
+  approve: Approve;
+  /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
+  print?: ((pools: RawPool[]) => Promise<void>) | undefined;
+}
+
+/** For --reconcile. Returns the exit code. @param pools as they were written */
 export async function reconcileNext(
-  names: readonly string[],
-  { concurrency, output, approve }: { concurrency: number; output?: string | undefined; approve: Approve },
+  pools: readonly RawPool[],
+  { concurrency, approve, print }: ReconcileNext,
   deps: Deps,
   connection: Connection,
 ): Promise<number> {
   const { showReconcile } = await import('./show-reconcile.ts');
-  const shown = output === undefined ? deps : { ...deps, io: { ...deps.io, out: deps.io.err } };
-  return showReconcile({ pools: { names }, concurrency, dryRun: false, podCounts: false, approve }, shown, connection);
+  const names = pools.map(({ metadata }) => metadata.name);
+  const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve };
+  if (print === undefined) return showReconcile(choice, deps, connection);
+  try {
+    return await showReconcile(choice, { ...deps, io: { ...deps.io, out: deps.io.err } }, connection);
+  } finally {
+    await print(await Promise.all(pools.map(pool => latest(pool, connection))));
+  }
+}
+
+/** As the server has it now; as it was written, where that cannot be read or is another pool. */
+async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> {
+  const read = await attempt(() => cluster.pools.get(pool.metadata.name));
+  const found = 'value' in read ? read.value : undefined;
+  return found?.metadata.uid === pool.metadata.uid && found !== undefined ? found : pool;
 }
 
 /** For the errors of a reconcile that the user refuses. @param done what was written before it */

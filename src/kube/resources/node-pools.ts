@@ -1,12 +1,15 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
+import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
-import { NODE_POOLS } from './resource.ts';
+import { requestPage, UnreadableError } from './page.ts';
+import { NODE_POOLS, ONLY_METADATA } from './resource.ts';
 import { listWatch } from './watch.ts';
 
 /** Fields of the spec that earlier CRDs prune. */
@@ -17,6 +20,17 @@ export function nodePoolsClient(api: Api, transport: Transport): NodePoolsClient
   return {
     list: ({ labelSelector, fieldSelector } = {}) =>
       api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
+    async firstNames() {
+      try {
+        const { answer, page } = await requestPage(transport, { ...NODE_POOLS, ...ONLY_METADATA }, { limit: '500' });
+        // Any other answer has no list: a server that gives no protobuf costs the suggestion.
+        const items = answer.status === 200 ? ((page?.items ?? []) as NamedLabels[]) : [];
+        return items.flatMap(({ name }) => name ?? []);
+      } catch (error) {
+        if (error instanceof NodepoolError || error instanceof UnreadableError) return [];
+        throw error;
+      }
+    },
     watchRaw({ names, labelSelector, fieldSelector: asked }) {
       // With the name as field selector, RBAC permits users who may only read that pool.
       const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : asked;

@@ -5,6 +5,7 @@ import { keptRecord } from '../../nodepool/record.ts';
 import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
 import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
+import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
@@ -89,13 +90,9 @@ export function nodeObject(api: Api, name: string): Promise<RawNode | undefined>
   return api.get(inJson(NODES), name);
 }
 
-/** How many nodes match. Of each only the metadata is sent: a tenth of the node. */
-export async function countNodes(api: Api, labelSelector: string): Promise<number> {
-  let count = 0;
-  const add = () => void count++;
-  const startOver = () => {
-    count = 0;
-  };
-  await api.list({ ...NODES, ...ONLY_METADATA }, add, { labelSelector }, startOver);
-  return count;
+/** The labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */
+export function nodeLabels(api: Api, labelSelector?: string): Promise<Record<string, string>[]> {
+  // In JSON, an item has its metadata in a field.
+  const labelsOf = (item: NamedLabels & { metadata?: NamedLabels }) => (item.metadata ?? item).labels ?? {};
+  return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }

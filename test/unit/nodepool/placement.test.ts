@@ -40,6 +40,7 @@ const CASES: [string, Partial<PodPlacement>, Node[], Unplaced | undefined][] = [
   ['DoesNotExist', { nodeTerms: [where('gpu', 'DoesNotExist')] }, [gpu], 'no match'],
   ['Gt', { nodeTerms: [where('cpus', 'Gt', '7')] }, [ssd], undefined],
   ['Gt of the same', { nodeTerms: [where('cpus', 'Gt', '8')] }, [ssd], 'no match'],
+  ['Gt of less than int64', { nodeTerms: [where('cpus', 'Gt', '-9223372036854775809')] }, [ssd], 'no match'],
   ['Lt', { nodeTerms: [where('cpus', 'Lt', '10')] }, [ssd], undefined],
   ['Lt of no number', { nodeTerms: [where('disk', 'Lt', '10')] }, [ssd], 'no match'],
   ['a field', { nodeTerms: [named('n1')] }, [ssd], undefined],

@@ -51,7 +51,7 @@ test('refuses names together with selectors', async () => {
 
 test('reports names that do not exist, or ignores them', async () => {
   const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
-  const deps = { pools: { get } as unknown as NodePoolsClient };
+  const deps = { pools: { get, firstNames: async () => [] } as unknown as NodePoolsClient };
   const ask = (ignoreNotFound: boolean) =>
     getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);
   const shown = ({ pools, missing }: Awaited<ReturnType<typeof getPools>>) => [

@@ -35,7 +35,7 @@ async function propose(
   const choice = { ...which, ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
   const proposal = await proposeDeletion(choice as Parameters<typeof proposeDeletion>[0], {
     cluster: {
-      pools: { get, list: async () => known as RawPool[], listCoerced: listPools },
+      pools: { get, list: async () => known as RawPool[], listCoerced: listPools, firstNames: async () => [] },
       nodes: { list: listNodes },
       runtimeClasses: { list: async () => classes },
     },

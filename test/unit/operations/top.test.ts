@@ -125,7 +125,10 @@ describe('choosing pools and resources', () => {
 
   test('reports a pool that does not exist', async () => {
     const problem = topOf(topCluster(), { names: ['gpu', 'gqu'] });
-    await assert.rejects(problem, (error: NodepoolError) => error.message === 'nodepool "gqu" not found');
+    await assert.rejects(
+      problem,
+      (error: NodepoolError) => error.message === 'nodepool "gqu" not found; did you mean "gpu"?',
+    );
   });
 
   test('resources: default, all that exist, or named', async () => {
@@ -196,7 +199,7 @@ test('reports a missing pool before it has read all pods', { timeout: 10_000 }, 
   const deps = depsOf(topCluster());
   const endless = { demand: () => new Promise<never>(() => {}) };
   const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
-  await assert.rejects(found, { message: 'nodepool "gqu" not found' });
+  await assert.rejects(found, { message: 'nodepool "gqu" not found; did you mean "gpu"?' });
 });
 
 test('warns of each of 200,000 unreadable pods', async () => {

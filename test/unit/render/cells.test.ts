@@ -1,6 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listText } from '../../../src/render/cells.ts';
+import type { NodePool } from '../../../src/nodepool/types.ts';
+import { listText, statusCell } from '../../../src/render/cells.ts';
+import { makeStyle } from '../../../src/render/style.ts';
+import { aPool } from '../nodepool/fixtures.ts';
+
+test('says that a status is of an older generation', () => {
+  const deletionTimestamp = '2026-11-21T08:59:59Z';
+  const cases: [metadata: Partial<NodePool['metadata']>, status: NodePool['status'], text: string][] = [
+    [{ generation: 2 }, { status: 200, nodeCount: 0, observedGeneration: 2 }, '200'],
+    [{ generation: 2 }, { status: 200, nodeCount: 0, observedGeneration: 1 }, '200,Stale'],
+    [{ generation: 2 }, { status: 409, nodeCount: 0, observedGeneration: 1 }, '409,Conflict,Stale'],
+    // The earlier operator wrote no generation.
+    [{ generation: 2 }, { status: 200, nodeCount: 0 }, '200'],
+    // The deletion changed the generation.
+    [{ generation: 2, deletionTimestamp }, { status: 200, nodeCount: 0, observedGeneration: 1 }, '200,Deleting'],
+    [{ generation: 2 }, undefined, 'Pending'],
+  ];
+  for (const [metadata, status, text] of cases) {
+    const cell = statusCell({ ...aPool({}, metadata), ...(status && { status }) }, makeStyle(false));
+    assert.equal(typeof cell === 'string' ? cell : cell.text, text);
+  }
+});
 
 test('shortens a list to the width, with the number of further items', () => {
   const texts = ['aaaa', 'bbbb', 'cccc'];

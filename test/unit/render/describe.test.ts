@@ -134,6 +134,14 @@ test('names what the user may not read', () => {
   assert.deepEqual(text.match(/^(RuntimeClass|Events): .*$/gm), [`RuntimeClass:  ${line}`, `Events:  ${line}`]);
 });
 
+test('says that the status is of an older generation', () => {
+  const pool = workerPool();
+  pool.metadata.generation = 8;
+  pool.status = { status: 200, nodeCount: 2, observedGeneration: 7 };
+  const text = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
+  assert.match(text, /^Status: +200 Normal \(stale: the spec changed after it\)$/m);
+});
+
 test('prints a pool without status', () => {
   const pool = freshPool();
   pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
