@@ -177,6 +177,6 @@ test('of several conditions, each pool meets one after the other, creation first
 
 test('a pool that misses a condition is not asked for the next', async () => {
   const { met, errors, source } = start('status=200 nodes=1', [makePool('a', 200), makePool('b', 503)], 0);
-  assert.deepEqual(await errors(), ['condition not met for nodepools/b']);
+  assert.deepEqual(await errors(), ['condition not met for nodepools/b: status.status is 503']);
   assert.deepEqual([met, source.watches.length], [['a', 'a'], 0]);
 });
