@@ -9,6 +9,9 @@ import { basename, dirname, join } from 'node:path';
 import { cacheFolder } from '../../test/cluster/binaries.ts';
 import { mustRun } from './must-run.ts';
 
+/** Where sources do not answer, apt-get tries each of them. */
+const DOWNLOAD_MS = 180_000;
+
 export interface DebianPackage {
   name: string;
   version: string;
@@ -50,14 +53,17 @@ async function download(wanted: DebianPackage, cached: string): Promise<void> {
     'APT::Architecture': arch,
     'APT::Architectures': arch,
     'APT::Sandbox::User': '',
+    'Acquire::Retries': '0',
+    'Acquire::http::Timeout': '20',
     'Dir::State::lists': join(work, 'lists'),
     'Dir::State::status': '/dev/null',
     'Dir::Cache': join(work, 'cache'),
   };
-  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const flags = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const options = { cwd: work, timeout: DOWNLOAD_MS };
   try {
-    await mustRun('apt-get', [...options, '--quiet', 'update'], { cwd: work });
-    await mustRun('apt-get', [...options, '--quiet', 'download', `${name}=${version}`], { cwd: work });
+    await mustRun('apt-get', [...flags, '--quiet', 'update'], options);
+    await mustRun('apt-get', [...flags, '--quiet', 'download', `${name}=${version}`], options);
     await rename(join(work, basename(cached)), cached);
   } catch (error) {
     throw new PackageUnavailable(wanted, error);

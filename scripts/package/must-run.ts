@@ -4,8 +4,15 @@ import { promisify } from 'node:util';
 const MAX_OUTPUT = 64 * 1024 * 1024;
 const executed = promisify(execFile);
 
-/** Runs a program and returns its stdout. Throws with its stderr when it fails or cannot be started. */
-export async function mustRun(program: string, args: readonly string[], options: { cwd: string }): Promise<string> {
+/**
+ * Runs a program and returns its stdout. Throws with its stderr when it fails or cannot be started.
+ * @param options timeout: in milliseconds, then it is ended; none by default
+ */
+export async function mustRun(
+  program: string,
+  args: readonly string[],
+  options: { cwd: string; timeout?: number },
+): Promise<string> {
   const { stdout } = await executed(program, args, { ...options, maxBuffer: MAX_OUTPUT });
   return stdout;
 }
