@@ -103,7 +103,7 @@ describe('drain on a full cluster', () => {
     await deploy(t, 'api', 6, 5);
     await testEnv.nodes({ name: 'spare' });
     const draining = begin(t, 'red');
-    await eventually('the first pod is gone', () => draining.stderr().includes(' evicted'));
+    await eventually('the first pod is gone', () => /^pod \S+ evicted$/m.test(draining.stderr()));
     assert.equal(await draining.end(), 130);
     assert.match(draining.stdout(), /^NODE +STATE +PODS GONE +NOTE$/m);
     assert.match(draining.stderr(), /error: nodepool "red" interrupted: \d of 3 nodes left to drain/);
