@@ -38,6 +38,7 @@ const RUNC: Record<'amd64' | 'arm64', Omit<DebianPackage, 'arch'>> = {
   },
 };
 
+const NAMESPACES = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const LOG_LINES = 40;
 
 export interface RealNode {
@@ -58,7 +59,11 @@ export interface RealNode {
 export async function nodeObstacle(): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a real node needs root on Linux';
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-runc-'));
+  const refused = await mustRun('unshare', [...NAMESPACES, 'true'], { cwd: '/' }).catch(
+    (error: Error) => error.message,
+  );
   try {
+    if (refused !== '') return `a real node needs namespaces: ${refused}`;
     await unpackRunc(folder);
     return undefined;
   } catch (error) {
@@ -95,9 +100,8 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     ],
   };
   const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
-  const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
   const log = openSync(join(dir, 'node.log'), 'a');
-  const child = spawn('unshare', [...namespaces, process.execPath, inside, JSON.stringify(plan)], {
+  const child = spawn('unshare', [...NAMESPACES, process.execPath, inside, JSON.stringify(plan)], {
     stdio: ['pipe', 'pipe', log],
   });
   closeSync(log);
