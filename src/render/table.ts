@@ -55,21 +55,16 @@ export function tablePrinter(header: string[] | undefined, terminalWidth = Infin
 
 function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layout, terminalWidth: number): string {
   const between = ' '.repeat(gap);
+  const lineOf = (row: Cell[], texts: string[]) =>
+    row.map((cell, column) => padded(cell, texts[column] ?? '', widths[column] ?? 0, 'left')).join(between);
   const lines = rows.flatMap(row => {
+    const texts = row.map(safeText);
+    if (terminalWidth === Infinity) return [lineOf(row, texts)];
     const last = row.length - 1;
     const start = widths.slice(0, last).reduce((sum, width) => sum + width + gap, indent.length);
-    const texts = row.map(safeText);
-    const parts =
-      terminalWidth === Infinity
-        ? texts.slice(last)
-        : wrapWords(texts[last] ?? '', Math.max(terminalWidth - start, LEAST_WRAPPED));
-    return parts.map((part, i) =>
-      row
-        .map((cell, column) =>
-          padded(cell, column === last ? part : i === 0 ? (texts[column] ?? '') : '', widths[column] ?? 0, 'left'),
-        )
-        .join(between),
-    );
+    const parts = wrapWords(texts[last] ?? '', Math.max(terminalWidth - start, LEAST_WRAPPED));
+    const blank = texts.map(() => '');
+    return parts.map((part, i) => lineOf(row, (i === 0 ? texts : blank).with(last, part)));
   });
   return lines.map(line => indent + line.trimEnd()).join('\n');
 }
