@@ -24,26 +24,25 @@ export function fitColumns<Row>(
   now: Date,
   terminalWidth: number,
 ): Column<Row>[] {
-  const highest = Math.max(...columns.map(({ rank = 0 }) => rank));
-  const isCut = ({ isList = false, rank = 0 }: Column<Row>) => isList && (rank > 0 || highest === 0);
   const cells = rows.map(row => columns.map(({ cell }) => cell(row, now, Infinity)));
   const widths = columnWidths([columns.map(({ header }) => header), ...cells], GET.minWidth);
-  const all = sum(widths) + GET.gap * (columns.length - 1);
-  const lists = widths.filter((_, i) => columns[i] !== undefined && isCut(columns[i]));
-  const width = share(lists, terminalWidth - all + sum(lists));
-  if (all > terminalWidth && width < LEAST_WIDTH && highest > 0) {
-    return fitColumns(
-      columns.filter(({ rank }) => rank !== highest),
-      rows,
-      now,
-      terminalWidth,
-    );
+  let left = columns.map((column, i) => ({ column, width: widths[i] ?? 0 }));
+  for (;;) {
+    const highest = Math.max(...left.map(({ column: { rank = 0 } }) => rank));
+    const isCut = ({ isList = false, rank = 0 }: Column<Row>) => isList && (rank > 0 || highest === 0);
+    const all = sum(left.map(({ width }) => width)) + GET.gap * (left.length - 1);
+    const lists = left.filter(({ column }) => isCut(column)).map(({ width }) => width);
+    const width = share(lists, terminalWidth - all + sum(lists));
+    if (all <= terminalWidth || width >= LEAST_WIDTH || highest === 0) {
+      const most = Math.max(width, LEAST_WIDTH);
+      return left.map(({ column }) => (isCut(column) ? cutTo(column, most) : column));
+    }
+    left = left.filter(({ column }) => column.rank !== highest);
   }
-  const cutTo = (column: Column<Row>): Column<Row> => ({
-    ...column,
-    cell: (row, time) => column.cell(row, time, Math.max(width, LEAST_WIDTH)),
-  });
-  return columns.map(column => (isCut(column) ? cutTo(column) : column));
+}
+
+function cutTo<Row>(column: Column<Row>, width: number): Column<Row> {
+  return { ...column, cell: (row, now) => column.cell(row, now, width) };
 }
 
 /** The most that each may take so that all of them fit into the room. */
