@@ -19,12 +19,11 @@ export default class Describe extends BaseCommand<typeof Describe> {
     { io, connect }: Deps,
   ): Promise<number> {
     const { describe } = await import('../operations/describe.ts');
-    const { chosenNames } = await import('../operations/choose-pools.ts');
+    const { namesUnlessAll } = await import('../operations/choose-pools.ts');
     const choice = parsePoolChoice(args.name, flags, { all: true });
     const connection = await connect();
-    const names = 'all' in choice ? [] : await chosenNames(choice, connection.cluster.pools);
-    const isNone = names.length === 0 && !('all' in choice);
-    const descriptions = isNone ? [] : await describe(names, connection);
+    const names = await namesUnlessAll(choice, connection.cluster.pools);
+    const descriptions = names?.length === 0 ? [] : await describe(names ?? [], connection);
     if (descriptions.length === 0) {
       reportNoPools(io);
       return 0;

@@ -38,8 +38,8 @@ export default class Events extends BaseCommand<typeof Events> {
     }
     const choice = parsePoolChoice(named, flags, { all: true });
     const connection = await connect();
-    const { chosenNames } = await import('../operations/choose-pools.ts');
-    const pools = 'all' in choice ? undefined : await chosenNames(choice, connection.cluster.pools);
+    const { namesUnlessAll } = await import('../operations/choose-pools.ts');
+    const pools = await namesUnlessAll(choice, connection.cluster.pools);
     const isNone = pools?.length === 0;
     if (isNone) reportNoPools(io);
     const { chosenEvents } = await import('../operations/chosen-events.ts');

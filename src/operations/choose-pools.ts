@@ -13,6 +13,14 @@ export async function chosenNames(choice: PoolChoice, pools: Pick<NodePoolsClien
   return listed.map(({ metadata }) => metadata.name);
 }
 
+/** As chosenNames(), without a request for all pools: undefined means all. */
+export async function namesUnlessAll(
+  choice: PoolChoice,
+  pools: Pick<NodePoolsClient, 'list'>,
+): Promise<string[] | undefined> {
+  return 'all' in choice ? undefined : chosenNames(choice, pools);
+}
+
 /** As chosenNames(), with the pools. `missing`: names that do not exist. */
 export async function chosenPools(
   choice: PoolChoice,

@@ -3,7 +3,7 @@ import { approver } from '../../cli/approve.ts';
 import { warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
-import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
+import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
 import { diff } from '../../operations/diff.ts';
 
@@ -17,9 +17,9 @@ export async function showDiff(
   { io }: Pick<Deps, 'io'>,
   connection: Connection,
 ): Promise<number> {
-  const names = 'all' in choice ? [] : await chosenNames(choice, connection.cluster.pools);
-  const isNone = names.length === 0 && !('all' in choice);
-  const { plan, warnings } = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names, connection);
+  const names = await namesUnlessAll(choice, connection.cluster.pools);
+  const isNone = names?.length === 0;
+  const { plan, warnings } = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
   if (isNone) reportNoPools(io);
   for (const warning of warnings) io.err(warningLine(warning));
   if (output !== undefined) {

@@ -8,7 +8,7 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
+import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
 import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
@@ -29,8 +29,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const { io } = deps;
   const { concurrency, dryRun } = choice;
   const { cluster } = connection;
-  const names = 'all' in choice.pools ? [] : await chosenNames(choice.pools, cluster.pools);
-  if (names.length === 0 && !('all' in choice.pools)) {
+  const names = await namesUnlessAll(choice.pools, cluster.pools);
+  if (names?.length === 0) {
     await printResults([], choice, io);
     reportNoPools(io);
     return EXIT.done;
@@ -38,7 +38,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
   const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}) };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
-  const agreed = await agree(() => proposeReconcile(names, reading), approve).catch(error => {
+  const agreed = await agree(() => proposeReconcile(names ?? [], reading), approve).catch(error => {
     work.stop();
     throw error;
   });
