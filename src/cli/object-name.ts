@@ -1,11 +1,4 @@
-import { GROUP } from '../nodepool/types.ts';
 import type { ManifestObject } from '../operations/ports.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
-
-/** `nodepool.nodes.lailin.xyz/worker`, as -o name prints it and messages begin. */
-export function poolRef(name: string): string {
-  return `nodepool.${GROUP}/${sanitizeLine(name)}`;
-}
 
 /** As kubectl names an object in its messages: `deployment.apps/name`. */
 export function nameOf(object: ManifestObject): string {

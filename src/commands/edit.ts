@@ -4,12 +4,12 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
-import { poolRef } from '../cli/object-name.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit.ts';
 import type { RawPool } from '../operations/ports.ts';
+import { poolRef } from '../render/pool-ref.ts';
 import type { ObjectFormat } from '../render/printers.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 

@@ -4,10 +4,10 @@ import { parseDuration } from '../cli/duration.ts';
 import { showError, warningLine } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../cli/flags.ts';
-import { poolRef } from '../cli/object-name.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { poolRef } from '../render/pool-ref.ts';
 import { parseWaitCondition } from './wait/condition.ts';
 
 /** A negative --timeout, as for kubectl wait. */

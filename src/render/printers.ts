@@ -1,8 +1,8 @@
 /** Objects byte for byte as `kubectl get -o json|yaml|name` prints them, without managedFields where it omits them. */
 
-import { GROUP } from '../nodepool/types.ts';
 import { checkDepth } from './depth.ts';
-import { sanitizeJson, sanitizeLine } from './sanitize.ts';
+import { poolRef } from './pool-ref.ts';
+import { sanitizeJson } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
@@ -38,7 +38,7 @@ export function printWatchEvent(type: string, object: ApiObject, format: ObjectF
 
 /** `nodepool.nodes.lailin.xyz/worker` */
 export function printName(object: ApiObject): string {
-  return `nodepool.${GROUP}/${sanitizeLine(object.metadata.name)}`;
+  return poolRef(object.metadata.name);
 }
 
 /** For values other than API objects. Without the last newline. */

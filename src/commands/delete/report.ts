@@ -4,11 +4,11 @@ import { showError, warningLine } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
-import { poolRef } from '../../cli/object-name.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Proposal } from '../../operations/consent.ts';
 import type { DeleteResult } from '../../operations/delete.ts';
+import { poolRef } from '../../render/pool-ref.ts';
 
 interface Shown {
   /** `name`: to stdout, the names of deleted pools alone. */

@@ -28,6 +28,7 @@ import {
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
@@ -171,7 +172,7 @@ function report(
   if (left.length === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
     const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
-    io.out(`nodepool.nodes.lailin.xyz/${pool} drained (${what})${dryRunSuffix(dryRun)}`);
+    io.out(`${poolRef(pool)} drained (${what})${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
   const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
@@ -180,7 +181,7 @@ function report(
     const pods = drains.reduce((sum, each) => sum + each.pods, 0);
     const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
     const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
-    io.out(`nodepool.nodes.lailin.xyz/${pool} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
+    io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
     return EXIT.error;
   }
   io.out(renderDrains(drains, makeStyle(io.color)));

@@ -4,11 +4,11 @@ import { showError } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
-import { poolRef } from '../../cli/object-name.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { DryRun } from '../../operations/ports.ts';
+import { poolRef } from '../../render/pool-ref.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 
 export interface CreatedOutput {
