@@ -13,17 +13,21 @@ const CONTAINERD_TAGS = 'no_btrfs,no_devmapper,no_zfs';
 const CNI = 'github.com/containernetworking/plugins/plugins';
 const ERROR_LINES = 20;
 
-/** The module folder under go/ and the package of each program, and its file of versions if that is not go.mod. */
-const SOURCES: Record<Binary, { module: string; package: string; versions?: string }> = {
+/** The module folder under go/ and the package of each program, its build tags, and its file of versions if that is not go.mod. */
+const SOURCES: Record<Binary, { module: string; package: string; tags?: string; versions?: string }> = {
   'kube-apiserver': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
   kubectl: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
   'kube-controller-manager': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
   'kube-scheduler': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
   kubelet: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubelet' },
-  containerd: { module: 'containerd', package: `${CONTAINERD}/containerd` },
-  'containerd-shim-runc-v2': { module: 'containerd', package: `${CONTAINERD}/containerd-shim-runc-v2` },
-  ctr: { module: 'containerd', package: `${CONTAINERD}/ctr` },
+  containerd: { module: 'containerd', package: `${CONTAINERD}/containerd`, tags: CONTAINERD_TAGS },
+  'containerd-shim-runc-v2': {
+    module: 'containerd',
+    package: `${CONTAINERD}/containerd-shim-runc-v2`,
+    tags: CONTAINERD_TAGS,
+  },
+  ctr: { module: 'containerd', package: `${CONTAINERD}/ctr`, tags: CONTAINERD_TAGS },
   bridge: { module: 'cni', package: `${CNI}/main/bridge` },
   'host-local': { module: 'cni', package: `${CNI}/ipam/host-local` },
   loopback: { module: 'cni', package: `${CNI}/main/loopback` },
@@ -67,7 +71,7 @@ async function build({ name, version, path }: Wanted): Promise<void> {
       '-mod=readonly',
       ...versions,
       '-trimpath',
-      ...(source.module === 'containerd' ? ['-tags', CONTAINERD_TAGS] : []),
+      ...(source.tags === undefined ? [] : ['-tags', source.tags]),
       '-ldflags',
       flags.join(' '),
       '-o',
