@@ -10,7 +10,7 @@ import { executableLicenses } from './package/licenses.ts';
 import { packNpm } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
-import { executablePath, TARGETS } from './package/targets.ts';
+import { executablePath, TARGETS, type Target } from './package/targets.ts';
 import { ROOT } from './root.ts';
 
 const folder = join(ROOT, 'dist', 'release');
@@ -26,9 +26,11 @@ for (const target of TARGETS) {
   archives.push({ target, path, sha256: await sha256Of(path) });
 }
 const npm = await packNpm(folder);
-const image = await buildImage(folder, async target => executablePath(target));
+const bill = await sbom(packages);
+const executable = async (target: Target) => executablePath(target);
+const image = await buildImage(folder, { executable, licenses, sbom: bill });
 await writeFile(join(folder, KREW_FILE), krewManifest(archives));
-await writeFile(join(folder, SBOM_FILE), await sbom(packages));
+await writeFile(join(folder, SBOM_FILE), bill);
 const files = [
   ...archives.map(({ path }) => path),
   npm.path,

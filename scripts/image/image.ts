@@ -11,16 +11,13 @@ import { LICENSES_FILE } from '../package/licenses.ts';
 import { nameOf, programOf, TARGETS, type Target } from '../package/targets.ts';
 import { ROOT } from '../root.ts';
 import { packLayer } from './layer.ts';
-import { type Descriptor, INDEX_TYPE, indexOf, Layout } from './layout.ts';
+import { type Descriptor, INDEX_TYPE, indexOf, Layout, MANIFEST_TYPE } from './layout.ts';
 
 export const IMAGE_TARGETS: readonly Target[] = TARGETS.filter(({ os }) => os === 'linux');
 
 /** Without the registry's tag: manifests/ and the chart name the same. */
 export const IMAGE_NAME = 'ghcr.io/lailin-xyz/kubectl-nodepool';
 
-const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
-const CONFIG_TYPE = 'application/vnd.oci.image.config.v1+json';
-const LAYER_TYPE = 'application/vnd.oci.image.layer.v1.tar+gzip';
 const EMPTY_TYPE = 'application/vnd.oci.empty.v1+json';
 const SBOM_TYPE = 'application/vnd.cyclonedx+json';
 
@@ -43,8 +40,6 @@ export interface ImageParts {
   licenses: string;
   /** CycloneDX, as JSON. */
   sbom: string;
-  /** Default: the version. */
-  tag?: string;
 }
 
 /** Writes the layout into the folder, which exists and is empty. Equal parts give equal bytes. Returns the digest of the image. */
@@ -54,11 +49,10 @@ export async function writeImage(folder: string, parts: ImageParts): Promise<str
   for (const target of IMAGE_TARGETS) platforms.push(await addPlatform(layout, target, parts));
   const image = await layout.addJson(INDEX_TYPE, { ...indexOf(platforms), annotations: LABELS });
   const bill = await addSbom(layout, image, parts.sbom);
-  const { tag = pjson.version } = parts;
   // The first annotation is the layout's name of the image, the second is the one under which containerd imports it.
   const names = {
-    'org.opencontainers.image.ref.name': tag,
-    'io.containerd.image.name': `${IMAGE_NAME}:${tag}`,
+    'org.opencontainers.image.ref.name': pjson.version,
+    'io.containerd.image.name': `${IMAGE_NAME}:${pjson.version}`,
   };
   await layout.finish([{ ...image, annotations: names }, bill]);
   return image.digest;
@@ -68,55 +62,34 @@ async function addPlatform(layout: Layout, target: Target, parts: ImageParts): P
   const work = await mkdtemp(join(tmpdir(), 'nodepool-image-'));
   try {
     // The C library changes less often than the program, so it is a layer of its own.
-    const base = await addLayer(layout, join(work, 'base'), [GLIBC[target.arch].loader], root =>
-      fillBase(target, root),
-    );
-    const program = await addLayer(layout, join(work, 'program'), [programOf(target)], root =>
-      fillProgram(target, root, parts),
-    );
-    const platform = { os: target.os, architecture: target.arch };
-    const config = await layout.addJson(CONFIG_TYPE, {
-      ...platform,
-      config: {
-        User: `${USER}:${USER}`,
-        Entrypoint: [`/${programOf(target)}`],
-        Cmd: ['reconcile', '--watch'],
-        WorkingDir: '/',
-        Labels: LABELS,
-      },
-      rootfs: { type: 'layers', diff_ids: [base.diffId, program.diffId] },
-    });
-    const layers = [base.descriptor, program.descriptor];
-    const manifest = { schemaVersion: 2, mediaType: MANIFEST_TYPE, config, layers, annotations: LABELS };
-    return { ...(await layout.addJson(MANIFEST_TYPE, manifest)), platform };
+    const [base, program] = [join(work, 'base'), join(work, 'program')];
+    await fillBase(target, base);
+    await fillProgram(target, program, parts);
+    const layers = [await packLayer(base, [GLIBC[target.arch].loader]), await packLayer(program, [programOf(target)])];
+    const config = {
+      User: `${USER}:${USER}`,
+      Entrypoint: [`/${programOf(target)}`],
+      Cmd: ['reconcile', '--watch'],
+      WorkingDir: '/',
+      Labels: LABELS,
+    };
+    return await layout.addImage({ os: target.os, architecture: target.arch }, config, layers, LABELS);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-async function addLayer(
-  layout: Layout,
-  root: string,
-  programs: readonly string[],
-  fill: (root: string) => Promise<void>,
-): Promise<{ descriptor: Descriptor; diffId: string }> {
-  await mkdir(root);
-  await fill(root);
-  const { bytes, diffId } = await packLayer(root, programs);
-  return { descriptor: await layout.add(LAYER_TYPE, bytes), diffId };
-}
-
 async function fillBase({ arch }: Target, root: string): Promise<void> {
+  await mkdir(join(root, 'etc'), { recursive: true });
   await copyGlibc(arch, root);
-  await mkdir(join(root, 'etc'));
   await writeFile(join(root, 'etc', 'passwd'), `root:x:0:0:root:/:/\nnonroot:x:${USER}:${USER}:nonroot:/:/\n`);
   await writeFile(join(root, 'etc', 'group'), `root:x:0:\nnonroot:x:${USER}:\n`);
 }
 
 async function fillProgram(target: Target, root: string, { executable, licenses }: ImageParts): Promise<void> {
-  await cp(await executable(target), join(root, programOf(target)));
   const papers = join(root, 'usr/share/doc', pjson.name);
   await mkdir(papers, { recursive: true });
+  await cp(await executable(target), join(root, programOf(target)));
   await cp(join(ROOT, 'LICENSE'), join(papers, 'LICENSE'));
   await writeFile(join(papers, LICENSES_FILE), licenses);
 }

@@ -4,15 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { create } from 'tar';
-import { sha256 } from './layout.ts';
+import { type Layer, sha256 } from './layout.ts';
 
 const TIME = new Date('2000-01-01T00:00:00Z');
-
-export interface Layer {
-  bytes: Buffer;
-  /** The digest before compression, which the image's configuration names. */
-  diffId: string;
-}
 
 /**
  * Packs the folder. Owners (root), times and modes are fixed, and gzip records neither time nor system.

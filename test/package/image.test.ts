@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { create, extract, list } from 'tar';
+import { extract, list } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME, IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
-import type { Descriptor } from '../../scripts/image/layout.ts';
+import { archiveLayout, type Descriptor } from '../../scripts/image/layout.ts';
 import { PackageUnavailable } from '../../scripts/package/debian.ts';
 import { buildExecutable } from '../../scripts/package/executable.ts';
 import { copyGlibc } from '../../scripts/package/glibc.ts';
@@ -156,7 +156,7 @@ test('runs without root on a read-only filesystem', {
 test('a registry takes all platforms and the bill of materials', { skip }, async t => {
   const work = await temporaryFolder(t);
   const archive = join(work, 'image.tar');
-  await create({ file: archive, cwd: folder, portable: true }, ['blobs', 'index.json', 'oci-layout']);
+  await archiveLayout(folder, archive);
   const { address, oras } = await startRegistry(t);
   const to = `${address}/${IMAGE_NAME.slice(IMAGE_NAME.indexOf('/') + 1)}:${pjson.version}`;
   const copied = await oras(
