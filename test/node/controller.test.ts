@@ -142,7 +142,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
   });
 
   test('an upgrade to another image loses no change of the node', { timeout: 240_000 }, async () => {
-    await env.importController('next');
+    await env.tagController('next');
     const before = (await pods()).map(({ metadata }) => metadata.name);
     let changes = 0;
     const [upgrade] = await Promise.all([

@@ -1,12 +1,12 @@
 /** A control plane with controllers and real nodes (test/cluster/node), and the image of the controller on them. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { create } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
-import { IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
+import { IMAGE_NAME, IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
+import { archiveLayout } from '../../scripts/image/layout.ts';
 import { buildExecutable } from '../../scripts/package/executable.ts';
 import { executablePath } from '../../scripts/package/targets.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -21,8 +21,8 @@ const START_MS = 1_800_000;
 export interface NodeEnv {
   cluster(): ControlPlane;
   node(name: string): RealNode;
-  /** Makes the controller's image known to the nodes, under this tag. */
-  importController(tag: string): Promise<void>;
+  /** Names the controller's image on the nodes by another tag, too. */
+  tagController(tag: string): Promise<void>;
   /** Runs kubectl, which must succeed; returns its stdout. */
   kubectl(...args: string[]): Promise<string>;
 }
@@ -38,7 +38,7 @@ export function useNodeEnv(...names: string[]): NodeEnv {
       cluster = await startControlPlane({ controlled: true });
       controllers = await startControllers(cluster, { kubelets: true });
       for (const name of names) nodes.push(await startNode(cluster, name));
-      await importController(nodes, pjson.version);
+      await importController(nodes);
     },
     { timeout: START_MS },
   );
@@ -54,7 +54,9 @@ export function useNodeEnv(...names: string[]): NodeEnv {
   return {
     cluster: () => there(cluster),
     node: name => there(nodes.find(one => one.name === name)),
-    importController: tag => importController(nodes, tag),
+    async tagController(tag) {
+      for (const node of nodes) await node.tagImage(`${IMAGE_NAME}:${pjson.version}`, `${IMAGE_NAME}:${tag}`);
+    },
     async kubectl(...args) {
       const { code, stdout, stderr } = await kubectl(there(cluster), args);
       assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
@@ -64,15 +66,15 @@ export function useNodeEnv(...names: string[]): NodeEnv {
 }
 
 /** The image as a release has it, of this machine's sources. */
-async function importController(nodes: readonly RealNode[], tag: string): Promise<void> {
+async function importController(nodes: readonly RealNode[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'nodepool-image-'));
   try {
     for (const target of IMAGE_TARGETS) await buildExecutable(target);
     const layout = join(work, 'layout');
     await mkdir(layout);
-    await writeImage(layout, { executable: async target => executablePath(target), licenses: '', sbom: '{}', tag });
+    await writeImage(layout, { executable: async target => executablePath(target), licenses: '', sbom: '{}' });
     const archive = join(work, 'image.tar');
-    await create({ file: archive, cwd: layout, portable: true }, await readdir(layout));
+    await archiveLayout(layout, archive);
     for (const node of nodes) await node.importImage(archive);
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
+/** A Unix socket in the node's folder, which leads to the API server. */
+export const APISERVER_SOCKET = 'apiserver.sock';
+
 /** Addresses inside of the node's own network namespace, which no other machine sees. */
 export const NETWORK = { service: '10.0.0.1', node: '10.77.0.1', pods: '10.88.0.0/24' };
 

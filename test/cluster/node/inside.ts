@@ -3,11 +3,11 @@
  * and ends with its stdin. Everything that they start and mount ends with it.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { openSync } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { existsSync, openSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { APISERVER_SOCKET, NETWORK } from './config.ts';
 import type { NodePlan } from './plan.ts';
 import { joinSockets } from './sockets.ts';
 
@@ -25,10 +25,10 @@ process.stdin.resume().on('end', () => process.exit(0));
 
 addInterface('loopback', 'lo', { type: 'loopback' });
 // The pods find the API server at the address of the service "kubernetes", which kube-proxy forwards elsewhere.
-const addresses = [plan.serviceAddress, plan.nodeAddress].map(address => ({ address: `${address}/32` }));
+const addresses = [NETWORK.service, NETWORK.node].map(address => ({ address: `${address}/32` }));
 // A pair of virtual interfaces whose ends are both here, since kernels may lack dummy interfaces.
 addInterface('bridge', 'node0', { type: 'bridge', bridge: 'node', ipam: { type: 'static', addresses } });
-await forward(plan.serviceAddress, 443, plan.apiserverSocket);
+await forward(NETWORK.service, 443, join(dir, APISERVER_SOCKET));
 
 start(programs.containerd, ['--config', join(dir, 'containerd.toml')], 'containerd.log');
 await exists(join(dir, 'containerd.sock'));
@@ -70,15 +70,8 @@ function start(program: string, args: readonly string[], log: string): void {
 }
 
 async function exists(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
   for (const end = Date.now() + START_MS; ; await sleep(50)) {
-    if (
-      await access(path).then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
+    if (existsSync(path)) return;
     if (Date.now() > end) throw new Error(`no ${path} after ${START_MS} ms`);
   }
 }

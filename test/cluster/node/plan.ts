@@ -6,10 +6,5 @@ export interface NodePlan {
   programs: { containerd: string; kubelet: string; runc: string };
   /** The network plugins are in it. */
   cniFolder: string;
-  /** The address of the service "kubernetes". */
-  serviceAddress: string;
-  nodeAddress: string;
-  /** A Unix socket that leads to the API server. */
-  apiserverSocket: string;
   kubeletFlags: readonly string[];
 }

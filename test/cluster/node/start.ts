@@ -20,7 +20,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { writeKubeconfig } from '../credentials.ts';
 import { NODE_BINARIES } from './binaries.ts';
 import { makeCgroups, removeCgroups } from './cgroups.ts';
-import { containerdConfig, kubeletConfig, NETWORK, networkConfig } from './config.ts';
+import { APISERVER_SOCKET, containerdConfig, kubeletConfig, NETWORK, networkConfig } from './config.ts';
 import { pauseImage } from './images.ts';
 import type { NodePlan } from './plan.ts';
 import { joinSockets } from './sockets.ts';
@@ -45,6 +45,7 @@ export interface RealNode {
   name: string;
   /** Makes the image of an OCI archive known to the node. */
   importImage(archive: string): Promise<void>;
+  tagImage(name: string, other: string): Promise<void>;
   /** Kills the process of a container, by the ID in its pod's status (containerd://ID). */
   kill(container: string): Promise<void>;
   /** What the containers of the pod wrote. */
@@ -79,7 +80,7 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
   const programs = await ensureBinaries(NODE_BINARIES);
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-node-'));
   const cgroup = basename(dir);
-  const bridge = await forwardSocket(join(dir, 'apiserver.sock'), Number(new URL(cluster.server).port));
+  const bridge = await forwardSocket(join(dir, APISERVER_SOCKET), Number(new URL(cluster.server).port));
   await makeCgroups(cgroup);
   await unpackRunc(await made(dir, 'runc'));
   await writeConfigs(cluster, dir, name, cgroup, dirname(programs.bridge));
@@ -87,9 +88,6 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     dir,
     programs: { ...programs, runc: join(dir, 'runc/usr/sbin/runc') },
     cniFolder: dirname(programs.bridge),
-    serviceAddress: NETWORK.service,
-    nodeAddress: NETWORK.node,
-    apiserverSocket: join(dir, 'apiserver.sock'),
     kubeletFlags: [
       `--config=${join(dir, 'kubelet.json')}`,
       `--kubeconfig=${join(dir, 'kubeconfig')}`,
@@ -131,6 +129,7 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
   return {
     name,
     importImage,
+    tagImage: async (image, other) => void (await ctr('images', 'tag', image, other)),
     kill: async container =>
       void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', container.replace(/^.*:\/\//, ''))),
     logs: pod => podLogs(join(dir, 'logs'), pod),
