@@ -1,7 +1,10 @@
-/** Checks the directions of imports between folders (docs/architecture.md). Biome's noImportCycles checks cycles. */
+/** Checks the directions of imports between folders (docs/architecture.md), and that no imports form a cycle. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { importCycles } from './import-cycles.ts';
+import { type Import, importsOf } from './imports-of.ts';
+import { projectFiles } from './root.ts';
 
 interface Folder {
   /** The folders that it may import. */
@@ -103,17 +106,9 @@ const PACKAGES: Record<string, string[]> = {
 /** The examples show that the runtime works without the rest of the product, with the official client. */
 const EXAMPLES_RULE = 'examples/ import src/controller/, @kubernetes/client-node and node: modules alone';
 
-const FROM = /^(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm;
-const BARE = /^import\s*['"]([^'"]+)['"]/gm;
-const DYNAMIC = /\bimport\(\s*(?:['"`]([^'"`$]+)['"`]\s*\))?/g;
 /** Side effects that nodepool/ must not have. */
 const IMPURE = /\b(?:process\.|performance\.|Date\.now\(|new Date\(\)|Math\.random\(|set(?:Timeout|Interval)\()/;
 const CREATE_REQUIRE = /\bcreateRequire\b/;
-
-interface Import {
-  specifier: string;
-  kind: 'value' | 'type' | 'dynamic';
-}
 
 /** One line for each wrong import below a directory that has src/ or examples/. */
 export function checkImports(root: string): string[] {
@@ -213,21 +208,9 @@ function packageRule(file: string, specifier: string): string | undefined {
   return isAllowed ? undefined : `only ${allowed.map(each => `${each}/`).join(', ')} may import ${name}`;
 }
 
-/** Every import and re-export of a module. It relies on statements, and no comments, starting at the line start. */
-export function importsOf(source: string): Import[] {
-  const found: Import[] = [];
-  for (const [, typed, specifier = ''] of source.matchAll(FROM))
-    found.push({ specifier, kind: typed ? 'type' : 'value' });
-  for (const [, specifier = ''] of source.matchAll(BARE)) found.push({ specifier, kind: 'value' });
-  for (const { 1: specifier = '', index } of source.matchAll(DYNAMIC)) {
-    const before = source.slice(source.lastIndexOf('\n', index) + 1, index);
-    if (!/^\s*\*|\/\/|\/\*/.test(before)) found.push({ specifier, kind: 'dynamic' });
-  }
-  return found;
-}
-
 if (import.meta.main) {
-  const wrong = checkImports(fileURLToPath(new URL('..', import.meta.url)));
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const wrong = [...checkImports(root), ...importCycles(root, projectFiles('{src,bin,test,scripts,examples}/**/*.ts'))];
   for (const line of wrong) console.error(line);
   if (wrong.length > 0) process.exitCode = 1;
 }

@@ -73,12 +73,12 @@ test('sums of the largest accepted quantities can be summed again', () => {
   assert.match(formatQuantity(tally.figures.get('cpu')?.allocatable ?? assert.fail()), /^39{498,}6$/);
 });
 
-test('keeps 128 of 60,000 names, native ones first, in any order of the map', () => {
-  const list = { ...many(60_000, at => `a.example.com/r${at}`), ...NATIVE };
+test('keeps 128 of 20,000 names, native ones first, in any order of the map', () => {
+  const list = { ...many(20_000, at => `a.example.com/r${at}`), ...NATIVE };
   const { allocatable, omitted } = readResources(list);
   assert.equal(Object.keys(allocatable).length, 128);
   for (const name of Object.keys(NATIVE)) assert.ok(name in allocatable, name);
-  assert.deepEqual(omitted, { ...NONE_OMITTED, excess: 60_004 - 128 });
+  assert.deepEqual(omitted, { ...NONE_OMITTED, excess: 20_004 - 128 });
   const reversed = Object.fromEntries(Object.entries(list).toReversed());
   assert.deepEqual(readResources(reversed), { allocatable, omitted });
 });

@@ -12,8 +12,8 @@ import { MAX_ANSWER_LENGTH } from '../../../../src/kube/wire.ts';
 
 const MIB = 1024 ** 2;
 
-/** 1 MB that unpack to 200 MiB. */
-const BOMB = gzipSync(Buffer.alloc(200 * MIB), { level: 1 });
+/** 0.5 MB that unpack to 100 MiB. */
+const BOMB = gzipSync(Buffer.alloc(100 * MIB), { level: 1 });
 
 function endlessly(response: ServerResponse, piece: string): void {
   const feed = () => {
