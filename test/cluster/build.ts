@@ -34,6 +34,7 @@ const SOURCES: Record<Binary, { module: string; package: string; tags?: string; 
   static: { module: 'cni', package: `${CNI}/ipam/static` },
   pause: { module: 'image', package: './pause' },
   kwok: { module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+  helm: { module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
   oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },

@@ -1,4 +1,4 @@
-/** The programs a control plane and a node are made of; krew, which installs plugins; oras and a registry for the image; what prints kubectl's completion scripts. */
+/** The programs a control plane and a node are made of; krew, which installs plugins; helm; oras and a registry for the image; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -19,6 +19,7 @@ export const VERSIONS = {
   loopback: 'v1.9.1',
   static: 'v1.9.1',
   pause: 'v1',
+  helm: 'v4.3.1',
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
   oras: 'v1.3.6',

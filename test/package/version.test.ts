@@ -19,10 +19,19 @@ test('the displayed, installed and locked versions are equal', () => {
   assert.equal(JSON.parse(read('oclif.manifest.json')).version, version);
   assert.equal(JSON.parse(read('package-lock.json')).version, version);
   const tag = /kubectl-nodepool:(\d[\w.-]*)/g;
-  for (const path of ['docs/in-cluster.md', 'manifests/controller.yaml', 'src/commands/install.ts']) {
+  for (const path of [
+    'docs/in-cluster.md',
+    'manifests/controller.yaml',
+    'src/commands/install.ts',
+    'charts/kubectl-nodepool/Chart.yaml',
+  ]) {
     const tags = [...read(path).matchAll(tag)].map(([, found]) => found);
     assert.deepEqual([...new Set(tags)], [version], path);
   }
+  const chart = load(read('charts/kubectl-nodepool/Chart.yaml')) as { version: string; appVersion: string };
+  assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  for (const path of ['docs/in-cluster.md', 'charts/kubectl-nodepool/README.md'])
+    assert.match(read(path), new RegExp(`charts/kubectl-nodepool --version ${version.replaceAll('.', '\\.')} `), path);
 });
 
 test('the krew manifest has the version, and an archive for every platform', () => {

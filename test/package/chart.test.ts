@@ -1,0 +1,156 @@
+/** The chart: its objects are those of manifests/ but for what values change; helm installs, upgrades and uninstalls it. */
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ROOT } from '../../scripts/root.ts';
+import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
+import type { ManifestObject } from '../../src/operations/ports.ts';
+import { kubectl, useCluster } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { temporaryFolder } from './copy.ts';
+import { CHART, useHelm } from './helm.ts';
+
+const NAMESPACE = 'nodepool-system';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/nodepool-controller`;
+/** What Helm asks charts to say of each object. */
+const HELM_LABELS = /^(?:helm\.sh\/|app\.kubernetes\.io\/(?:instance|version|managed-by)$)/;
+
+const cluster = useCluster();
+const home = await temporaryFolder({ after });
+
+const keyOf = ({ kind, metadata }: ManifestObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+const byKey = (objects: ManifestObject[]) => new Map(objects.map(object => [keyOf(object), object]));
+
+/** The objects that `kubectl nodepool install --controller` applies, the CRD included. */
+async function manifests(): Promise<ManifestObject[]> {
+  const [crd, policies, controller] = await Promise.all([readCrd(ROOT), readPolicies(ROOT), readController(ROOT)]);
+  return [crd.object as unknown as ManifestObject, ...policies.objects, ...controller.objects];
+}
+
+/** The object without Helm's labels and annotation, and without the name label where the manifest has no labels. */
+function withoutHelm(object: ManifestObject, expected: ManifestObject): ManifestObject {
+  const { labels = {}, annotations = {}, ...metadata } = object.metadata as Record<string, object>;
+  const keep = 'labels' in expected.metadata;
+  const kept = Object.entries(labels).filter(([key]) => keep && !HELM_LABELS.test(key));
+  const notes = Object.entries(annotations).filter(([key]) => key !== 'helm.sh/resource-policy');
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(kept.length > 0 && { labels: Object.fromEntries(kept) }),
+      ...(notes.length > 0 && { annotations: Object.fromEntries(notes) }),
+    } as ManifestObject['metadata'],
+  };
+}
+
+test('passes helm lint; its CRD and its policies are those of manifests/', async () => {
+  const helm = await useHelm(home);
+  await helm.ok('lint', '--strict', CHART);
+  for (const file of await readdir(join(CHART, 'files'))) {
+    const [copy, source] = await Promise.all(
+      [join(CHART, 'files', file), join(ROOT, 'manifests', file)].map(path => readFile(path, 'utf8')),
+    );
+    assert.equal(copy, source, `charts/kubectl-nodepool/files/${file} is a copy: npm run build`);
+  }
+});
+
+test('renders the objects of manifests/, but for the namespace, which Helm creates', async () => {
+  const rendered = byKey(await (await useHelm(home)).template());
+  const expected = (await manifests()).filter(({ kind }) => kind !== 'Namespace');
+  for (const object of expected) {
+    const found = rendered.get(keyOf(object));
+    assert.ok(found, keyOf(object));
+    assert.deepEqual(withoutHelm(found, object), object);
+  }
+  assert.equal(rendered.size, expected.length);
+});
+
+test('pod counts are those of --pod-counts', async () => {
+  const rendered = byKey(await (await useHelm(home)).template('--set', 'podCounts=true'));
+  const { objects } = await readControllerWith(ROOT, undefined, true);
+  for (const object of objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Deployment')) {
+    assert.deepEqual(withoutHelm(rendered.get(keyOf(object)) as ManifestObject, object), object);
+  }
+});
+
+test('each value reaches its object, and none is taken for another', async () => {
+  const helm = await useHelm(home);
+  const template = async (...args: string[]) => byKey(await helm.template(...args));
+  const text = async (...args: string[]) => JSON.stringify([...(await template(...args)).values()]);
+  const digest = `sha256:${'a'.repeat(64)}`;
+  assert.match(await text('--set', `image.digest=${digest}`), new RegExp(`kubectl-nodepool@${digest}"`));
+  assert.match(await text('--set', 'image.tag=1.2.3'), /kubectl-nodepool:1\.2\.3"/);
+  assert.match(await text('--set', 'extraArgs={--v=4}'), /"--log-format=json","--v=4"/);
+  assert.match(await text('--set', 'imagePullSecrets[0].name=s'), /"imagePullSecrets":\[\{"name":"s"\}\]/);
+  assert.match(await text('--set', 'nodeSelector.disk=ssd'), /"nodeSelector":\{"disk":"ssd"\}/);
+  assert.match(
+    await text('--set', 'podLabels.team=a,podAnnotations.note=b'),
+    /"team":"a".*"note":"b"|"note":"b".*"team":"a"/,
+  );
+  assert.doesNotMatch(await text('--set', 'priorityClassName='), /PriorityClass|priorityClassName/);
+  const gone: [value: string, kind: string][] = [
+    ['resourceQuota.enabled', 'ResourceQuota'],
+    ['podDisruptionBudget.enabled', 'PodDisruptionBudget'],
+    ['networkPolicy.enabled', 'NetworkPolicy'],
+    ['policies.enabled', 'ValidatingAdmissionPolicy'],
+    ['crds.install', 'CustomResourceDefinition'],
+  ];
+  const all = await template();
+  for (const [value, kind] of gone) {
+    const left = await template('--set', `${value}=false`);
+    assert.ok([...all.keys()].some(key => key.startsWith(`${kind} `)));
+    assert.ok(![...left.keys()].some(key => key.startsWith(`${kind} `)), value);
+  }
+});
+
+test('refuses values that it does not know, and a namespace of others', async () => {
+  const helm = await useHelm(home);
+  const refused = async (expected: RegExp, ...args: string[]) => {
+    const { code, stderr } = await helm.run('template', 'nodepool', CHART, ...args);
+    assert.notEqual(code, 0);
+    assert.match(stderr, expected);
+  };
+  await refused(/'replica' not allowed/, '--namespace', 'a', '--set', 'replica=3');
+  await refused(/image\/digest/, '--namespace', 'a', '--set', 'image.digest=latest');
+  await refused(/--namespace nodepool-system --create-namespace/);
+});
+
+test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
+  const api = raw(cluster());
+  const helm = await useHelm(home, cluster().kubeconfig);
+  const where = ['nodepool', CHART, '--namespace', NAMESPACE];
+  assert.match(await helm.ok('install', ...where, '--create-namespace'), /kubectl nodepool create worker/);
+  await api.expect('POST', POOLS, { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'kept' } });
+  const read = async () =>
+    (await api.expect('GET', DEPLOYMENT)) as { metadata: { generation: number }; spec: { replicas: number } };
+  const before = await read();
+  // Server-side apply of the same objects changes nothing.
+  await helm.ok('upgrade', ...where);
+  assert.equal((await read()).metadata.generation, before.metadata.generation);
+  await helm.ok('upgrade', ...where, '--set', 'replicas=3');
+  assert.equal((await read()).spec.replicas, 3);
+  // A second release would be a second controller.
+  const second = await helm.run('install', 'other', CHART, '--namespace', 'other', '--create-namespace');
+  assert.notEqual(second.code, 0);
+  assert.match(second.stderr, /nodepool/);
+
+  await helm.ok('uninstall', 'nodepool', '--namespace', NAMESPACE);
+  assert.equal((await api.request('GET', DEPLOYMENT)).status, 404);
+  assert.equal((await api.request('GET', CRD)).status, 200);
+  assert.equal((await api.request('GET', `${POOLS}/kept`)).status, 200);
+});
+
+test('kubectl apply -k manifests/ applies the same objects', async () => {
+  const applied = await kubectl(cluster(), [
+    'apply',
+    '--server-side',
+    '--force-conflicts',
+    '-k',
+    join(ROOT, 'manifests'),
+  ]);
+  assert.equal(applied.code, 0, applied.stderr);
+  assert.equal(applied.stdout.trim().split('\n').length, (await manifests()).length);
+});

@@ -1,0 +1,39 @@
+/** Helm, on a control plane, with a home of its own. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { loadAll } from 'js-yaml';
+import { ROOT } from '../../scripts/root.ts';
+import type { ManifestObject } from '../../src/operations/ports.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { type RunResult, run } from '../cluster/run.ts';
+
+export const HELM_BINARIES = ['helm'] as const;
+export const CHART = join(ROOT, 'charts', 'kubectl-nodepool');
+
+export interface Helm {
+  run(...args: string[]): Promise<RunResult>;
+  /** Fails unless helm exits with 0; returns the output. */
+  ok(...args: string[]): Promise<string>;
+  /** The objects that `helm template` prints for the chart. */
+  template(...args: string[]): Promise<ManifestObject[]>;
+}
+
+/** @param home for its configuration and cache */
+export async function useHelm(home: string, kubeconfig?: string): Promise<Helm> {
+  const { helm } = await ensureBinaries(HELM_BINARIES);
+  const env = { PATH: process.env.PATH, HOME: home, ...(kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig }) };
+  const start = (...args: string[]) => run(helm, args, { env });
+  const ok = async (...args: string[]) => {
+    const { code, stdout, stderr } = await start(...args);
+    assert.equal(code, 0, `helm ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  };
+  return {
+    run: start,
+    ok,
+    async template(...args) {
+      const text = await ok('template', 'nodepool', CHART, '--namespace', 'nodepool-system', ...args);
+      return (loadAll(text) as (ManifestObject | null)[]).filter(object => object !== null);
+    },
+  };
+}
