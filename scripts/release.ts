@@ -3,6 +3,7 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { buildImage } from './image/build.ts';
 import { writeArchive } from './package/archive.ts';
+import { packChart } from './package/chart.ts';
 import { checksums, sha256Of } from './package/checksums.ts';
 import { buildExecutable } from './package/executable.ts';
 import { KREW_FILE, krewManifest } from './package/krew.ts';
@@ -26,6 +27,7 @@ for (const target of TARGETS) {
   archives.push({ target, path, sha256: await sha256Of(path) });
 }
 const npm = await packNpm(folder);
+const chart = await packChart(folder);
 const bill = await sbom(packages);
 const executable = async (target: Target) => executablePath(target);
 const image = await buildImage(folder, { executable, licenses, sbom: bill });
@@ -34,9 +36,12 @@ await writeFile(join(folder, SBOM_FILE), bill);
 const files = [
   ...archives.map(({ path }) => path),
   npm.path,
+  chart,
   image.archive,
   join(folder, KREW_FILE),
   join(folder, SBOM_FILE),
 ];
 await writeFile(join(folder, 'SHA256SUMS'), await checksums(files));
-console.log(`${[npm.path, image.archive, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`);
+console.log(
+  `${[npm.path, chart, image.archive, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`,
+);

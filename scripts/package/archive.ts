@@ -13,7 +13,7 @@ import { nameOf, programOf, type Target } from './targets.ts';
 const KUBECTL_COMPLETE = 'kubectl_complete-nodepool';
 
 /** A fixed time for every file, so that equal contents give equal bytes. */
-const TIME = new Date('2000-01-01T00:00:00Z');
+export const TIME = new Date('2000-01-01T00:00:00Z');
 
 export function archiveName(target: Target): string {
   return `${pjson.name}-v${pjson.version}-${nameOf(target)}.tar.gz`;

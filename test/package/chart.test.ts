@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
@@ -121,7 +122,9 @@ test('refuses values that it does not know, and a namespace of others', async ()
 test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
   const api = raw(cluster());
   const helm = await useHelm(home, cluster().kubeconfig);
-  const where = ['nodepool', CHART, '--namespace', NAMESPACE];
+  // As it is published.
+  const chart = await packChart(home);
+  const where = ['nodepool', chart, '--namespace', NAMESPACE];
   assert.match(await helm.ok('install', ...where, '--create-namespace'), /kubectl nodepool create worker/);
   await api.expect('POST', POOLS, { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'kept' } });
   const read = async () =>
@@ -133,7 +136,7 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   await helm.ok('upgrade', ...where, '--set', 'replicas=3');
   assert.equal((await read()).spec.replicas, 3);
   // A second release would be a second controller.
-  const second = await helm.run('install', 'other', CHART, '--namespace', 'other', '--create-namespace');
+  const second = await helm.run('install', 'other', chart, '--namespace', 'other', '--create-namespace');
   assert.notEqual(second.code, 0);
   assert.match(second.stderr, /nodepool/);
 
