@@ -19,9 +19,16 @@ interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
-interface Family {
-  help: string;
+/** What a metric is, for documentation. */
+export interface MetricInfo {
+  name: string;
   type: 'counter' | 'gauge' | 'histogram';
+  help: string;
+  /** The labels of each series. */
+  labels: readonly string[];
+}
+
+interface Family extends Omit<MetricInfo, 'name'> {
   /** The sample lines. */
   samples(): string[];
 }
@@ -29,10 +36,11 @@ interface Family {
 export class Registry {
   readonly #families = new Map<string, Family>();
 
-  counter(name: string, help: string): Counter {
+  counter(name: string, help: string, labels: readonly string[] = []): Counter {
     const values = new Map<string, number>();
     this.#add(name, {
       help,
+      labels,
       type: 'counter',
       samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value}`),
     });
@@ -44,10 +52,11 @@ export class Registry {
     };
   }
 
-  gauge(name: string, help: string): Gauge {
+  gauge(name: string, help: string, labels: readonly string[] = []): Gauge {
     const values = new Map<string, () => number>();
     this.#add(name, {
       help,
+      labels,
       type: 'gauge',
       samples: () => [...values].map(([labels, value]) => `${name}${labels} ${value()}`),
     });
@@ -61,11 +70,20 @@ export class Registry {
     };
   }
 
+  /**
+   * A metric whose series are computed whenever the metrics are read, so that those of objects that are gone end.
+   * @param read its series, with all labels
+   */
+  collect({ name, type, help, labels }: MetricInfo, read: () => Iterable<readonly [Labels, number]>): void {
+    const samples = () => Array.from(read(), ([values, value]) => `${name}${labelText(values)} ${value}`);
+    this.#add(name, { type, help, labels, samples });
+  }
+
   /** @param bounds of the buckets, ascending, without infinity */
-  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+  histogram(name: string, help: string, bounds: readonly number[], labels: readonly string[] = []): Histogram {
     const series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
     const samples = () => [...series.values()].flatMap(each => histogramLines(name, bounds, each));
-    this.#add(name, { help, type: 'histogram', samples });
+    this.#add(name, { help, labels, type: 'histogram', samples });
     return {
       observe: (value, labels = {}) => {
         const key = labelText(labels);
@@ -77,6 +95,11 @@ export class Registry {
         series.set(key, found);
       },
     };
+  }
+
+  /** All metrics, in the order of their definition. */
+  list(): MetricInfo[] {
+    return [...this.#families].map(([name, { type, help, labels }]) => ({ name, type, help, labels }));
   }
 
   /** The body of the HTTP response, with METRICS_CONTENT_TYPE. */

@@ -26,38 +26,57 @@ export interface StandardMetrics {
 }
 
 export function standardMetrics(registry: Registry): StandardMetrics {
-  const total = registry.counter('controller_runtime_reconcile_total', 'Reconciles per controller and result.');
+  const total = registry.counter('controller_runtime_reconcile_total', 'Reconciles per controller and result.', [
+    'controller',
+    'result',
+  ]);
   const time = registry.histogram(
     'controller_runtime_reconcile_time_seconds',
     'Length of time per reconcile.',
     RECONCILE_BOUNDS,
+    ['controller'],
   );
-  const errors = registry.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles per controller.');
+  const errors = registry.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles per controller.', [
+    'controller',
+  ]);
   const terminal = registry.counter(
     'controller_runtime_terminal_reconcile_errors_total',
     'Failed reconciles that are not tried again before something changes.',
+    ['controller'],
   );
-  const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.');
-  const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.');
-  const depth = registry.gauge('workqueue_depth', 'Keys that wait: for a worker, or to be worked on once more.');
-  const adds = registry.counter('workqueue_adds_total', 'Keys added.');
-  const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.');
-  const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS);
-  const worked = registry.histogram('workqueue_work_duration_seconds', 'From the worker to done.', QUEUE_BOUNDS);
+  const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.', ['controller']);
+  const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']);
+  const depth = registry.gauge('workqueue_depth', 'Keys that wait: for a worker, or to be worked on once more.', [
+    'name',
+  ]);
+  const adds = registry.counter('workqueue_adds_total', 'Keys added.', ['name']);
+  const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.', ['name']);
+  const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS, [
+    'name',
+  ]);
+  const worked = registry.histogram('workqueue_work_duration_seconds', 'From the worker to done.', QUEUE_BOUNDS, [
+    'name',
+  ]);
   const unfinished = registry.gauge(
     'workqueue_unfinished_work_seconds',
     'Seconds that keys have been with workers, all together. What grows without end is stuck.',
+    ['name'],
   );
   const longest = registry.gauge(
     'workqueue_longest_running_processor_seconds',
     'Seconds that the key which has been with a worker for the longest time has been there.',
+    ['name'],
   );
-  const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.');
+  const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.', ['name']);
   const restores = registry.counter(
     'controller_etcd_restores_total',
     'Times that everything was listed again because etcd was restored from a backup.',
   );
-  const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.');
+  const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.', [
+    'code',
+    'method',
+    'host',
+  ]);
   restores.inc({}, 0);
   return {
     queue: name => {

@@ -14,6 +14,8 @@ interface PoolReconcileDeps {
   log: Log;
   /** Gets each outcome that changed something. */
   onChanged: (outcome: PoolOutcome) => void;
+  /** A reconcile of the pool ended without a failure. */
+  onSuccess: (pool: string) => void;
   requeueAfter: (pool: string, ms: number) => void;
 }
 
@@ -23,7 +25,7 @@ const CRD_RETRY_MS = 10_000;
 /** The reconcile function of the pools' controller. */
 export function poolReconcile(
   reconciler: Pick<Reconciler, 'reconcile'>,
-  { log, onChanged, requeueAfter }: PoolReconcileDeps,
+  { log, onChanged, onSuccess, requeueAfter }: PoolReconcileDeps,
 ): (pool: string) => Promise<ReconcileResult> {
   const logLacking = lackingLog(log);
   return async name => {
@@ -40,8 +42,10 @@ export function poolReconcile(
     if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     const { failures, retryAfterMs } = outcome;
     const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
-    if (failure === undefined)
+    if (failure === undefined) {
+      if (failures.length === 0) onSuccess(name);
       return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+    }
     // What is held back has a delay of its own: a retry with backoff would come too early or too late for it.
     if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
     return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };

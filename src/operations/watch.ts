@@ -24,6 +24,7 @@ import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
 import { StatusRateLimiter } from '../reconciler/status-rate-limiter.ts';
 import type { PodPlace, PodsPort } from './pods-port.ts';
+import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 import type { EventsPort, LeasePort } from './ports.ts';
 
@@ -51,6 +52,7 @@ export interface WatchDeps {
   newId: () => string;
   log: Log;
   metrics: StandardMetrics;
+  poolMetrics: PoolMetrics;
   /** Called after every reconcile that changed something. */
   onChanged: (outcome: PoolOutcome) => void;
 }
@@ -74,7 +76,7 @@ const UNCONFIRMED_MS = 1_000;
  * may be used again.
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
-  const { lease, clock, now, random, newId, log, metrics } = deps;
+  const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
   const state = new ClusterState([], [], []);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
   const recorder = new Recorder({ sink: deps.events.sink(), clock, wall: now, random, newId, log });
@@ -128,12 +130,16 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     dryRun: false,
     isFollowed: true,
     statusLimiter: new StatusRateLimiter(clock),
-    onMoves: written => moves.add(written),
+    onMoves: written => {
+      moves.add(written);
+      poolMetrics.moved(written);
+    },
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const reconcilePool = poolReconcile(reconciler, {
     log,
     onChanged: deps.onChanged,
+    onSuccess: pool => poolMetrics.succeeded(pool),
     requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
   });
   const controller = new Controller<string>({
@@ -181,6 +187,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     log,
   });
+  poolMetrics.follow(state, () => manager.isReady && manager.leads);
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 

@@ -16,6 +16,7 @@ import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
+import { PoolMetrics } from '../../operations/pool-metrics.ts';
 import { candidateIdentity, createWatch, type WatchState } from '../../operations/watch.ts';
 
 export interface WatchOptions {
@@ -41,6 +42,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
   setFlagsFromString('--optimize-for-size');
   const registry = new Registry();
   const metrics = standardMetrics(registry);
+  const poolMetrics = new PoolMetrics(registry, { now: io.now, version: deps.version });
   const log = createLog(io, options.logFormat, options.verbosity);
   const connection = await deps.connect({
     concurrency: options.concurrency,
@@ -76,6 +78,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
         newId,
         log,
         metrics,
+        poolMetrics,
         onChanged({ pool, kind, status }) {
           last = `; last change: ${pool} ${kind === 'released' ? kind : (status?.status ?? 'nodes written')}`;
         },
