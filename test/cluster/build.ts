@@ -37,6 +37,7 @@ const SOURCES: Record<Binary, { module: string; package: string; tags?: string; 
   helm: { module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
+  kstatus: { module: 'kstatus', package: '.' },
   oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },
   registry: { module: 'image', package: '.' },
   'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },
