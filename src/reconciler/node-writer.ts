@@ -137,7 +137,7 @@ export class NodeWriter {
     }
     throw new NodepoolError(
       'cluster',
-      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between our read and our write`,
+      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
   }
