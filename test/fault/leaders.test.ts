@@ -72,7 +72,7 @@ function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
 row(
   {
     fault: 'two leaders',
-    how: 'the leader is stopped (SIGSTOP) during its writes until another one leads, then continued (SIGCONT)',
+    how: 'the leader is stopped (SIGSTOP) during its writes until another one becomes leader, then continued (SIGCONT)',
     holds: 'it writes nothing after the stop, by the audit log; same end state, nothing is created twice',
   },
   async (t, facts) => {
