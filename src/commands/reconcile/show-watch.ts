@@ -44,7 +44,7 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
   const connection = await deps.connect({
     concurrency: options.concurrency,
     onRequest: metrics.request,
-    mayWrite: () => manager.leads,
+    mayWrite: () => manager.isLeader,
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
@@ -132,7 +132,7 @@ async function startServers(
   }
 }
 
-function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
-  const what = !isReady ? 'Waiting for the caches' : leads ? 'Watching' : 'Waiting for the lease';
+function liveLine({ isReady, isLeader }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
+  const what = !isReady ? 'Waiting for the caches' : isLeader ? 'Watching' : 'Waiting for the lease';
   return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
 }
