@@ -21,7 +21,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
       description: 'With their zones, oldest first',
       command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
     },
-    { description: 'Watch the nodes of a pool until Ctrl-C', command: '<%= config.bin %> nodes gpu --watch' },
+    { description: 'Watch the nodes of a pool', command: '<%= config.bin %> nodes gpu --watch' },
     { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },
     {
       description: 'Names of the nodes that are not Ready',

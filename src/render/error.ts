@@ -17,7 +17,7 @@ export function cutText(text: string): string {
   return text.length > LINE_LIMIT ? `${text.slice(0, LINE_LIMIT)}… (cut)` : text;
 }
 
-/** Escapes text that may contain text of others, newlines too: the rest would look like a line of ours. */
+/** Escapes text that may contain text of others, newlines too: the rest would look like a line of this program. */
 export function oneLine(text: string): string {
   // Cut before escaping: the rest is not shown.
   const safe = sanitizeLine(text.slice(0, LINE_LIMIT + 1));
