@@ -44,6 +44,10 @@ export interface DrainChoice extends DrainOptions {
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;
 
+/** A client dry run ends as if the server accepted every eviction. */
+const NOT_TRIED =
+  'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
+
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
 /** Returns the exit code. */
@@ -83,6 +87,8 @@ function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: 
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
+  const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
+  if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const lines = [...[...warnings, ...begun.flatMap(choice.warnOf)].map(warningLine), ...notes, ...notChecked];
   for (const line of lines.filter(each => !said.has(each))) err(line);
   for (const line of lines) said.add(line);
