@@ -73,7 +73,7 @@ async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: R
   } else if (print === 'lines' && pools.length > 0) {
     const { renderSummaries } = await import('../../render/summary.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    io.out(renderSummaries(pools, { dryRun }, makeStyle(io.color)));
+    io.out(renderSummaries(pools, { dryRun, isTerminal: io.stdoutIsTTY }, makeStyle(io.color)));
   }
 }
 
