@@ -26,7 +26,8 @@ export interface ReconciledPool {
 const NOTE_WIDTH = 120;
 
 interface SummaryOptions {
-  dryRun: boolean;
+  /** Of each line, as ` (dry run)`. */
+  suffix: string;
   /** A reason is cut; in a pipe it is not. */
   isTerminal: boolean;
 }
@@ -36,7 +37,7 @@ export function renderSummaries(pools: ReconciledPool[], options: SummaryOptions
   const rows = pools.map(pool => {
     const why = note(pool);
     const shown = options.isTerminal ? shorten(why, NOTE_WIDTH) : why;
-    const text = [shown, options.dryRun ? '(server dry run)' : ''].filter(Boolean).join('  ');
+    const text = [shown, options.suffix.trimStart()].filter(Boolean).join('  ');
     return [...summaryCells(pool, style), text];
   });
   return renderTable(rows, DESCRIBE);

@@ -32,7 +32,7 @@ export async function reconcileNext(
 ): Promise<number> {
   const { showReconcile } = await import('./show-reconcile.ts');
   const names = pools.map(({ metadata }) => metadata.name);
-  const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve };
+  const choice = { pools: { names }, concurrency, dryRun: 'none' as const, podCounts: false, approve };
   if (print === undefined) return showReconcile(choice, deps, connection);
   try {
     return await showReconcile(choice, { ...deps, io: { ...deps.io, out: deps.io.err } }, connection);
