@@ -4,7 +4,7 @@ import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { parseDuration } from './duration.ts';
-import { warningLine } from './error-line.ts';
+import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress, type Spinner } from './progress.ts';
 
@@ -84,7 +84,8 @@ export function createFactory(
         if (level > flags.verbosity) return;
         const isWarning = level === 0;
         if (options.log !== undefined) options.log(isWarning ? 'warning' : 'debug', text());
-        else io.err(isWarning ? warningLine(text()) : sanitizeLine(text()));
+        else if (isWarning) showWarning(io, text());
+        else io.err(sanitizeLine(text()));
       },
       env: io.env,
       terminal: {

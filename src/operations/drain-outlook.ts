@@ -99,7 +99,7 @@ function unknownText(forecast: Forecast): string[] {
   const reason = why === undefined ? '' : ` (${why})`;
   const [namespace, name] = budget.split('/');
   return [
-    `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait: see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+    `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait; next: see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
   ];
 }
 

@@ -1,6 +1,6 @@
 /** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
-import { warningLine } from '../../cli/error-line.ts';
+import { showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
@@ -25,7 +25,7 @@ export async function showDiff(
   const isNone = names?.length === 0;
   const { plan, warnings } = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
   if (isNone) reportNoPools(io);
-  for (const warning of warnings) io.err(warningLine(warning));
+  for (const warning of warnings) showWarning(io, warning);
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     io.out(printDiff(plan, output));
@@ -41,7 +41,7 @@ export async function showDiff(
 /** What a reconcile is about to change, with an empty line below; nothing without changes. */
 export async function printChanges(plan: ClusterPlan, { nodes }: Pick<ClusterPort, 'nodes'>, io: Io): Promise<void> {
   const { planned, unread } = await withSetters(plan.nodes, nodes);
-  if (unread > 0) io.err(warningLine(unreadText(unread)));
+  if (unread > 0) showWarning(io, unreadText(unread));
   const text = await diffText({ ...plan, nodes: planned }, io);
   if (text !== '') io.out(`${text}\n`);
 }

@@ -1,6 +1,6 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
 
-import { showError, warningLine } from '../../cli/error-line.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
@@ -63,10 +63,10 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
-  if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));
+  if (dropped.length > 0) showWarning(io, lackingMessage(dropped));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
-    for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
+    for (const warning of outcome?.warnings ?? []) showWarning(io, `${pool}: ${warning}`);
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
