@@ -61,11 +61,11 @@ export interface GlobalFlags {
   verbosity: number;
 }
 
-/** The dependencies of one run; close() closes the connection. */
+/** The dependencies of one run; close() closes the connection. opened(): where the command connected. */
 export function createFactory(
   { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
   flags: GlobalFlags,
-): { deps: Deps; close(): Promise<void> } {
+): { deps: Deps; opened(): Promise<Connection | undefined>; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
   /** Hidden while a login plugin asks on the same terminal: they would overwrite its questions. */
   const spinners = new Set<Spinner>();
@@ -106,6 +106,8 @@ export function createFactory(
     });
   }
 
+  const opened = async () => connection?.catch(() => undefined);
+
   return {
     deps: {
       io,
@@ -125,9 +127,9 @@ export function createFactory(
         return connection;
       },
     },
+    opened,
     async close() {
-      const opened = await connection?.catch(() => undefined);
-      opened?.close();
+      (await opened())?.close();
     },
   };
 }
