@@ -14,7 +14,7 @@ export async function diff(
 ): Promise<{ plan: ClusterPlan; warnings: string[] }> {
   const state = await loadClusterState(deps.cluster);
   const pools = selectPools(state, names);
-  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
+  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));

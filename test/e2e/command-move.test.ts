@@ -212,7 +212,7 @@ test('writes no other node, and reports a pool that has more to do', async () =>
   assert.deepEqual([code, stdout], [0, 'node/a added to pool gpu\n']);
   assert.equal(
     stderr,
-    'warning: gpu: 1 other node differs from the labels and taints of the pool; run `kubectl nodepool reconcile gpu`\n',
+    'warning: gpu: 1 other node differs from the labels and taints of the pool; next: run `kubectl nodepool reconcile gpu`\n',
   );
   assert.equal((await ours('b')).tier, 'drift');
   const drifted = await testEnv.getPool('gpu');
