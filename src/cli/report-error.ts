@@ -2,7 +2,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { suggest, withoutType } from '../nodepool/suggest.ts';
+import { withoutType } from '../nodepool/other-kinds.ts';
+import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Shown, showError } from './error-line.ts';
@@ -91,7 +92,8 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     const names = error.args.map(arg => (typeof arg === 'string' ? arg : String(arg.name).toUpperCase()));
     if (text.startsWith('Missing')) return `missing argument ${names.join(' ')}`;
     if (text.startsWith('Unexpected')) {
-      const next = withoutType(words.slice(1, 2));
+      const flag = words.findIndex(word => word.startsWith('-'));
+      const next = withoutType(words[0] ?? '', words.slice(1, flag < 0 ? undefined : flag));
       return `unexpected argument ${names.join(' ')}${next === undefined ? '' : `; ${next}`}`;
     }
   }

@@ -40,10 +40,10 @@ export async function describe(
     reading,
     permitted(deps.events.list(only)),
   ]);
-  const selected = selectPools(state, names);
+  const selected = selectPools('describe', state, names);
   // Pools that do not exist and left records on nodes are not described.
   const gone = names.filter(name => state.pool(name) === undefined);
-  if (gone.length > 0) throw poolNotFound(gone);
+  if (gone.length > 0) throw poolNotFound('describe', gone);
   return selected.flatMap(name => {
     const pool = state.pool(name);
     if (pool === undefined) return [];

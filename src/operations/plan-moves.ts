@@ -50,7 +50,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   const [state, selected] = await allPermitted([loadClusterState(cluster), namesBySelector(options, cluster)]);
   const missing = [name, ...(from === undefined ? [] : [from])].filter(each => state.pool(each) === undefined);
   if (missing.length > 0)
-    throw poolNotFound(missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
+    throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
   checkPool(state, name, kind);
 
   const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);

@@ -70,6 +70,7 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     [['version', 'extra'], 'unexpected argument extra'],
     [['version', '--client=no'], '--client=no: the value is not true or false; next: write --client'],
     [['create', 'pool', 'x'], 'unexpected argument x; leave out "pool": names of pools follow the command'],
+    [['edit', 'node', 'x', '--label', 'a=b'], 'unexpected argument x; for nodes: `kubectl edit node x`'],
     [['get', ''], 'a name may not be empty; next: look for a variable that is not set'],
     [['version', '--cli'], 'unknown flag --cli; did you mean --client?'],
     [['version', '-o', 'xml'], 'expected --output=xml to be one of: json, yaml'],
