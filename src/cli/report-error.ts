@@ -28,6 +28,8 @@ export interface Context {
   flags: string[];
   /** What to type in place of an unknown flag or argument. */
   instead?: string | undefined;
+  /** A command line that is right, for one that lacks a flag or an argument. */
+  example?: string | undefined;
   /** Exit code of errors other than usage; 1 if unset. */
   errorExit?: number | undefined;
 }
@@ -64,13 +66,14 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags, line, instead }: Context): Report {
+function reportOf(error: unknown, { version, flags, line, instead, example }: Context): Report {
   if (error instanceof NodepoolError) {
     return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
   if (error instanceof Errors.CLIError) {
     const message = parseErrorText(error, instead === undefined ? flags : [], line.words);
-    return { message, next: instead, usage: true };
+    const lacks = example !== undefined && message.startsWith('missing ');
+    return { message, next: instead ?? (lacks ? `write it as in \`${example}\`` : undefined), usage: true };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {

@@ -72,7 +72,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   return { state, intent: { pools: [name], changes }, plan, unchanged, warnings };
 }
 
-function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
+function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
@@ -80,7 +80,12 @@ function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
   if (selector?.trim() === '')
     throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
-    throw new NodepoolError('usage', `${kind} needs the names of nodes, or -l SELECTOR`);
+    const next = kind === 'move' ? `move NODE... --to ${pool}` : `${kind} ${pool} NODE...`;
+    throw new NodepoolError(
+      'usage',
+      `${kind} needs the names of nodes, or -l SELECTOR`,
+      `write it as in \`kubectl nodepool ${next}\``,
+    );
   }
 }
 

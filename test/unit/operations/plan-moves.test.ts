@@ -48,8 +48,16 @@ test('--from alone moves every node of that pool', async () => {
 
 test('requires exactly one way to choose nodes', async () => {
   const none = (kind: MoveOptions['kind']) => refused([A, B], [], { kind });
-  assert.deepEqual(await none('move'), ['usage', 'move needs the names of nodes, or -l SELECTOR', undefined]);
-  assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', undefined]);
+  assert.deepEqual(await none('move'), [
+    'usage',
+    'move needs the names of nodes, or -l SELECTOR',
+    'write it as in `kubectl nodepool move NODE... --to b`',
+  ]);
+  assert.deepEqual(await none('add'), [
+    'usage',
+    'add needs the names of nodes, or -l SELECTOR',
+    'write it as in `kubectl nodepool add b NODE...`',
+  ]);
   assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
     'usage',
     'names of nodes and -l exclude each other',
