@@ -91,9 +91,7 @@ function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
 
 async function namesBySelector({ selector }: MoveOptions, cluster: ClusterPort): Promise<string[] | undefined> {
   if (selector === undefined) return undefined;
-  const found = await selectNodes(selector, cluster);
-  if (found.length === 0) throw new NodepoolError('input', `-l "${selector}": no node has these labels`);
-  return found.map(({ name }) => name);
+  return (await selectNodes(selector, cluster)).map(({ name }) => name);
 }
 
 function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[] {
