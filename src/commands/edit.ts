@@ -3,7 +3,13 @@ import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
-import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
+import {
+  deletingWarning,
+  readProtection,
+  unmanagedWarning,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -63,7 +69,7 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], io);
+      await warnOfKubelets([result.pool], readProtection([result.pool], connection), io);
       await warnOfOthersKeys([result.pool], io);
     }
     for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
