@@ -13,7 +13,7 @@ export async function diff(
   deps: { cluster: ClusterPort },
 ): Promise<{ plan: ClusterPlan; warnings: string[] }> {
   const state = await loadClusterState(deps.cluster);
-  const pools = selectPools(state, names);
+  const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
