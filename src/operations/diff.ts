@@ -6,16 +6,19 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
+import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 export async function diff(
   names: string[],
-  deps: { cluster: ClusterPort },
+  deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
 ): Promise<{ plan: ClusterPlan; warnings: string[] }> {
   const state = await loadClusterState(deps.cluster);
   const pools = selectPools(state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
   const plan = planCluster(state, { pools });
+  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));
   return { plan: { ...plan, nodes: planned }, warnings };
