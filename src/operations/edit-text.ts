@@ -4,11 +4,11 @@ import { mergePatch } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { PoolWrite } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
-import { agree, planOrError } from './consent.ts';
+import { agree } from './consent.ts';
 import { assertValid } from './create.ts';
 import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
-import { planEdit } from './plan-edit.ts';
+import { proposeEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -71,9 +71,15 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
 }
 
 /** What is not agreed to is not edited again: the text is kept. */
-async function agreeOrKeep(before: RawPool, after: RawPool, { approve, cluster, editor }: TextEditDeps): Promise<void> {
+async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps): Promise<void> {
+  const { approve, editor, warn } = deps;
+  const propose = async () => {
+    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    warn(warnings);
+    return proposal;
+  };
   try {
-    await agree(async () => ({ plan: await planOrError(() => planEdit(before, after, cluster)) }), approve);
+    if ((await agree(propose, approve)) === undefined) throw new NodepoolError('input', 'nothing was changed');
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
