@@ -40,7 +40,9 @@ const MAX_NAMED = 5;
 
 /** Reads only what the fields that are edited need. */
 export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanEditDeps): Promise<ProposedEdit> {
-  const [was, is] = [coercePool(before), coercePool(after)];
+  // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
+  const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
+  const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
   let leaving: Leaving[] = [];
   let members = 0;
   const plan = await planOrError(async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { proposeEdit } from '../../../src/operations/plan-edit.ts';
-import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const runtimeClass: RuntimeClass = {
   metadata: {
@@ -16,6 +16,12 @@ const runtimeClass: RuntimeClass = {
   handler: 'h',
 };
 const web = (spec: NodePool['spec']) => aPool(spec, { name: 'web', uid: 'uid-web' });
+
+/** As the server returns it: with the fields that somebody set. */
+function managed(pool: NodePool): NodePool {
+  const owned = { 'f:spec': { 'f:handler': {}, 'f:nodeSelector': {} } };
+  return { ...pool, metadata: { ...pool.metadata, managedFields: [{ fieldsV1: owned }] } as NodePool['metadata'] };
+}
 
 async function propose(
   before: NodePool,
@@ -48,7 +54,7 @@ async function propose(
 }
 
 const selected = (name: string, labels: Record<string, string> = {}) =>
-  aNode({ name, labels: { app: 'web', ...labels } });
+  aNode({ name, labels: { app: 'web', ...labels }, record: recordOf({ pool: 'web' }) });
 
 test('names the nodes that leave with a new nodeSelector, and who takes them', async () => {
   const all = aPool({ nodeSelector: { all: 'yes' } }, { name: 'all', uid: 'uid-all' });
@@ -100,4 +106,13 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
   assert.deepEqual(refused.warnings, ['cannot tell which workloads name the RuntimeClass of pool web: no classes']);
   assert.equal(refused.question, undefined);
+});
+
+test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {
+  const [before, after] = [{ handler: 'h', nodeSelector: { app: 'web' } }, { nodeSelector: { app: 'web' } }];
+  const handler = await propose(managed(web(before)), managed(web(after)));
+  assert.deepEqual(handler.read, ['classes', 'pods']);
+  const nodes = [selected('a')];
+  const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
+  assert.deepEqual(selector.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: a; no pool takes them']);
 });
