@@ -6,7 +6,7 @@ import { diff } from '../../../src/operations/diff.ts';
 import { proposeReconcile } from '../../../src/operations/reconcile.ts';
 import type { WorkloadsPort } from '../../../src/operations/workloads-port.ts';
 import { override } from '../../override.ts';
-import { pool, server } from './fake-server.ts';
+import { member, pool, server } from './fake-server.ts';
 
 const owned: RuntimeClass = {
   metadata: {
@@ -59,4 +59,20 @@ test('does not ask where nothing names it, and reads no workloads where none is 
   assert.equal((await proposeReconcile([], none.deps)).question, undefined);
   assert.deepEqual((await diff([], none.deps)).warnings, []);
   assert.equal(none.reads(), 0);
+});
+
+test('diff notes records and counts that reconcile writes, without a difference', async () => {
+  const recorded = member('n1', 'a', 'x');
+  const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
+  const status = { status: 200, nodeCount: 3, readyNodeCount: 3 };
+  const { cluster } = server([{ ...pool('a', { tier: 'x' }), status }], [recorded, unrecorded]);
+  const { plan, notes } = await diff([], { ...depsOf([], false).deps, cluster });
+  assert.deepEqual(
+    plan.nodes.flatMap(({ changes }) => changes),
+    [],
+  );
+  assert.deepEqual(notes, [
+    'pool a: the record of 1 node is missing or not valid: n2',
+    'pool a: its status says that 3 of 3 nodes are Ready; now it is 2 of 2',
+  ]);
 });
