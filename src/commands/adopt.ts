@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
@@ -44,7 +44,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
         'add --create, or leave out --dry-run: without --create nothing is created',
       );
     }
-    if (flags.yes && !flags.create) io.err(warningLine('nothing is created without --create, and --yes has no effect'));
+    if (flags.yes && !flags.create) showWarning(io, 'nothing is created without --create, and --yes has no effect');
     const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect();
@@ -58,7 +58,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
 
     const pools = poolsToCreate(candidates, names.length > 0);
-    for (const text of leftOut(candidates)) io.err(warningLine(text));
+    for (const text of leftOut(candidates)) showWarning(io, text);
     // One name gives one object, as with kubectl get, however many pools are new.
     const asList = names.length !== 1;
     if (!flags.create) {

@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
@@ -77,7 +78,7 @@ ${EXIT_STATUS}`;
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {
-        if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
+        if (spec.unmanaged === 'Remove') showWarning(io, unmanagedWarning(metadata.name));
       }
       if (dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
       return failed;

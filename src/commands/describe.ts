@@ -1,4 +1,5 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
@@ -31,7 +32,7 @@ export default class Describe extends BaseCommand<typeof Describe> {
     const { droppedWarning } = await import('../nodepool/dropped-fields.ts');
     for (const { pool } of descriptions) {
       const warning = droppedWarning(pool);
-      if (warning !== undefined) io.err(`warning: ${warning}`);
+      if (warning !== undefined) showWarning(io, warning);
     }
     const { renderDescription } = await import('../render/describe.ts');
     const { makeStyle } = await import('../render/style.ts');

@@ -17,7 +17,7 @@ export async function diff(
 ): Promise<{ plan: ClusterPlan; warnings: string[]; notes: string[] }> {
   const state = await loadClusterState(deps.cluster);
   const pools = selectPools(state, names);
-  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
+  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);

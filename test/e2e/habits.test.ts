@@ -73,7 +73,7 @@ const HABITS: Habit[] = [
   ['scale web --replicas=3', 2, /creates no machines/],
   ['rollout status web', 2, /next: kubectl nodepool diff/],
   ['diff web', 0, /^$/],
-  ['reconcile --dry-run', 0, /^$/],
+  ['reconcile --dry-run', 0, /^web {2}200 {2}.* {2}\(dry run\)$/m],
   ['reconcile web -o json', 0, /"pool": "web"/],
   ['reconcile --quiet', 0, /^$/],
   ['nodes web', 0, /^web-1 /m],

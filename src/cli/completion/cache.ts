@@ -46,8 +46,9 @@ function removeOld(folder: string, now: Date): void {
   }
 }
 
-function isNames({ names, labelKeys, resources = [], recorded = {}, roles = {} }: Names): boolean {
-  return [names, labelKeys, resources, ...Object.values(recorded), ...Object.values(roles)].every(isTexts);
+function isNames({ names, labelKeys, labelValues = {}, resources = [], recorded = {}, roles = {} }: Names): boolean {
+  const byKey = [labelValues, recorded, roles].flatMap(lists => Object.values(lists));
+  return [names, labelKeys, resources, ...byKey].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -1,11 +1,15 @@
-/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run=client`. */
+/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
-import { warningLine } from '../../cli/error-line.ts';
+import { showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
 import { diff } from '../../operations/diff.ts';
+import { unreadText, withSetters } from '../../operations/drift-setters.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import type { ClusterPort } from '../../reconciler/ports.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
@@ -23,18 +27,31 @@ export async function showDiff(
     ? { plan: NO_CHANGE, warnings: [], notes: [] }
     : await diff(names ?? [], connection);
   if (isNone) reportNoPools(io);
-  for (const warning of warnings) io.err(warningLine(warning));
+  for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) io.err(`${note}; reconcile updates it`);
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     io.out(printDiff(plan, output));
   } else {
-    const { renderDiff } = await import('../../render/diff.ts');
-    const { makeStyle } = await import('../../render/style.ts');
-    const text = renderDiff(plan, makeStyle(io.color), io.now());
+    const text = await diffText(plan, io);
     if (text !== '') io.out(text);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+}
+
+/** What a reconcile is about to change, with an empty line below; nothing without changes. */
+export async function printChanges(plan: ClusterPlan, { nodes }: Pick<ClusterPort, 'nodes'>, io: Io): Promise<void> {
+  const { planned, unread } = await withSetters(plan.nodes, nodes);
+  if (unread > 0) showWarning(io, unreadText(unread));
+  const text = await diffText({ ...plan, nodes: planned }, io);
+  if (text !== '') io.out(`${text}\n`);
+}
+
+/** Empty without changes and notes. */
+async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>): Promise<string> {
+  const { renderDiff } = await import('../../render/diff.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  return renderDiff(plan, makeStyle(color), now());
 }

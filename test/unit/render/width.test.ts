@@ -61,7 +61,7 @@ test('wrap: at spaces, else anywhere; nothing is lost', () => {
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
 });
 
-test('wrap: a megabyte is no reason to wait', () => {
+test('wrap: a megabyte takes no noticeable time', () => {
   const start = performance.now();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
   // A tenth of a second; minutes when each line looks at all the rest.
