@@ -28,7 +28,7 @@ export async function showDiff(
     : await diff(names ?? [], connection);
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
-  for (const note of notes) io.err(`${note}; reconcile updates it`);
+  for (const note of notes) io.err(`${note}; reconcile writes it`);
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     io.out(printDiff(plan, output));
