@@ -20,7 +20,9 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   return [
     ...(lacking.length === 0
       ? []
-      : [`the record of ${plural(lacking.length, 'node')} is missing or not valid: ${named(lacking)}`]),
+      : [
+          `${plural(lacking.length, 'node')} ${lacking.length === 1 ? 'has' : 'have'} no valid record of the pool: ${named(lacking)}`,
+        ]),
     ...(left.length === 0
       ? []
       : [

@@ -72,7 +72,7 @@ test('diff notes records and counts that reconcile writes, without a difference'
     [],
   );
   assert.deepEqual(notes, [
-    'pool a: the record of 1 node is missing or not valid: n2',
+    'pool a: 1 node has no valid record of the pool: n2',
     'pool a: its status says that 3 of 3 nodes are Ready; now it is 2 of 2',
   ]);
 });

@@ -150,7 +150,7 @@ test('reports counts and records that are behind the nodes', () => {
   const nodes = [node('a', recorded), node('b', { ...recorded, ready: false }), node('c', { record: 'garbage' })];
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes), [
     'warning',
-    'worker: the record of 1 node is missing or not valid: c',
+    'worker: 1 node has no valid record of the pool: c',
     'worker: its status says that 3 of 3 nodes are Ready; now it is 2 of 3',
   ]);
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes.slice(0, 1)), [
