@@ -1,17 +1,38 @@
 /** Warnings about pools that were created or edited. */
 import type { NodePool } from '../nodepool/types.ts';
 import { type ErrorIo, showWarning } from './error-line.ts';
+import type { Connection } from './factory.ts';
 
-/** Warns about pools that a kubelet could join or leave by itself. */
-export async function warnOfKubelets(pools: readonly NodePool[], io: ErrorIo): Promise<void> {
-  const { KUBELET_RISK_REMEDY, kubeletRisk, kubeletRiskText } = await import('../nodepool/kubelet-labels.ts');
+/** Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). */
+export async function readProtection(
+  pools: readonly NodePool[],
+  { manifests }: Pick<Connection, 'manifests'>,
+): Promise<boolean> {
+  const { isMembershipProtected } = await import('../operations/membership-policy.ts');
+  return isMembershipProtected(pools, manifests);
+}
+
+/**
+ * Warns about pools that a kubelet could join or leave by itself.
+ * @param isProtected by the admission policy, which lets a kubelet register a new node all the same
+ */
+export async function warnOfKubelets(
+  pools: readonly NodePool[],
+  isProtected: boolean | Promise<boolean>,
+  io: ErrorIo,
+): Promise<void> {
+  const labels = await import('../nodepool/kubelet-labels.ts');
+  const hasPolicy = await isProtected;
   const texts = pools.flatMap(pool => {
-    const risk = kubeletRisk(pool);
-    return risk === undefined ? [] : [`pool ${pool.metadata.name} ${kubeletRiskText(risk)}`];
+    const risk = labels.kubeletRisk(pool);
+    if (risk === undefined || (hasPolicy && !risk.canRegister)) return [];
+    const text = hasPolicy ? labels.kubeletRegistrationText(risk, pool) : labels.kubeletRiskText(risk);
+    return [`pool ${pool.metadata.name} ${text}`];
   });
+  const remedy = hasPolicy ? labels.KUBELET_REGISTRATION_REMEDY : labels.KUBELET_RISK_REMEDY;
   // The remedy is the same for all pools.
   for (const [at, text] of texts.entries()) {
-    showWarning(io, at === texts.length - 1 ? `${text}; next: ${KUBELET_RISK_REMEDY}` : text);
+    showWarning(io, at === texts.length - 1 ? `${text}; next: ${remedy}` : text);
   }
 }
 

@@ -4,7 +4,13 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
-import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
+import {
+  deletingWarning,
+  readProtection,
+  unmanagedWarning,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -67,7 +73,7 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], io);
+      await warnOfKubelets([result.pool], readProtection([result.pool], connection), io);
       await warnOfOthersKeys([result.pool], io);
     }
     for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);

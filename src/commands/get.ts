@@ -23,8 +23,8 @@ export default class Get extends BaseCommand<typeof Get> {
     { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
     { description: 'Names of the pools with a label', command: '<%= config.bin %> get -l team=a -o name' },
     {
-      description: 'Names of the pools whose status is not 200',
-      command: `<%= config.bin %> get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'`,
+      description: 'Names of the pools with a handler',
+      command: `<%= config.bin %> get -o jsonpath='{.items[?(@.spec.handler=="runc")].metadata.name}'`,
     },
     {
       description: 'In custom columns, the largest pool last',

@@ -16,7 +16,7 @@ export async function diff(
   deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
 ): Promise<{ plan: ClusterPlan; warnings: string[]; notes: string[] }> {
   const state = await loadClusterState(deps.cluster);
-  const pools = selectPools(state, names);
+  const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);

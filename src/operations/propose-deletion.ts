@@ -87,7 +87,7 @@ export async function findPools(
 ): Promise<RawPool[]> {
   const { found, missing } = await chosenPools(choice, pools);
   if (missing.length > 0 && !ignoreNotFound)
-    throw poolNotFound(missing, { pools: await namesToSuggest(missing, pools) });
+    throw poolNotFound('delete', missing, { pools: await namesToSuggest('delete', missing, pools) });
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return found;

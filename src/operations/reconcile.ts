@@ -42,7 +42,7 @@ export async function proposeReconcile(
   { cluster, podCounts, workloads }: ProposeDeps,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
-  const pools = selectPools(state, names);
+  const pools = selectPools('reconcile', state, names);
   const plan = planCluster(state, { pools });
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);

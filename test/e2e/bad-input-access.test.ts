@@ -209,7 +209,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['edit', 'a', 'b'], 'unexpected argument b', 'edit'],
-    [['edit'], 'missing argument NAME', 'edit'],
+    [['edit'], 'missing argument NAME; next: write it as in `kubectl nodepool edit worker`', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
     [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],
     [
