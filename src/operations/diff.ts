@@ -1,22 +1,32 @@
 /**
  * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
- * a status, a finalizer) is no difference.
+ * a status, a finalizer) is no difference; records and counts are notes.
  */
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
+import { notRecorded } from './not-recorded.ts';
+import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 export async function diff(
   names: string[],
-  deps: { cluster: ClusterPort },
-): Promise<{ plan: ClusterPlan; warnings: string[] }> {
+  deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
+): Promise<{ plan: ClusterPlan; warnings: string[]; notes: string[] }> {
   const state = await loadClusterState(deps.cluster);
   const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
+  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));
-  return { plan: { ...plan, nodes: planned }, warnings };
+  const notes = pools.flatMap(name => {
+    const pool = state.pool(name);
+    return pool === undefined || !state.isStaying(name)
+      ? []
+      : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
+  });
+  return { plan: { ...plan, nodes: planned }, warnings, notes };
 }
