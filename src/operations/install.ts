@@ -2,6 +2,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
 import { attempt } from './attempt.ts';
+import { refuseHelmRelease } from './helm-release.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface InstallOptions {
@@ -37,6 +38,8 @@ export async function install(
   { crd, controller, dryRun, timeoutMs }: InstallOptions,
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
+  const deployment = controller.find(({ kind }) => kind === 'Deployment');
+  if (deployment !== undefined) refuseHelmRelease(await ports.manifests.get(deployment), 'install');
   if (dryRun === 'client') return compare(crd, controller, ports);
   const outcome: InstallOutcome = {
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),

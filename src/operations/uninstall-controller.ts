@@ -1,4 +1,5 @@
 /** Removes the controller from the cluster. Pools, nodes and the CRD stay as they are. */
+import { refuseHelmRelease } from './helm-release.ts';
 import type { DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
 export interface UninstallControllerDeps {
@@ -20,7 +21,11 @@ export async function uninstallController(
 ): Promise<UninstallControllerOutcome> {
   const found: ManifestObject[] = [];
   // The Deployment before what its pods need to end well, and the namespace last.
-  for (const object of controller.toReversed()) if ((await manifests.get(object)) !== undefined) found.push(object);
+  for (const object of controller.toReversed()) {
+    const live = await manifests.get(object);
+    refuseHelmRelease(live, 'uninstall');
+    if (live !== undefined) found.push(object);
+  }
   if (found.length === 0) return { kind: 'absent' };
   if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined' };
   if (dryRun !== 'client') for (const object of found) await manifests.delete(object, { dryRun: dryRun === 'server' });

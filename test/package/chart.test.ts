@@ -9,7 +9,7 @@ import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
-import { kubectl, useCluster } from '../cluster/harness.ts';
+import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { temporaryFolder } from './copy.ts';
 import { CHART, useHelm } from './helm.ts';
@@ -167,6 +167,17 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   const second = await helm.run('install', 'other', chart, '--namespace', 'other', '--create-namespace');
   assert.notEqual(second.code, 0);
   assert.match(second.stderr, /nodepool/);
+
+  // The other way of installing leaves the release to Helm.
+  for (const command of ['install', 'uninstall']) {
+    const { code, stderr } = await cli(
+      cluster(),
+      [command, '--controller', '--yes'].slice(0, command === 'install' ? 2 : 3),
+    );
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /belongs to the Helm release nodepool in namespace nodepool-system; nothing was changed/);
+    assert.match(stderr, new RegExp(`helm ${command === 'install' ? 'upgrade' : 'uninstall'} nodepool `));
+  }
 
   await helm.ok('uninstall', 'nodepool', '--namespace', NAMESPACE);
   assert.equal((await api.request('GET', DEPLOYMENT)).status, 404);
