@@ -2,21 +2,30 @@
  * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
  * a status, a finalizer) is no difference.
  */
+import type { NodepoolError } from '../nodepool/errors.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
+import { permitted } from './permitted.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
-export async function diff(
-  names: string[],
-  deps: { cluster: ClusterPort },
-): Promise<{ plan: ClusterPlan; warnings: string[] }> {
-  const state = await loadClusterState(deps.cluster);
+export interface Diff {
+  plan: ClusterPlan;
+  warnings: string[];
+  /** Why the plan has no RuntimeClasses: the user may not list them. */
+  forbidden?: NodepoolError;
+}
+
+export async function diff(names: string[], deps: { cluster: ClusterPort }): Promise<Diff> {
+  const reading = permitted(deps.cluster.runtimeClasses.list());
+  const known = reading.then(classes => ('value' in classes ? classes.value : []));
+  const [state, classes] = await Promise.all([loadClusterState(deps.cluster, known), reading]);
   const pools = selectPools(state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
   const plan = planCluster(state, { pools });
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));
-  return { plan: { ...plan, nodes: planned }, warnings };
+  if ('value' in classes) return { plan: { ...plan, nodes: planned }, warnings };
+  return { plan: { ...plan, nodes: planned, runtimeClasses: [] }, warnings, forbidden: classes.forbidden };
 }

@@ -5,11 +5,11 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
-import { diff } from '../../operations/diff.ts';
+import { type Diff, diff } from '../../operations/diff.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @returns how many nodes and RuntimeClasses would change
+ * @returns how many nodes and RuntimeClasses would change; throws where no node would and RuntimeClasses are forbidden
  */
 export async function showDiff(
   choice: PoolChoice,
@@ -19,7 +19,8 @@ export async function showDiff(
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
-  const { plan, warnings } = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
+  const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
+  const { plan, warnings, forbidden } = found;
   if (isNone) reportNoPools(io);
   for (const warning of warnings) io.err(warningLine(warning));
   if (output !== undefined) {
@@ -33,5 +34,11 @@ export async function showDiff(
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  if (forbidden !== undefined) {
+    // Without a difference the answer would be "none", which is not known.
+    if (nodes.length === 0) throw forbidden;
+    const { oneLine, next } = forbidden;
+    io.err(warningLine(`RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`));
+  }
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }
