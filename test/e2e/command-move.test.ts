@@ -165,7 +165,11 @@ test('all arguments are checked before anything is written', async () => {
   );
   await refused(['add', 'prod', 'c'], 1, /^error: node c belongs to pool arm; /);
   await refused(['move', 'b', '--from', 'gpu', '--to', 'prod'], 1, /^error: --from gpu: node b belongs to pool old; /);
-  await refused(['move', 'd', '--to', 'gold'], 1, /^error: node d would still match pool prod: /);
+  await refused(
+    ['move', 'd', '--to', 'gold'],
+    1,
+    /^error: node d cannot leave pool prod: that selects it by env=prod, /,
+  );
   await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, and members of pool os /);
   await refused(['move'], 2, /to/);
   // The label that the cluster owns is kept; removing the other one is enough.
