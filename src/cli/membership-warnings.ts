@@ -5,14 +5,14 @@ import type { Io } from './io.ts';
 
 /** Warns about pools that a kubelet could join or leave by itself. */
 export async function warnOfKubelets(pools: readonly NodePool[], { err }: Pick<Io, 'err'>): Promise<void> {
-  const { KUBELET_RISK_REMEDY, kubeletRisk, kubeletRiskText } = await import('../nodepool/kubelet-labels.ts');
+  const { KUBELET_RISK_PAGE, kubeletRisk, kubeletRiskText } = await import('../nodepool/kubelet-labels.ts');
   const texts = pools.flatMap(pool => {
     const risk = kubeletRisk(pool);
     return risk === undefined ? [] : [`pool ${pool.metadata.name} ${kubeletRiskText(risk)}`];
   });
-  // The remedy is the same for all pools.
+  // The page is the same for all pools.
   for (const [at, text] of texts.entries()) {
-    err(warningLine(at === texts.length - 1 ? `${text}; next: ${KUBELET_RISK_REMEDY}` : text));
+    err(warningLine(at === texts.length - 1 ? `${text}; see ${KUBELET_RISK_PAGE}` : text));
   }
 }
 
