@@ -54,6 +54,9 @@ ${EXIT_STATUS}`;
     const dryRun = flags['dry-run'];
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
+    if (nodes.length > 0 && dryRun === 'client') {
+      io.err('note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
+    }
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
