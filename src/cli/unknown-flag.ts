@@ -38,6 +38,7 @@ export const INSTEAD: Record<string, string> = {
   'get --template': 'BIN get -o jsonpath=TEMPLATE',
   'reconcile --force': 'BIN reconcile NAME --yes',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
   'remove --node': 'BIN remove NAME NODE...',
   'move --node': 'BIN move NODE... --to POOL',
   'top --containers': 'BIN top --pods',

@@ -156,7 +156,11 @@ test('all arguments are checked before anything is written', async () => {
   await refused(['add', 'nope', 'a'], 1, nope);
   await refused(['move', 'a', '--from', 'nope', '--to', 'gpu'], 1, nope);
   await refused(['add', 'gpu', 'a', 'x', 'y'], 1, `error: nodes "x", "y" not found; ${MISSING}`);
-  await refused(['add', 'gpu'], 2, /^error: add needs the names of nodes, or -l SELECTOR\n/);
+  await refused(
+    ['add', 'gpu'],
+    2,
+    /^error: add needs the names of nodes, or -l SELECTOR; next: the pool comes first: /,
+  );
   await refused(['add', 'gpu', '-l', 'x=y'], 1, 'error: -l "x=y": no node has these labels');
   await refused(
     ['add', 'gpu', 'a', 'b'],

@@ -10,6 +10,11 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   ['create', { flags: ['--kustomize=dir'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
   ['get', { flags: ['-fpool.yaml'] }, 'give names of pools, or -l SELECTOR'],
   ['drain', { flags: ['--delete-local-data'] }, `${BIN} drain NAME --delete-emptydir-data`],
+  [
+    'remove',
+    { flags: ['--all'] },
+    `${BIN} delete NAME to release all nodes, ${BIN} remove NAME -l SELECTOR for those with labels`,
+  ],
   ['edit', { args: ['a=b'] }, `${BIN} edit NAME --label a=b`],
   ['edit', { args: ['a-'] }, `${BIN} edit NAME --label a-`],
   ['edit', { args: ['a=b:NoSchedule'] }, `${BIN} edit NAME --taint a=b:NoSchedule`],

@@ -49,7 +49,8 @@ test('--from alone moves every node of that pool', async () => {
 test('requires exactly one way to choose nodes', async () => {
   const none = (kind: MoveOptions['kind']) => refused([A, B], [], { kind });
   assert.deepEqual(await none('move'), ['usage', 'move needs the names of nodes, or -l SELECTOR', undefined]);
-  assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', undefined]);
+  const first = 'the pool comes first: `kubectl nodepool add POOL NODE...`';
+  assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', first]);
   assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
     'usage',
     'names of nodes and -l exclude each other',
@@ -191,4 +192,13 @@ test('neither adds a node that another pool took, nor removes one that left', as
   removing.state.setNode(aNode({ name: 'n1', uid: 'uid-n1', resourceVersion: '9' }));
   const leaving = removing.intent.changes.get('n1') ?? assert.fail();
   assert.equal(planMembershipChange(removing.state, 'n1', leaving)?.patch, undefined);
+});
+
+test('says that the pool comes first where pool and node are swapped', async () => {
+  const nodes = [aNode({ name: 'n1' }), aNode({ name: 'n2' })];
+  assert.deepEqual(await refused([A], nodes, { kind: 'add', pool: 'n1', nodes: ['n2', 'a'] }), [
+    'input',
+    'nodepool "n1" not found: it is a node, and "a" is a pool',
+    'the pool comes first: `kubectl nodepool add a n1 n2`',
+  ]);
 });
