@@ -46,8 +46,8 @@ function removeOld(folder: string, now: Date): void {
   }
 }
 
-function isNames({ names, labelKeys, resources = [], recorded = {}, roles = {} }: Names): boolean {
-  return [names, labelKeys, resources, ...Object.values(recorded), ...Object.values(roles)].every(isTexts);
+function isNames({ names, labelKeys, resources = [], taints = [], recorded = {}, roles = {} }: Names): boolean {
+  return [names, labelKeys, resources, taints, ...Object.values(recorded), ...Object.values(roles)].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -46,6 +46,12 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return (await cached('pools', port, options)).labelKeys;
     case 'nodeLabels':
       return (await cached('nodes', port, options)).labelKeys;
+    case 'settableLabels': {
+      const { isClusterLabel } = await import('../../nodepool/validation.ts');
+      return (await cached('nodes', port, options)).labelKeys.filter(key => !isClusterLabel(key));
+    }
+    case 'taints':
+      return (await cached('pools', port, options)).taints ?? [];
   }
 }
 

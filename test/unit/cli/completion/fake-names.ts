@@ -8,6 +8,7 @@ import type { Names, NamesPort } from '../../../../src/operations/names-port.ts'
 const POOLS: Names = {
   names: ['worker', 'gpu', 'web'],
   labelKeys: ['team'],
+  taints: ['dedicated=gpu:NoSchedule', 'dedicated=web:NoExecute'],
   resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
 };
 const NODES: Names = {
