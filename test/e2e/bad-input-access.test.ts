@@ -197,7 +197,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [
       ['get', '-o', 'table'],
       'unknown output format "table"; next: use one of json, yaml, name, wide, jsonpath=, jsonpath-file=, ' +
-        'jsonpath-as-json=, custom-columns= and custom-columns-file=',
+        'jsonpath-as-json=, custom-columns=, custom-columns-file=',
       'get',
     ],
     [
