@@ -58,6 +58,23 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /**
+ * As wrap(), with the continuation lines under their text: two columns behind the indentation, or under the value of a line
+ * as `Title:   value`.
+ */
+export function wrapIndented(text: string, width: number): string[] {
+  const [lead = ''] = /^ */.exec(text) ?? [];
+  const [title = ''] = /^ *[^\s:][^:]*: {2,}/.exec(text) ?? [];
+  const most = Math.floor(width / 2);
+  const start = Math.min(lead.length, most);
+  const indent = Math.min(title.length > 0 && title.length <= most ? title.length : start + 2, most);
+  const body = sanitizeLine(text.slice(lead.length));
+  const [first = ''] = wrap(body, width - start);
+  if (first === body) return [lead.slice(0, start) + first];
+  const rest = wrap(body.slice(first.length).trimStart(), width - indent);
+  return [lead.slice(0, start) + first, ...rest.map(line => ' '.repeat(indent) + line)];
+}
+
+/**
  * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word, or a command in backticks, is
  * whole, so that it can be copied. All lines but the first are indented: a part of others' text looks like no line of ours.
  */
