@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { warningLine } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
@@ -76,6 +77,10 @@ ${EXIT_STATUS}`;
     if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, io);
     await warnOfOthersKeys(created, io);
+    if (dryRun === 'server' && connected !== undefined && created.length > 0) {
+      const { overlapTexts } = await import('../operations/overlaps.ts');
+      for (const text of await overlapTexts(created, connected.connection.cluster)) io.err(warningLine(text));
+    }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {

@@ -58,6 +58,7 @@ const RUNS: Run[] = [
   { command: 'top --pods', lines: ['top --pods'] },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
   { command: 'create', lines: ['create x --node-selector grp=x'] },
+  { command: 'create --dry-run=server', lines: ['create v --node-selector grp=v --dry-run=server'] },
   { command: 'create --nodes', lines: ['create y --nodes c'] },
   { command: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
   { command: 'create with NoExecute', lines: ['create w --node-selector grp=w --taint k=v:NoExecute'] },
