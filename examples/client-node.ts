@@ -2,7 +2,7 @@
  * The Source of a Reflector on @kubernetes/client-node. KubeConfig gives the server and the credentials, the API
  * classes read and write. node:https sends all requests, because client-node alone
  * - opens a connection for each call and sets no deadline: here connections are kept, and a call ends after 30 s;
- * - keeps a token that the server refuses until it expires: here a 401 loads the kubeconfig anew;
+ * - keeps a token that the server refuses until it expires: here a 401 loads the kubeconfig again;
  * - turns times into Dates and drops unknown fields: here lists and watches are the JSON that the server sent;
  * - skips lines of a watch that it cannot parse, and hides why a watch was refused, and its Retry-After;
  * - puts all headers into the message of an ApiException: here calls throw Refused;

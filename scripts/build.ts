@@ -10,6 +10,7 @@ import { ROOT } from './root.ts';
 const FOLDER = 'dist/npm';
 /** Helm reads no file outside of its chart, so the chart has copies of these manifests. */
 const CHART_FILES = 'charts/kubectl-nodepool/files';
+export const CHART_COPIES = ['nodepools.nodes.lailin.xyz.yaml', 'protect-membership.yaml', 'protect-records.yaml'];
 /** The modules that bin/kubectl-nodepool.js loads, in this order. */
 export const ENTRIES = ['src/cli/compile-cache.ts', 'src/main.ts'];
 
@@ -25,8 +26,7 @@ export async function buildPackage(): Promise<Metafile> {
 
 if (import.meta.main) {
   writeFileSync(MANIFEST, await manifestText());
-  for (const file of readdirSync(join(ROOT, CHART_FILES)))
-    copyFileSync(join(ROOT, 'manifests', file), join(ROOT, CHART_FILES, file));
+  for (const file of CHART_COPIES) copyFileSync(join(ROOT, 'manifests', file), join(ROOT, CHART_FILES, file));
   const { outputs } = await buildPackage();
   const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
   const answer = execFileSync(process.execPath, ['bin/kubectl-nodepool.js', 'version', '--client'], { cwd: ROOT });

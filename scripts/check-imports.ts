@@ -15,8 +15,8 @@ interface Folder {
 
 /** The folders of src/; "main" is main.ts. */
 const FOLDERS: Record<string, Folder> = {
-  nodepool: { mayImport: [], rule: 'nodepool/ imports nothing of ours' },
-  controller: { mayImport: [], rule: 'controller/ imports nothing of ours' },
+  nodepool: { mayImport: [], rule: 'nodepool/ imports no other folder' },
+  controller: { mayImport: [], rule: 'controller/ imports no other folder' },
   reconciler: { mayImport: ['nodepool', 'controller'], rule: 'reconciler/ imports controller/ and nodepool/ alone' },
   operations: {
     mayImport: ['reconciler', 'controller', 'nodepool'],

@@ -81,7 +81,7 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await showPods(run);
 
   note('A NoExecute taint evicts what does not tolerate it: "web" leaves "spare", "agent" stays.');
-  note('"train" is started anew, once: a pod gets the tolerations of its RuntimeClass when it is created.');
+  note('"train" is restarted once: a pod gets the tolerations of its RuntimeClass when it is created.');
   await run('kubectl nodepool edit gpu --taint maintenance=now:NoExecute');
   await run('kubectl wait pods -l app=web --field-selector spec.nodeName=spare --for=delete --timeout=60s');
   await showPods(run);

@@ -18,6 +18,8 @@ import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { HELM_BINARIES } from '../test/package/helm.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
+import { KSTATUS_BINARIES } from '../test/package/kstatus.ts';
+import { PROMETHEUS_BINARIES } from '../test/package/prometheus.ts';
 import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
@@ -101,6 +103,8 @@ async function makePrograms(chosen: string[]): Promise<void> {
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
     ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
+    ...(anyImports("'./kstatus.ts'") ? KSTATUS_BINARIES : []),
+    ...(anyImports("'./prometheus.ts'") ? PROMETHEUS_BINARIES : []),
     ...(anyImports("'./helm.ts'") ? HELM_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
     ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),

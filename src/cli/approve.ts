@@ -8,7 +8,7 @@ import type { EvictionPreview } from '../operations/taint-evictions.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
-import { warningLine } from './error-line.ts';
+import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';
 
 export interface Approval {
@@ -68,7 +68,7 @@ export function approver(
     const preview = await look(plan, pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
       if (asks) throw notKnown(error, written());
-      io.err(warningLine(notKnown(error, undefined).message));
+      showWarning(io, notKnown(error, undefined).message);
       return undefined;
     });
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];

@@ -35,6 +35,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
     try {
       return await this.execute(flags as FlagsOf<T>, args as ArgsOf<T>, factory.deps);
+    } catch (error) {
+      const connection = error instanceof NodepoolError && error.isForbidden ? await factory.opened() : undefined;
+      if (connection === undefined) throw error;
+      const { withMissingReads } = await import('../operations/missing-reads.ts');
+      throw await withMissingReads(error as NodepoolError, this.id ?? '', connection);
     } finally {
       await factory.close();
     }

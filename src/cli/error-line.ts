@@ -1,5 +1,5 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
-import { formatError, oneLine } from '../render/error.ts';
+import { formatError, formatProblem } from '../render/error.ts';
 import type { Io } from './io.ts';
 
 /** The parts of an error that are printed; `lines` where its message has several. */
@@ -28,16 +28,26 @@ export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
 }
 
 /** Prints each warning once: a command proposes again after a question. */
-export function warnOnce({ err }: Pick<Io, 'err'>): (warnings: readonly string[]) => void {
+export function warnOnce(io: ErrorIo): (warnings: readonly string[]) => void {
   const said = new Set<string>();
   return warnings => {
     for (const warning of warnings) {
-      if (!said.has(warning)) err(warningLine(warning));
+      if (!said.has(warning)) showWarning(io, warning);
       said.add(warning);
     }
   };
 }
 
-export function warningLine(message: string): string {
-  return `warning: ${oneLine(message)}`;
+/** Prints a warning as showError() prints an error. @param message ends with `; next: …` where it has a next step */
+export function showWarning(io: ErrorIo, message: string): void {
+  io.err(warningLine(message, errorWidth(io)));
+}
+
+const NEXT = '; next: ';
+
+/** As errorLine(), of the text of showWarning(). */
+export function warningLine(message: string, width?: number): string {
+  const at = message.lastIndexOf(NEXT);
+  if (at < 0) return formatProblem('warning', [message]);
+  return formatProblem('warning', [message.slice(0, at)], message.slice(at + NEXT.length), width);
 }

@@ -4,7 +4,7 @@ import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { parseDuration } from './duration.ts';
-import { warningLine } from './error-line.ts';
+import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress, type Spinner } from './progress.ts';
 
@@ -61,11 +61,11 @@ export interface GlobalFlags {
   verbosity: number;
 }
 
-/** The dependencies of one run; close() closes the connection. */
+/** The dependencies of one run; close() closes the connection. opened(): where the command connected. */
 export function createFactory(
   { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
   flags: GlobalFlags,
-): { deps: Deps; close(): Promise<void> } {
+): { deps: Deps; opened(): Promise<Connection | undefined>; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
   /** Hidden while a login plugin asks on the same terminal: they would overwrite its questions. */
   const spinners = new Set<Spinner>();
@@ -84,7 +84,8 @@ export function createFactory(
         if (level > flags.verbosity) return;
         const isWarning = level === 0;
         if (options.log !== undefined) options.log(isWarning ? 'warning' : 'debug', text());
-        else io.err(isWarning ? warningLine(text()) : sanitizeLine(text()));
+        else if (isWarning) showWarning(io, text());
+        else io.err(sanitizeLine(text()));
       },
       env: io.env,
       terminal: {
@@ -105,6 +106,8 @@ export function createFactory(
     });
   }
 
+  const opened = async () => connection?.catch(() => undefined);
+
   return {
     deps: {
       io,
@@ -124,9 +127,9 @@ export function createFactory(
         return connection;
       },
     },
+    opened,
     async close() {
-      const opened = await connection?.catch(() => undefined);
-      opened?.close();
+      (await opened())?.close();
     },
   };
 }

@@ -44,7 +44,7 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label'): Lab
   );
   const remove = texts.filter(isRemoval).map(text => {
     const key = text.slice(0, -1);
-    check(flag, text, keyProblem(key), LABEL_FORM);
+    check(flag, text, keyProblem(key), KEY_FORM);
     if (Object.hasOwn(set, key)) throw refusal(flag, text, `${key} is both set and removed`, 'give one of the two');
     return key;
   });
@@ -85,6 +85,8 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): Tai
   return { set, remove };
 }
 
+const KEY_FORM = 'write a key like team or example.com/team';
+const VALUE_FORM = 'write a value like gold, or leave it empty';
 /** Mostly the variable of a script that is not set. */
 const EMPTY = 'the value of the flag is empty';
 const LABEL_FORM = 'write it as key=value';
@@ -99,7 +101,8 @@ function parseLabel(text: string, flag: string): [key: string, value: string] {
     throw refusal(flag, text, 'there is no "="', next);
   }
   const [key, value] = [text.slice(0, equals), text.slice(equals + 1)];
-  check(flag, text, keyProblem(key) ?? valueProblem(value), LABEL_FORM);
+  check(flag, text, keyProblem(key), KEY_FORM);
+  check(flag, text, valueProblem(value), VALUE_FORM);
   return [key, value];
 }
 
@@ -111,7 +114,9 @@ function parseTaint(text: string, flag: string): Taint {
   const equals = pair.indexOf('=');
   const key = equals < 0 ? pair : pair.slice(0, equals);
   const value = equals < 0 ? '' : pair.slice(equals + 1);
-  check(flag, text, keyProblem(key) ?? valueProblem(value) ?? effectProblem(effect), TAINT_FORM);
+  check(flag, text, keyProblem(key), KEY_FORM);
+  check(flag, text, valueProblem(value), VALUE_FORM);
+  check(flag, text, effectProblem(effect), TAINT_FORM);
   return { key, ...(value === '' ? {} : { value }), effect: effect as TaintEffect };
 }
 
@@ -119,7 +124,7 @@ function parseTaintRemoval(text: string, flag: string): TaintRemoval {
   const [pair = '', effect] = text.slice(0, -1).split(/:(.*)/s);
   // As kubectl taint, which ignores the value: a taint is identified by key and effect.
   const [key = ''] = pair.split('=', 1);
-  check(flag, text, keyProblem(key), REMOVAL_FORM);
+  check(flag, text, keyProblem(key), KEY_FORM);
   if (effect === undefined) return { key };
   check(flag, text, effectProblem(effect), REMOVAL_FORM);
   return isTaintEffect(effect) ? { key, effect } : { key };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../controller/clock.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { ApplyDeps } from '../operations/apply.ts';
-import { warningLine } from './error-line.ts';
+import { showWarning } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 
 interface Spinner {
@@ -41,7 +41,7 @@ export async function reconcileDeps(
       },
     },
     warn: warnings => {
-      for (const warning of warnings) io.err(warningLine(warning));
+      for (const warning of warnings) showWarning(io, warning);
     },
     stop: () => spinner.stop(),
     async aside(work) {

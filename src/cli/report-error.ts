@@ -2,7 +2,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { suggest, withoutType } from '../nodepool/suggest.ts';
+import { withoutType } from '../nodepool/other-kinds.ts';
+import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Shown, showError } from './error-line.ts';
@@ -28,6 +29,8 @@ export interface Context {
   flags: string[];
   /** What to type in place of an unknown flag or argument. */
   instead?: string | undefined;
+  /** A command line that is right, for one that lacks a flag or an argument. */
+  example?: string | undefined;
   /** Exit code of errors other than usage; 1 if unset. */
   errorExit?: number | undefined;
 }
@@ -64,13 +67,14 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags, line, instead }: Context): Report {
+function reportOf(error: unknown, { version, flags, line, instead, example }: Context): Report {
   if (error instanceof NodepoolError) {
     return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
   if (error instanceof Errors.CLIError) {
     const message = parseErrorText(error, instead === undefined ? flags : [], line.words);
-    return { message, next: instead, usage: true };
+    const lacks = example !== undefined && message.startsWith('missing ');
+    return { message, next: instead ?? (lacks ? `write it as in \`${example}\`` : undefined), usage: true };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {
@@ -92,7 +96,8 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     const names = error.args.map(arg => (typeof arg === 'string' ? arg : String(arg.name).toUpperCase()));
     if (text.startsWith('Missing')) return `missing argument ${names.join(' ')}`;
     if (text.startsWith('Unexpected')) {
-      const next = withoutType(words.slice(1, 2));
+      const flag = words.findIndex(word => word.startsWith('-'));
+      const next = withoutType(words[0] ?? '', words.slice(1, flag < 0 ? undefined : flag));
       return `unexpected argument ${names.join(' ')}${next === undefined ? '' : `; ${next}`}`;
     }
   }

@@ -1,5 +1,6 @@
 /** Runs one command line through oclif: from its words to the exit code. */
 
+import type { Command } from '@oclif/core/command';
 import { run } from '@oclif/core/run';
 import { own } from '../nodepool/json.ts';
 import { type CommandLine, OPTIONS } from './command-line.ts';
@@ -42,7 +43,14 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
+      example: exampleOf(command?.examples, config.bin),
       errorExit: own(commands, name)?.errorExit,
     });
   }
+}
+
+/** The first of its help. */
+function exampleOf([first]: Command.Example[] = [], bin: string): string | undefined {
+  const line = typeof first === 'object' ? first.command : first;
+  return line?.replace('<%= config.bin %>', bin);
 }

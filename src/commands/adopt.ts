@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
-import { warnOfKubelets } from '../cli/membership-warnings.ts';
+import { readProtection, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -44,7 +44,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
         'add --create, or leave out --dry-run: without --create nothing is created',
       );
     }
-    if (flags.yes && !flags.create) io.err(warningLine('nothing is created without --create, and --yes has no effect'));
+    if (flags.yes && !flags.create) showWarning(io, 'nothing is created without --create, and --yes has no effect');
     const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect();
@@ -52,17 +52,19 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;
     if (!flags.create && output === undefined) {
+      const pools = poolsToCreate(candidates, false);
+      const isProtected = readProtection(pools, connection);
       await show(candidates, labels, deps);
-      await warnOfKubelets(poolsToCreate(candidates, false), io);
+      await warnOfKubelets(pools, isProtected, io);
       return 0;
     }
 
     const pools = poolsToCreate(candidates, names.length > 0);
-    for (const text of leftOut(candidates)) io.err(warningLine(text));
+    for (const text of leftOut(candidates)) showWarning(io, text);
     // One name gives one object, as with kubectl get, however many pools are new.
     const asList = names.length !== 1;
     if (!flags.create) {
-      await warnOfKubelets(pools, io);
+      await warnOfKubelets(pools, readProtection(pools, connection), io);
       const { printObjects } = await import('../render/printers.ts');
       io.out(printObjects(pools, output ?? 'yaml', asList));
       return 0;
@@ -71,6 +73,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('Nothing to adopt.');
       return 0;
     }
+    const isProtected = readProtection(pools, connection);
     const { createAdopted } = await import('../operations/create-adopted.ts');
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
     const adopted = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
@@ -80,7 +83,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     const { created, errors } = adopted;
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
-    await warnOfKubelets(created, io);
+    await warnOfKubelets(created, isProtected, io);
     return reportErrors(errors, io);
   }
 }

@@ -1,8 +1,7 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, membersFlag, namesArg } from '../cli/flags.ts';
-import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
-import { showCordon } from './shared/show-cordon.ts';
+import { namesArg } from '../cli/flags.ts';
+import { cordonFlags, showCordon } from './shared/show-cordon.ts';
 
 export default class Cordon extends BaseCommand<typeof Cordon> {
   static override summary = 'Mark the nodes of pools as unschedulable.';
@@ -15,14 +14,9 @@ export default class Cordon extends BaseCommand<typeof Cordon> {
     { description: 'Show what would change', command: '<%= config.bin %> cordon worker --dry-run' },
   ];
   static override args = { name: namesArg('Names of the pools.') };
-  static override flags = {
-    ...poolChoiceFlags,
-    node: membersFlag,
-    'dry-run': dryRunFlag(),
-  };
+  static override flags = cordonFlags;
 
   protected async execute(flags: FlagsOf<typeof Cordon>, args: ArgsOf<typeof Cordon>, deps: Deps): Promise<number> {
-    const choice = { pools: parsePoolChoice(args.name, flags), nodes: flags.node ?? [], dryRun: flags['dry-run'] };
-    return showCordon({ ...choice, unschedulable: true }, deps);
+    return showCordon({ pools: args.name, unschedulable: true }, flags, deps);
   }
 }

@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
+import { readProtection, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import type { Approve } from '../operations/consent.ts';
@@ -61,9 +61,11 @@ ${EXIT_STATUS}`;
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
+    let isProtected: boolean | Promise<boolean> = false;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [] };
     const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency });
+      isProtected = readProtection(pools, connection);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };
@@ -75,17 +77,17 @@ ${EXIT_STATUS}`;
       showCreated(written, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
     const printsAfter = reconciles && flags.output !== undefined;
     if (created.length > 0 && !printsAfter) await print(created);
-    await warnOfKubelets(created, io);
+    await warnOfKubelets(created, isProtected, io);
     await warnOfOthersKeys(created, io);
     if (dryRun === 'server' && connected !== undefined && created.length > 0) {
       const { overlapTexts } = await import('../operations/overlaps.ts');
-      for (const text of await overlapTexts(created, connected.connection.cluster)) io.err(warningLine(text));
+      for (const text of await overlapTexts(created, connected.connection.cluster)) showWarning(io, text);
     }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {
-        if (spec.unmanaged === 'Remove') io.err(unmanagedWarning(metadata.name));
+        if (spec.unmanaged === 'Remove') showWarning(io, unmanagedWarning(metadata.name));
       }
       if (dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
       return failed;

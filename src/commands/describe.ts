@@ -1,7 +1,11 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { showError, showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
+import { EXIT } from '../cli/report-error.ts';
+import type { Description } from '../operations/describe.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
   static override summary = 'Show pools in detail: spec, nodes, conditions, events.';
@@ -23,20 +27,23 @@ export default class Describe extends BaseCommand<typeof Describe> {
     const choice = parsePoolChoice(args.name, flags, { all: true });
     const connection = await connect();
     const names = await namesUnlessAll(choice, connection.cluster.pools);
-    const descriptions = names?.length === 0 ? [] : await describe(names ?? [], connection);
-    if (descriptions.length === 0) {
-      reportNoPools(io);
-      return 0;
-    }
-    const { droppedWarning } = await import('../nodepool/dropped-fields.ts');
-    for (const { pool } of descriptions) {
-      const warning = droppedWarning(pool);
-      if (warning !== undefined) io.err(`warning: ${warning}`);
-    }
-    const { renderDescription } = await import('../render/describe.ts');
-    const { makeStyle } = await import('../render/style.ts');
-    const style = makeStyle(io.color);
-    io.out(descriptions.map(description => renderDescription(description, io.now(), style)).join('\n\n'));
-    return 0;
+    const none = { descriptions: [], missing: [] };
+    const { descriptions, missing } = names?.length === 0 ? none : await describe(names ?? [], connection);
+    if (descriptions.length + missing.length === 0) reportNoPools(io);
+    if (descriptions.length > 0) await show(descriptions, io);
+    for (const error of missing) showError(io, error);
+    return missing.length > 0 ? EXIT.error : EXIT.done;
   }
+}
+
+async function show(descriptions: Description[], io: Io): Promise<void> {
+  const { droppedWarning } = await import('../nodepool/dropped-fields.ts');
+  for (const { pool } of descriptions) {
+    const warning = droppedWarning(pool);
+    if (warning !== undefined) showWarning(io, warning);
+  }
+  const { renderDescription } = await import('../render/describe.ts');
+  const { makeStyle } = await import('../render/style.ts');
+  const style = makeStyle(io.color);
+  io.out(descriptions.map(description => renderDescription(description, io.now(), style)).join('\n\n'));
 }

@@ -12,7 +12,10 @@ export default class Diff extends BaseCommand<typeof Diff> {
 ${DIFF_EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> diff' },
-    { description: 'One pool, in a script', command: '<%= config.bin %> diff worker >/dev/null || echo differs' },
+    {
+      description: 'One pool, in a script',
+      command: '<%= config.bin %> diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac',
+    },
     { description: 'The pools of a team', command: '<%= config.bin %> diff -l team=a' },
     { description: 'For a program', command: '<%= config.bin %> diff -o json' },
   ];

@@ -1,9 +1,16 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
-import { deletingWarning, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
+import {
+  deletingWarning,
+  readProtection,
+  unmanagedWarning,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../cli/membership-warnings.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -61,19 +68,19 @@ ${EXIT_STATUS}`;
       io.err(`Edit cancelled: ${result.why}.`);
       return 0;
     }
-    if (result.kind === 'edited' && edits.unmanaged === 'Remove') io.err(unmanagedWarning(args.name));
+    if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], io);
+      await warnOfKubelets([result.pool], readProtection([result.pool], connection), io);
       await warnOfOthersKeys([result.pool], io);
     }
-    for (const what of result.notFound) io.err(`warning: nodepool ${args.name} has no ${what}`);
+    for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);
     const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
     const reconciles = flags.reconcile && dryRun === 'none' && deleting === undefined;
     const printsAfter = reconciles && flags.output !== undefined;
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
-      io.err(deleting);
+      showWarning(io, deleting);
       // Flags edit the spec alone; an editor may have removed a finalizer.
       return byFlags || flags.reconcile ? EXIT.error : EXIT.done;
     }

@@ -14,7 +14,7 @@ export default class Events extends BaseCommand<typeof Events> {
     { description: 'Events of all pools', command: '<%= config.bin %> events' },
     { description: 'Events of two pools', command: '<%= config.bin %> events worker gpu' },
     { description: 'Events of the pools of a team', command: '<%= config.bin %> events -l team=a' },
-    { description: 'Events of all pools, and new ones until Ctrl-C', command: '<%= config.bin %> events --watch' },
+    { description: 'Events of all pools, then watch for new ones', command: '<%= config.bin %> events --watch' },
     { description: 'The Event objects', command: '<%= config.bin %> events worker -o json' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../cli/flags.ts';
 import { poolSelectorFlag } from '../cli/pool-choice.ts';
@@ -23,8 +23,8 @@ export default class Get extends BaseCommand<typeof Get> {
     { description: 'One pool as YAML', command: '<%= config.bin %> get worker -o yaml' },
     { description: 'Names of the pools with a label', command: '<%= config.bin %> get -l team=a -o name' },
     {
-      description: 'Names of the pools whose status is not 200',
-      command: `<%= config.bin %> get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'`,
+      description: 'Names of the pools with a handler',
+      command: `<%= config.bin %> get -o jsonpath='{.items[?(@.spec.handler=="runc")].metadata.name}'`,
     },
     {
       description: 'In custom columns, the largest pool last',
@@ -80,20 +80,20 @@ export default class Get extends BaseCommand<typeof Get> {
     const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
-      if (warning !== undefined) io.err(`warning: ${warning}`);
+      if (warning !== undefined) showWarning(io, warning);
     }
-    if (pools.some(hasLostFields)) io.err(`warning: ${LOST_FIELDS}; ${MEND_LOST_FIELDS}`);
+    if (pools.some(hasLostFields)) showWarning(io, `${LOST_FIELDS}; next: ${MEND_LOST_FIELDS}`);
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
     if (isWatch && missing.length === 0 && !isNobody) {
       const { showPoolChanges } = await import('./get/watch.ts');
-      if (order !== undefined) io.err('warning: --sort-by sorts the first list only, not the changes that follow');
+      if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
       return showPoolChanges(changes, io, connection);
     }
     const counted = await counting;
-    if (counted !== undefined && 'refusal' in counted) io.err(oldDrift(counted.refusal));
+    if (counted !== undefined && 'refusal' in counted) showWarning(io, oldDrift(counted.refusal));
     const drift = counted !== undefined && 'value' in counted ? counted.value : undefined;
     const shown = isWide(output) ? { ...output, drift } : output;
     if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
@@ -126,5 +126,5 @@ async function driftOf(all: Promise<{ pools: RawPool[] }> | undefined, { cluster
 }
 
 function oldDrift({ oneLine, next }: NodepoolError): string {
-  return warningLine(`DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
+  return `DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`;
 }

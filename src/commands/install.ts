@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
 import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
@@ -73,7 +73,7 @@ export default class Install extends BaseCommand<typeof Install> {
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
-    if (status === 'warning') io.err(warningLine(`${message}; ${remedy}`));
+    if (status === 'warning') showWarning(io, `${message}; next: ${remedy}`);
     return 0;
   }
 }

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
@@ -21,7 +21,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
       description: 'With their zones, oldest first',
       command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
     },
-    { description: 'Watch the nodes of a pool until Ctrl-C', command: '<%= config.bin %> nodes gpu --watch' },
+    { description: 'Watch the nodes of a pool', command: '<%= config.bin %> nodes gpu --watch' },
     { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },
     {
       description: 'Names of the nodes that are not Ready',
@@ -56,8 +56,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const listed = await listNodes(options, connection);
     if (flags.watch && typeof output === 'object') {
       const { showNodeChanges } = await import('./nodes/watch.ts');
-      if (path !== undefined)
-        io.err(warningLine('--sort-by sorts the current nodes; changes are printed as they come'));
+      if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
       return showNodeChanges({ ...options, table: output, sort, verbosity: flags.verbosity }, io, connection);
     }
     const withoutSetters = output === 'name' || (typeof output === 'object' && !output.wide);
@@ -77,7 +76,7 @@ async function nodeOrder(path: string): Promise<(nodes: PoolNode[]) => PoolNode[
 async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
   const { unreadText, withSetters } = await import('../operations/drift-setters.ts');
   const { planned, unread } = await withSetters(nodes, cluster.nodes);
-  if (unread > 0) io.err(warningLine(unreadText(unread)));
+  if (unread > 0) showWarning(io, unreadText(unread));
   return planned;
 }
 

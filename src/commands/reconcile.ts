@@ -27,7 +27,7 @@ ${EXIT_STATUS}`;
   static override flags = {
     ...poolChoiceFlags,
     'dry-run': dryRunFlag(
-      'Change nothing: "client" shows the changes as diff does, "server" has the server validate every write.',
+      'Change nothing: "client" shows the changes and the result, "server" has the server validate every write, too.',
     ),
     concurrency: concurrencyFlag,
     yes: yesFlag,
@@ -52,18 +52,14 @@ ${EXIT_STATUS}`;
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
-    if (dryRun === 'client') {
+    if (dryRun === 'client' && flags.output !== undefined) {
       const { showDiff } = await import('./shared/show-diff.ts');
       await showDiff(pools, flags.output, deps, connection);
       return EXIT.done;
     }
     const podCounts = flags['pod-counts'];
-    const approve = approver({ yes: flags.yes, dryRun: dryRun === 'server' }, deps.io, connection.pods);
+    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, deps.io, connection.pods);
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    return showReconcile(
-      { pools, concurrency, dryRun: dryRun === 'server', podCounts, approve, print },
-      deps,
-      connection,
-    );
+    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print }, deps, connection);
   }
 }

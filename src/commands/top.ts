@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg, noHeadersFlag, parseResources } from '../cli/flags.ts';
 import { poolSelectorFlag } from '../cli/pool-choice.ts';
@@ -85,10 +85,10 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
   const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
   const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
   const { warnings, usage, podUsage } = found;
-  for (const warning of warnings.slice(0, MAX_WARNINGS)) io.err(warningLine(warning));
-  if (warnings.length > MAX_WARNINGS) io.err(warningLine(andMore(warnings.length - MAX_WARNINGS)));
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) showWarning(io, warning);
+  if (warnings.length > MAX_WARNINGS) showWarning(io, andMore(warnings.length - MAX_WARNINGS));
   const failure = [podUsage, usage].find(each => each?.kind === 'failed');
-  if (failure?.kind === 'failed') io.err(warningLine(`no usage: metrics.k8s.io: ${failure.reason}`));
+  if (failure?.kind === 'failed') showWarning(io, `no usage: metrics.k8s.io: ${failure.reason}`);
   return found;
 }
 

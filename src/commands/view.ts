@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Flags } from '../cli/completion/grammar.ts';
-import { warningLine } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { createLog } from '../cli/log.ts';
 import { EXIT } from '../cli/report-error.ts';
@@ -58,7 +58,7 @@ async function showView(
   // A line would break the screen, whose title shows outages.
   const log: Log = (level, text) => {
     if (!io.stderrIsTTY) write(level, text);
-    else if (running === undefined && level === 'warning') io.err(warningLine(text));
+    else if (running === undefined && level === 'warning') showWarning(io, text);
   };
   const isTerminalTaken = () => running !== undefined;
   const connection = await connect({ log, isTerminalTaken });

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
-import { showError, warningLine } from '../cli/error-line.ts';
+import { showError, showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
@@ -86,7 +86,7 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
         clock: systemClock,
         random: Math.random,
         log: (level, message) => {
-          if (level === 'warning') io.err(warningLine(message));
+          if (level === 'warning') showWarning(io, message);
           if (level === 'error') showError(io, { message });
         },
         onMet: name => io.out(`${poolRef(name)}${flags.output === 'name' ? '' : ' condition met'}`),

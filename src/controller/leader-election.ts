@@ -5,16 +5,16 @@
  * Guaranteed if the clocks run at about the same rate. Their times of day do not matter: the age of a lease counts from
  * when its last change was observed here.
  * - isLeader() is false from 10 s after the last successful renewal was sent, without depending on a timer. So a
- *   process that was suspended notices before its next write. No other process leads before 15 s.
+ *   process that was suspended notices before its next write. No other process becomes leader before 15 s.
  * - Every write of the lease is guarded by its resourceVersion: only one of several candidates succeeds.
  * - After a leader dies, a candidate tries when the lease expires: at most 18 s and one request later.
  * - A renewal that hangs is abandoned after 5 s and tried again before the lease is lost.
- * - stop() releases the lease: the next candidate leads within 3 s.
+ * - stop() releases the lease: the next candidate becomes leader within 3 s.
  *
  * Not guaranteed, as with client-go: a single leader after someone deletes the lease. A candidate that never observed
  * the lease acquires it; the leader notices at its next renewal.
  * Not guaranteed: fencing. A write that was in flight when the process was suspended may arrive after another process
- * leads. A caller that checks isLeader() immediately before each write has 5 s for the write to arrive.
+ * becomes leader. A caller that checks isLeader() immediately before each write has 5 s for the write to arrive.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { attempt } from './attempt.ts';
@@ -66,12 +66,12 @@ export interface ElectorOptions {
   /** In [0, 1). */
   random: () => number;
   log: Log;
-  /** For the metric: false at the start and at the end, true while it leads. */
-  onLeads?: (leads: boolean) => void;
+  /** For the metric: false at the start and at the end, true while it is leader. */
+  onLeaderChange?: (isLeader: boolean) => void;
 }
 
 export interface LeadershipCallbacks {
-  /** Called once, when this process becomes leader. The signal is aborted when it no longer leads. */
+  /** Called once, when this process becomes leader. The signal is aborted when it is not leader any more. */
   onStarted(signal: AbortSignal): void;
 }
 
@@ -109,16 +109,16 @@ export class LeaderElector {
   }
 
   async #run(callbacks: LeadershipCallbacks): Promise<'lost' | 'stopped'> {
-    const { clock, random, log, identity, onLeads } = this.#options;
+    const { clock, random, log, identity, onLeaderChange } = this.#options;
     const { signal } = this.#stop;
-    onLeads?.(false);
+    onLeaderChange?.(false);
     while (!signal.aborted && !(await this.#try(ATTEMPT_LIMIT_MS))) {
       const retry = RETRY_MS * (1 + random() * JITTER);
       await sleep(clock, Math.min(retry, this.#untilExpiry() || retry), signal);
     }
     if (signal.aborted) return 'stopped';
     log('info', `became leader: ${identity}`);
-    onLeads?.(true);
+    onLeaderChange?.(true);
     const leading = new AbortController();
     callbacks.onStarted(leading.signal);
     while (!signal.aborted && this.isLeader()) {
@@ -128,11 +128,11 @@ export class LeaderElector {
     const lost = !this.isLeader();
     if (lost) log('error', `${identity} lost the lease`);
     leading.abort();
-    onLeads?.(false);
+    onLeaderChange?.(false);
     return lost ? 'lost' : 'stopped';
   }
 
-  /** Whether this process leads now. Ends after `ms` or on stop(). */
+  /** Whether this process is leader now. Ends after `ms` or on stop(). */
   async #try(ms: number): Promise<boolean> {
     const { clock, log } = this.#options;
     const outcomes = { late: false, stopped: false };

@@ -59,8 +59,8 @@ export class Manager {
     return this.#state === 'ready' && !this.#isRestored;
   }
 
-  /** Whether this process may write: it leads, or there is no leader election. */
-  get leads(): boolean {
+  /** Whether this process may write: it is leader, or there is no leader election. */
+  get isLeader(): boolean {
     return !this.#isRestored && this.#options.elector?.isLeader() !== false;
   }
 
@@ -107,7 +107,7 @@ export class Manager {
     this.#stop.resolve('stop');
   }
 
-  /** Starts the controllers, with an elector once this process leads. Resolves when it loses the lease. */
+  /** Starts the controllers, with an elector once this process is leader. Resolves when it loses the lease. */
   #lead(): Promise<'lost'> {
     const { controllers, elector } = this.#options;
     const start = () => {

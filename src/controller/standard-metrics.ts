@@ -18,7 +18,7 @@ const RESULTS = {
 export interface StandardMetrics {
   queue(name: string): QueueMetrics;
   controller(name: string): ControllerMetrics;
-  leads(lease: string, leading: boolean): void;
+  leader(lease: string, isLeader: boolean): void;
   /** A cache detected that etcd was restored from a backup. */
   restored(): void;
   /** @param code HTTP status, or `<error>` when there was no response */
@@ -67,7 +67,7 @@ export function standardMetrics(registry: Registry): StandardMetrics {
     'Seconds that the key which has been with a worker for the longest time has been there.',
     ['name'],
   );
-  const master = registry.gauge('leader_election_master_status', '1 when this process leads, else 0.', ['name']);
+  const master = registry.gauge('leader_election_master_status', '1 when this process is leader, else 0.', ['name']);
   const restores = registry.counter(
     'controller_etcd_restores_total',
     'Times that everything was listed again because etcd was restored from a backup.',
@@ -110,7 +110,7 @@ export function standardMetrics(registry: Registry): StandardMetrics {
       };
     },
     restored: () => restores.inc({}),
-    leads: (name, leading) => master.set(leading ? 1 : 0, { name }),
+    leader: (name, isLeader) => master.set(isLeader ? 1 : 0, { name }),
     request: (code, method, host) => requests.inc({ code, method, host }),
   };
 }

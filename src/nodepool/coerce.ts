@@ -10,6 +10,9 @@ import { CONDITION_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './sch
 import { fits, readTyped } from './typed.ts';
 import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
 
+/** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
+const NEVER_OBSERVED = -1;
+
 /** @param raw the pool with metadata as the API server validates it for every object */
 export function coercePool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
@@ -36,9 +39,12 @@ export function coercePool<P extends NodePool>(raw: P): P {
 function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   const status = read(raw, STATUS_SCHEMA);
   if (!isObject(status)) return undefined;
+  const { observedGeneration, ...rest } = status;
+  const isNever = observedGeneration === NEVER_OBSERVED;
+  if (isNever && Object.keys(rest).length === 0) return undefined;
   const { conditions, allocatable } = status;
   return {
-    ...(status as unknown as NodePoolStatus),
+    ...((isNever ? rest : status) as unknown as NodePoolStatus),
     ...(isObject(allocatable)
       ? { allocatable: Object.fromEntries(Object.entries(allocatable).map(([name, value]) => [name, String(value)])) }
       : {}),

@@ -95,13 +95,19 @@ export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'
 /** Maximum number of pods named in one line. */
 const MAX_NAMED = 10;
 
-/** One line for each outcome, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`. */
-export function groupByOutcome(outcomes: readonly { what: string; pod: string }[]): string[] {
+/**
+ * One line for each outcome, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`.
+ * @param line for an outcome that has a colon itself
+ */
+export function groupByOutcome(
+  outcomes: readonly { what: string; pod: string }[],
+  line = (what: string, pods: string) => `${what}: ${pods}`,
+): string[] {
   const pods = new Map<string, string[]>();
   for (const { what, pod } of outcomes) {
     const names = pods.get(what);
     if (names === undefined) pods.set(what, [pod]);
     else names.push(pod);
   }
-  return [...pods].map(([what, names]) => `${what}: ${firstFew(names, MAX_NAMED)}`);
+  return [...pods].map(([what, names]) => line(what, firstFew(names, MAX_NAMED)));
 }

@@ -43,7 +43,7 @@ export class DroppedFieldsError extends NodepoolError {
 export function droppedWarning({ metadata, dropped = [] }: Pick<NodePool, 'metadata' | 'dropped'>): string | undefined {
   if (dropped.length === 0 || metadata.deletionTimestamp !== undefined) return undefined;
   const { message, next } = new DroppedFieldsError(metadata.name, dropped);
-  return `${message}; ${next}`;
+  return `${message}; next: ${next}`;
 }
 
 /** Throws DroppedFieldsError when the server drops fields of the pool. A pool that is being deleted needs no spec. */

@@ -21,7 +21,9 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
-const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'ResourcesOmitted'];
+const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Stalled', 'ResourcesOmitted'];
+/** What a retry alone does not mend; kstatus reads it as Failed. */
+const STALLED = [422, 500];
 
 export interface Observation {
   members: Node[];
@@ -119,6 +121,10 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
         firstConflict?.reason ?? 'NoConflict',
         summarize(conflicts.map(conflict => conflict.message)),
       ),
+      // With the whole message: kstatus shows this condition alone.
+      ...(STALLED.includes(status)
+        ? [condition('Stalled', true, ...(isWritten ? ([readyReason, readyMessage] as const) : appliedText()))]
+        : []),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],

@@ -43,11 +43,3 @@ export function editDistance(a: string, b: string): number {
   }
   return last[b.length] ?? 0;
 }
-
-/** The next step for a kubectl user who typed the resource's type before the name. */
-export function withoutType(names: readonly string[]): string | undefined {
-  const type = names.find(name => /^(nodepools?|npools?|pools?|nodes?|no)$/.test(name));
-  if (type === undefined) return undefined;
-  if (/^no(des?)?$/.test(type)) return 'list the nodes of pools with `kubectl nodepool nodes`';
-  return `leave out "${type}": names of pools follow the command`;
-}

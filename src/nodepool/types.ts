@@ -61,8 +61,8 @@ export interface NodePoolSpec {
 }
 
 export interface Condition {
-  /** ResourcesOmitted is present only while it is True. */
-  type: 'Ready' | 'Applied' | 'Conflict' | 'ResourcesOmitted';
+  /** Stalled and ResourcesOmitted are present only while they are True. */
+  type: 'Ready' | 'Applied' | 'Conflict' | 'Stalled' | 'ResourcesOmitted';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;

@@ -65,7 +65,7 @@ export function leftOut(candidates: readonly Candidate[]): string[] {
   return candidates.flatMap(({ pool, state }) => {
     if (state.kind !== 'overlap') return [];
     const { problem, next } = overlapText(state);
-    return [`${pool.metadata.name} is not created: it ${problem}; ${next}`];
+    return [`${pool.metadata.name} is not created: it ${problem}; next: ${next}`];
   });
 }
 

@@ -91,7 +91,7 @@ export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
   const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
   if (first === undefined) return warnings;
   const more = andMore(problems.length - 1, ' (', ')');
-  return [...warnings, `${pool} is not up to date: ${first}${more}; run \`kubectl nodepool reconcile ${pool}\``];
+  return [...warnings, `${pool} is not up to date: ${first}${more}; next: run \`kubectl nodepool reconcile ${pool}\``];
 }
 
 /** Reconciles again a pool that another pool's reconcile gave a node, or took one from. */

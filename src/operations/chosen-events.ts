@@ -27,7 +27,7 @@ export function chosenEvents(
     const found = (await list(only)).filter(isChosen).toSorted(oldestFirst);
     const silent = names?.filter(name => !found.some(({ pool }) => pool === name)) ?? [];
     const { missing } = await chosenPools({ names: silent }, pools);
-    if (missing.length > 0) throw poolNotFound(missing);
+    if (missing.length > 0) throw poolNotFound('events', missing);
     if (found.length === 0 && names === undefined) await pools.assertServed();
     return found;
   };

@@ -38,7 +38,8 @@ const MAX_ATTEMPTS = 20;
 export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
   const { nodes: names } = options;
   const pools = [...new Set(options.pools)];
-  return chooseMembers([...(await poolMembers(pools, deps.cluster)).values()].flat(), names, pools);
+  const command = options.unschedulable ? 'cordon' : 'uncordon';
+  return chooseMembers([...(await poolMembers(command, pools, deps.cluster)).values()].flat(), names, pools);
 }
 
 /** Of the members those with these names; without names, all. Throws when a name is no member's. */

@@ -21,7 +21,7 @@ export function recordCordoned(names: readonly string[], cluster: CordonedStatus
 
 /** @returns the pools that somebody else changed meanwhile */
 async function record(names: readonly string[], cluster: CordonedStatusPort): Promise<string[]> {
-  const { members, pools } = await readMembers(names, cluster);
+  const { members, pools } = await readMembers('cordon', names, cluster);
   const changed: string[] = [];
   for (const pool of pools) {
     const { name } = pool.metadata;

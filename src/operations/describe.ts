@@ -1,13 +1,14 @@
 /** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
 
+import type { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { oldestFirst } from './event-order.ts';
-import { loadClusterState, selectPools } from './load-cluster-state.ts';
-import { poolNotFound } from './not-found.ts';
+import { loadClusterState } from './load-cluster-state.ts';
+import { poolsNotFound } from './not-found.ts';
 import { type Permitted, permitted } from './permitted.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
@@ -28,10 +29,11 @@ export interface Description {
   events: Permitted<PoolEventRecord[]>;
 }
 
+/** @param names empty: all. The names that do not exist are errors, so that the others still show. */
 export async function describe(
   names: string[],
   deps: { cluster: ClusterPort; events: EventsPort },
-): Promise<Description[]> {
+): Promise<{ descriptions: Description[]; missing: NodepoolError[] }> {
   const [only] = names.length === 1 ? names : [];
   const reading = permitted(deps.cluster.runtimeClasses.list());
   const known = reading.then(classes => ('value' in classes ? classes.value : []));
@@ -40,11 +42,11 @@ export async function describe(
     reading,
     permitted(deps.events.list(only)),
   ]);
-  const selected = selectPools(state, names);
   // Pools that do not exist and left records on nodes are not described.
-  const gone = names.filter(name => state.pool(name) === undefined);
-  if (gone.length > 0) throw poolNotFound(gone);
-  return selected.flatMap(name => {
+  const existing = [...state.pools()].map(({ metadata }) => metadata.name).sort();
+  const chosen = names.length === 0 ? existing : [...new Set(names)];
+  const missing = chosen.filter(name => state.pool(name) === undefined);
+  const descriptions = chosen.flatMap(name => {
     const pool = state.pool(name);
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
@@ -65,6 +67,10 @@ export async function describe(
       },
     ];
   });
+  return {
+    descriptions,
+    missing: poolsNotFound('describe', missing, { pools: existing, node: name => state.ownership(name) }),
+  };
 }
 
 /** Newest last, as in kubectl describe. Events of an earlier pool of the same name are left out. */

@@ -21,8 +21,8 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
   const reading = permitted(deps.cluster.runtimeClasses.list());
   const known = reading.then(classes => ('value' in classes ? classes.value : []));
   const [state, classes] = await Promise.all([loadClusterState(deps.cluster, known), reading]);
-  const pools = selectPools(state, names);
-  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { where: 'below' }));
+  const pools = selectPools('diff', state, names);
+  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));

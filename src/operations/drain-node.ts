@@ -223,6 +223,7 @@ function timedOut({ drain, options, left, errors }: Work): NodepoolError {
     const why = drain.held.get(name);
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
   });
-  const late = `gave up after ${options.timeoutMs / 1000} s (--timeout): ${groupByOutcome(outcomes).join('; ')}`;
+  const pods = groupByOutcome(outcomes, (what, names) => `${names} ${what}`).join('; ');
+  const late = `gave up after ${options.timeoutMs / 1000} s (--timeout): ${pods}`;
   return new NodepoolError('cluster', [...errors, late].join('; '));
 }

@@ -8,7 +8,7 @@ import { attempt } from './attempt.ts';
 import type { DrainPort } from './drain-port.ts';
 
 export interface Outlook {
-  /** What does not pass by waiting. */
+  /** What somebody may have to change first. */
   warnings: string[];
   /** What a drain waits for, mostly for a while. */
   notes: string[];
@@ -46,7 +46,12 @@ export async function outlookOf({ pods, others, disableEviction }: Scope, port: 
   }
   const forecasts = forecast(pods, read.value);
   return {
-    warnings: [...forecasts.flatMap(neverText), ...severalLines(forecasts), ...unplaced],
+    warnings: [
+      ...forecasts.flatMap(neverText),
+      ...forecasts.flatMap(unknownText),
+      ...severalLines(forecasts),
+      ...unplaced,
+    ],
     notes: forecasts.flatMap(noteText),
     blocked: blockedBy(forecasts),
   };
@@ -87,23 +92,22 @@ function severalLines(forecasts: readonly Forecast[]): string[] {
   );
 }
 
+/** The server refuses the evictions that such a budget covers. */
+function unknownText(forecast: Forecast): string[] {
+  if (forecast.kind !== 'unknown') return [];
+  const { budget, pods, why } = forecast;
+  const reason = why === undefined ? '' : ` (${why})`;
+  const [namespace, name] = budget.split('/');
+  return [
+    `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait; next: see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+  ];
+}
+
 function noteText(forecast: Forecast): string[] {
-  switch (forecast.kind) {
-    case 'waits': {
-      const { budget, pods, allowed, unready = 0 } = forecast;
-      const remedy = unready === 0 ? 'the drain waits until it allows more' : unreadyText(unready);
-      return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
-    }
-    case 'unknown': {
-      const { budget, pods, why } = forecast;
-      const reason = why === undefined ? '' : ` (${why})`;
-      return [
-        `PodDisruptionBudget ${budget} has no current status${reason}: how many of its ${plural(pods, 'pod')} it allows to be evicted is not known`,
-      ];
-    }
-    default:
-      return [];
-  }
+  if (forecast.kind !== 'waits') return [];
+  const { budget, pods, allowed, unready = 0 } = forecast;
+  const remedy = unready === 0 ? 'the drain waits until it allows more' : unreadyText(unready);
+  return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
 }
 
 /** The budget allows as many as are Ready. */

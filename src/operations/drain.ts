@@ -75,7 +75,7 @@ export async function planDrain(
   options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
   deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
 ): Promise<DrainPlan> {
-  const { members, nodes: all } = await readMembers(names, deps.cluster);
+  const { members, nodes: all } = await readMembers('drain', names, deps.cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
   const reader = podReader(options, deps.port, deps.now);
   const judged = await Promise.all(

@@ -1,6 +1,8 @@
 /** Who set the labels and taints that a reconcile would change back, by the managedFields of the nodes. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change } from '../nodepool/plan.ts';
+import type { AppliedRecord } from '../nodepool/record.ts';
+import { RecordCache } from '../nodepool/record-cache.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 
@@ -13,17 +15,23 @@ interface Planned {
 const MAX_READ = 50;
 
 /**
- * The same with `setBy` where it is known. Reads nodes whose values differ from what their pool had set there, at most
- * MAX_READ; of a node that cannot be read nobody is named.
+ * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
+ * cannot be read nobody is named.
  */
 export async function withSetters<P extends Planned>(
   planned: readonly P[],
   nodes: Pick<NodesClient, 'fieldSetters'>,
 ): Promise<{ planned: P[]; unread: number }> {
-  const drifted = planned.filter(({ changes }) => changes.some(isOfOthers));
-  const read = new Set(drifted.slice(0, MAX_READ));
+  const records = new RecordCache();
+  const drifted = planned.flatMap(each => {
+    const { record } = each.node;
+    const applied = record === undefined ? undefined : records.read(record);
+    const asked = each.changes.filter(change => isOfOthers(change, applied));
+    return asked.length === 0 ? [] : [[each, asked] as const];
+  });
+  const read = new Map(drifted.slice(0, MAX_READ));
   return {
-    planned: await Promise.all(planned.map(async each => (read.has(each) ? await withSettersOf(each, nodes) : each))),
+    planned: await Promise.all(planned.map(each => withSettersOf(each, read.get(each) ?? [], nodes))),
     unread: drifted.length - read.size,
   };
 }
@@ -32,8 +40,12 @@ export function unreadText(unread: number): string {
   return `who set the values is shown for the first ${MAX_READ} nodes, and not for ${unread} more`;
 }
 
-async function withSettersOf<P extends Planned>(planned: P, nodes: Pick<NodesClient, 'fieldSetters'>): Promise<P> {
-  const asked = planned.changes.filter(isOfOthers);
+async function withSettersOf<P extends Planned>(
+  planned: P,
+  asked: readonly Change[],
+  nodes: Pick<NodesClient, 'fieldSetters'>,
+): Promise<P> {
+  if (asked.length === 0) return planned;
   const paths = asked.map(({ kind, key }) => (kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']));
   const setters = await nodes.fieldSetters(planned.node.name, paths).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
@@ -47,7 +59,13 @@ async function withSettersOf<P extends Planned>(planned: P, nodes: Pick<NodesCli
   return { ...planned, changes };
 }
 
-/** Of a value that is gone nobody is known. */
-function isOfOthers({ reason, from }: Change): boolean {
-  return (reason === 'drift' || reason === 'unmanaged') && from !== undefined;
+/**
+ * Whether the value is not what the pool had set there; the spec may have changed as well. Of a value that is gone nobody
+ * is known.
+ */
+function isOfOthers({ reason, from, kind, key, effect }: Change, applied: AppliedRecord | undefined): boolean {
+  if (from === undefined) return false;
+  if (reason === 'drift' || reason === 'unmanaged') return true;
+  const slot = kind === 'label' ? applied?.labels.get(key) : applied?.taints.get(`${key}:${effect}`);
+  return slot !== undefined && slot.value !== from;
 }

@@ -36,7 +36,8 @@ const HEAD = [
 export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
   const { cluster, editor } = deps;
   const original = await cluster.pools.get(name);
-  if (original === undefined) throw poolNotFound([name], { pools: await namesToSuggest([name], cluster.pools) });
+  if (original === undefined)
+    throw poolNotFound('edit', [name], { pools: await namesToSuggest('edit', [name], cluster.pools) });
   const before = editable(original);
   let body = deps.print(before);
   let problem: NodepoolError | undefined;

@@ -37,7 +37,8 @@ export async function editByFlags(
   let uid: string | undefined;
   const propose = async () => {
     const before = await cluster.pools.get(name);
-    if (before === undefined) throw poolNotFound([name], { pools: await namesToSuggest([name], cluster.pools) });
+    if (before === undefined)
+      throw poolNotFound('edit', [name], { pools: await namesToSuggest('edit', [name], cluster.pools) });
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);
@@ -56,7 +57,7 @@ export async function editByFlags(
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
     const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
-    if (result.kind === 'gone') throw poolNotFound([name]);
+    if (result.kind === 'gone') throw poolNotFound('edit', [name]);
     if (result.kind === 'written') {
       const altered = alteredPool(after, result.pool, before);
       if (altered !== undefined) throw altered;

@@ -2,7 +2,7 @@
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
-import { namesToSuggest, poolNotFound } from './not-found.ts';
+import { namesToSuggest, poolsNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 import { selectorError } from './selector-error.ts';
 
@@ -31,10 +31,10 @@ export async function getPools(
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
   const missing = ignoreNotFound ? [] : names.filter((_, index) => found[index] === undefined);
-  const pools = await namesToSuggest(missing, deps.pools);
+  const pools = await namesToSuggest('get', missing, deps.pools);
   return {
     pools: found.filter(pool => pool !== undefined),
-    missing: missing.map(name => poolNotFound([name], { pools })),
+    missing: poolsNotFound('get', missing, { pools }),
   };
 }
 

@@ -23,10 +23,11 @@ export async function loadClusterState(
 /**
  * The pools to act on: the named ones, or all, with the names of gone pools that left records on nodes.
  * Throws when a name is neither.
+ * @param command for the next step
  */
-export function selectPools(state: ClusterState, names: string[]): string[] {
+export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing, { pools: known, isNode: name => state.node(name) !== undefined });
+  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
   return names.length === 0 ? known : [...new Set(names)];
 }

@@ -64,7 +64,7 @@ function isNotKept(node: string, pool: string): WriteFailure {
 /** The write, or a later one, took the labels off by which the node would be a member. */
 function isNotReleased(node: string, pool: string): WriteFailure {
   return {
-    message: `node ${node} is no member of pool ${pool}, and has the labels and taints that the pool set`,
+    message: `node ${node} is not a member of pool ${pool}, and has the labels and taints that the pool set`,
     next: `release it: \`kubectl nodepool reconcile ${pool}\``,
     node,
   };

@@ -4,6 +4,8 @@ export interface Names {
   names: string[];
   /** Keys of the labels that any of them has. */
   labelKeys: string[];
+  /** Their values, by key; not of a key with many, as a node's hostname. */
+  labelValues?: Record<string, string[]>;
   /** Of pools: what their nodes have any of. */
   resources?: string[];
   /** Of pools: the taints that any of them sets, as flags take them. */

@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 20;
 
 /**
  * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
- * Undefined when the node is gone. No write when the labels are as they should be.
+ * Undefined when the node is gone. No write when the node already has these labels.
  */
 export async function patchLabels(
   node: Node,

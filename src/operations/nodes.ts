@@ -48,7 +48,7 @@ export async function listNodes(
 ): Promise<PoolNode[]> {
   const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
-  const wanted = new Set(selectPools(state, pools));
+  const wanted = new Set(selectPools('nodes', state, pools));
   const found = nodes.map(node => poolNodeOf(state, node)).filter(node => isMeant(node, unassigned, wanted));
   // What reading and planning left behind would stand beside the table of all nodes: see src/controller/collect.ts.
   collectGarbage();

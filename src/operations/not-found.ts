@@ -1,40 +1,59 @@
 /** What was named and is not there. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
+import { forNodes, withoutType } from '../nodepool/other-kinds.ts';
 import { noun } from '../nodepool/plural.ts';
-import { suggest, withoutType } from '../nodepool/suggest.ts';
+import { suggest } from '../nodepool/suggest.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 
 interface Known {
   /** Names of pools, where they were read. */
   pools?: readonly string[];
-  /** Whether a node has the name, where nodes were read. */
-  isNode?: (name: string) => boolean;
+  /** The node of a name, where nodes were read. */
+  node?: (name: string) => { owner: string | undefined } | undefined;
 }
 
-/** Names a pool of a similar name, if there is one. */
+/**
+ * Names a pool of a similar name, or what takes nodes and pods, if these were meant.
+ * @param command that was given the names
+ */
 export function poolNotFound(
+  command: string,
   names: readonly string[],
-  { pools = [], isNode = () => false }: Known = {},
+  { pools = [], node = () => undefined }: Known = {},
 ): NodepoolError {
-  const node = names.find(isNode);
-  if (node !== undefined) {
-    return notFound('nodepool', names, '', `"${node}" is a node: \`kubectl nodepool nodes --why ${node}\``);
-  }
-  const untyped = withoutType(names);
-  const meant = untyped === undefined ? names.flatMap(name => suggest(name, pools) ?? []) : [];
-  if (meant.length === 0) {
-    return notFound('nodepool', names, '', untyped ?? 'list the pools with `kubectl nodepool get`');
-  }
+  const next = nodesInstead(command, names, node) ?? withoutType(command, names);
+  if (next !== undefined) return notFound('nodepool', names, '', next);
+  const meant = names.flatMap(name => suggest(name, pools) ?? []);
+  if (meant.length === 0) return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
   return notFound('nodepool', names, '', undefined, `; did you mean ${quoted([...new Set(meant)])}?`);
+}
+
+/** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
+export function poolsNotFound(command: string, names: readonly string[], known: Known = {}): NodepoolError[] {
+  if (withoutType(command, names) !== undefined) return [poolNotFound(command, names, known)];
+  return names.map(name => poolNotFound(command, [name], known));
+}
+
+function nodesInstead(command: string, names: readonly string[], node: NonNullable<Known['node']>): string | undefined {
+  const nodes = names.filter(name => node(name) !== undefined);
+  const [first] = nodes;
+  if (first === undefined) return undefined;
+  const pool = node(first)?.owner;
+  return forNodes(
+    command,
+    nodes.filter(name => node(name)?.owner === pool),
+    pool,
+  );
 }
 
 /** The names to suggest for pools that were asked for one by one: one request, and nothing where it is refused. */
 export function namesToSuggest(
+  command: string,
   missing: readonly string[],
   pools: Pick<NodePoolsClient, 'firstNames'>,
 ): Promise<string[]> | string[] {
-  return missing.length === 0 || withoutType(missing) !== undefined ? [] : pools.firstNames();
+  return missing.length === 0 || withoutType(command, missing) !== undefined ? [] : pools.firstNames();
 }
 
 /** @param flag that named them, as `--nodes: ` */

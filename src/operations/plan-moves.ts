@@ -53,7 +53,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   if (missing.includes(name) && kind !== 'move' && pool !== undefined && state.node(name) !== undefined)
     throw isSwapped(options, pool);
   if (missing.length > 0)
-    throw poolNotFound(missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
+    throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
   checkPool(state, name, kind);
 
   const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);
@@ -75,7 +75,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   return { state, intent: { pools: [name], changes }, plan, unchanged, warnings };
 }
 
-function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
+function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
@@ -83,16 +83,21 @@ function checkChoice({ nodes, selector, from, kind }: MoveOptions): void {
   if (selector?.trim() === '')
     throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
-    const next = kind === 'move' ? undefined : `the pool comes first: \`kubectl nodepool ${kind} POOL NODE...\``;
-    throw new NodepoolError('usage', `${kind} needs the names of nodes, or -l SELECTOR`, next);
+    const [order, example] =
+      kind === 'move'
+        ? ['write it as in', `move NODE... --to ${pool}`]
+        : ['the pool comes first, then the nodes:', `${kind} ${pool} NODE...`];
+    throw new NodepoolError(
+      'usage',
+      `${kind} needs the names of nodes, or -l SELECTOR`,
+      `${order} \`kubectl nodepool ${example}\``,
+    );
   }
 }
 
 async function namesBySelector({ selector }: MoveOptions, cluster: ClusterPort): Promise<string[] | undefined> {
   if (selector === undefined) return undefined;
-  const found = await selectNodes(selector, cluster);
-  if (found.length === 0) throw new NodepoolError('input', `-l "${selector}": no node has these labels`);
-  return found.map(({ name }) => name);
+  return (await selectNodes(selector, cluster)).map(({ name }) => name);
 }
 
 function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[] {

@@ -16,8 +16,9 @@ export function alreadyExists({ metadata: { name } }: NodePool, files: readonly 
   const edit = `change it with \`kubectl nodepool edit ${name}\``;
   // What stdin or a URL gave cannot be named so that it is given again.
   const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
-  const apply = `, or by its file with \`kubectl apply -f ${file}\``;
-  return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : apply}`);
+  // kubectl apply would warn of a pool that it has not made, and keep what the file has not; with --server-side it conflicts.
+  const replace = `, or by its file with \`kubectl replace -f ${file}\`, then \`kubectl nodepool reconcile ${name}\``;
+  return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : replace}`);
 }
 
 /** Who took the name: the field manager of the creation, where the pool was read with managedFields. */

@@ -4,13 +4,18 @@ import { poolNotFound } from './not-found.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 
-/** The members of each pool, by name. Throws when one of the pools does not exist. */
-export async function poolMembers(names: readonly string[], cluster: ClusterReader): Promise<Map<string, Node[]>> {
-  return (await readMembers(names, cluster)).members;
+/** The members of each pool, by name. @param command for the next step. Throws when one of the pools does not exist. */
+export async function poolMembers(
+  command: string,
+  names: readonly string[],
+  cluster: ClusterReader,
+): Promise<Map<string, Node[]>> {
+  return (await readMembers(command, names, cluster)).members;
 }
 
 /** As poolMembers(), with the pools, and all nodes of the cluster. */
 export async function readMembers(
+  command: string,
   names: readonly string[],
   cluster: ClusterReader,
 ): Promise<{ members: Map<string, Node[]>; nodes: Node[]; pools: NodePool[] }> {
@@ -19,7 +24,7 @@ export async function readMembers(
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) {
     const known = all.map(({ metadata }) => metadata.name);
-    throw poolNotFound(missing, { pools: known, isNode: name => state.node(name) !== undefined });
+    throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
   }
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));

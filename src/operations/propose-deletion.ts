@@ -89,7 +89,9 @@ export async function findPools(
 ): Promise<{ pools: RawPool[]; missing: NodepoolError | undefined }> {
   const { found, missing: names } = await chosenPools(choice, pools);
   const isError = names.length > 0 && !ignoreNotFound;
-  const missing = isError ? poolNotFound(names, { pools: await namesToSuggest(names, pools) }) : undefined;
+  const missing = isError
+    ? poolNotFound('delete', names, { pools: await namesToSuggest('delete', names, pools) })
+    : undefined;
   if (missing !== undefined && found.length === 0) throw missing;
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);

@@ -35,7 +35,7 @@ export async function proposeReconcile(
   { cluster, podCounts }: ProposeDeps,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
-  const pools = selectPools(state, names);
+  const pools = selectPools('reconcile', state, names);
   return { state, pods, pools, plan: planCluster(state, { pools }) };
 }
 

@@ -5,15 +5,13 @@ import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 
 /**
- * @param where the changes are seen, and among which nodes they are made, if not all
+ * @param areShown the changes, below the warning
+ * @param among which nodes they are made, if not all
  */
 export function firstStripWarning(
   state: ClusterState,
   name: string,
-  {
-    where = `\`kubectl nodepool diff ${name}\``,
-    among,
-  }: { where?: string; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
+  { areShown = false, among }: { areShown?: boolean; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
 ): string[] {
   if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
   const held = state.held(name);
@@ -21,8 +19,9 @@ export function firstStripWarning(
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
   const nodes = written.filter(node => planOf(state, node.name)?.changes.some(change => change.reason === 'unmanaged'));
   if (before || nodes.length === 0) return [];
+  const next = areShown ? '' : `; next: see them with \`kubectl nodepool diff ${name}\``;
   return [
-    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; see ${where}; they are restored when the pool releases the nodes`,
+    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes${next}`,
   ];
 }
 

@@ -139,10 +139,11 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(missing, { pools: known });
+  const state = new ClusterState(all, nodes, []);
+  if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: name => state.ownership(name) });
   const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
-  return { state: new ClusterState(all, nodes, []), nodes, pools: [...new Set(meant)].toSorted() };
+  return { state, nodes, pools: [...new Set(meant)].toSorted() };
 }
 
 function readSelector(selector: string): MatchLabels {

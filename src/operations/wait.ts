@@ -6,7 +6,7 @@ import { currentText, isMet, type WaitCondition } from '../nodepool/wait-conditi
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
-import { poolNotFound } from './not-found.ts';
+import { poolNotFound, poolsNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
@@ -34,7 +34,7 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   // As kubectl wait.
   if (found.length + missing.length === 0 && kind !== 'delete')
     return [new NodepoolError('input', 'no matching pools found')];
-  const errors = kind === 'delete' || kind === 'create' ? [] : missing.map(name => poolNotFound([name]));
+  const errors = kind === 'delete' || kind === 'create' ? [] : poolsNotFound('wait', missing);
   const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
   for (const pool of found) {
     const answer = judge(condition, pool);
@@ -109,7 +109,7 @@ async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<
     if (condition.kind === 'create') return;
     if (condition.kind === 'delete') met(name);
     else {
-      errors.push(poolNotFound([name]));
+      errors.push(poolNotFound('wait', [name]));
       leave(name);
     }
   };

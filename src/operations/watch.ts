@@ -89,7 +89,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       wall: now,
       random,
       log,
-      onLeads: leads => metrics.leads(lease.name, leads),
+      onLeaderChange: isLeader => metrics.leader(lease.name, isLeader),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
   const moves = new MoveRecorder({
@@ -187,7 +187,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     log,
   });
-  poolMetrics.follow(state, () => manager.isReady && manager.leads);
+  poolMetrics.follow(state, () => manager.isReady && manager.isLeader);
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 

@@ -119,9 +119,9 @@ function recordKind(problem: string | undefined): string | undefined {
 }
 
 function invalidRecordEvent(problem: string, names: string[]): PoolEvent {
-  const lost = 'and was replaced; what it was to bring back is lost, and what else it named stays';
+  const lost = 'and was replaced; the values that it would restore are lost, and its other keys stay on the node';
   const note = (nodes: string) =>
-    `the annotation ${RECORD_ANNOTATION} of ${nodes} was not a record of ours (${problem}) ${lost}: `;
+    `the annotation ${RECORD_ANNOTATION} of ${nodes} was not a valid record (${problem}) ${lost}: `;
   return { ...listing(REASON.recordInvalid, names, note), type: 'Warning' };
 }
 

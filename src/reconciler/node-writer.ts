@@ -21,10 +21,12 @@ export interface NodeWriterDeps {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
+  /** Every write is a dry run. */
   dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
+  /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
@@ -137,7 +139,7 @@ export class NodeWriter {
     }
     throw new NodepoolError(
       'cluster',
-      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between our read and our write`,
+      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
   }

@@ -17,5 +17,5 @@ export function isStatusUnknown({ metadata, status }: NodePool, due: number, oth
 export function notApplied(pool: string, nodes: number, isUnknown: boolean): string {
   const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
   const status = isUnknown ? ', and the status was not written' : '';
-  return `${subject} from the labels and taints of the pool${status}; run \`kubectl nodepool reconcile ${pool}\``;
+  return `${subject} from the labels and taints of the pool${status}; next: run \`kubectl nodepool reconcile ${pool}\``;
 }

@@ -1,16 +1,11 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
-import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
-import type { MembershipChanges } from './membership-change.ts';
 import type { NodeMove } from './node-move.ts';
 import { differs, isDue, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
-import { NodeWriter } from './node-writer.ts';
-import type { ClusterPort } from './ports.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
+import { NodeWriter, type NodeWriterDeps } from './node-writer.ts';
 
 /** Called when node writes are planned, and when each is done, failed or not. */
 export interface NodeProgress {
@@ -18,27 +13,15 @@ export interface NodeProgress {
   done(): void;
 }
 
-export interface PoolNodesOptions {
-  cluster: ClusterPort;
-  state: ClusterState;
+export interface PoolNodesOptions extends NodeWriterDeps {
   /**
    * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its
    * write, and after Ctrl-C none is begun.
    */
   limitObjects: Limiter;
-  sleep: (ms: number) => Promise<void>;
-  /** Every write is a dry run. */
-  dryRun: boolean;
-  clock: Pick<Clock, 'now'>;
-  /** See NodeWriter. */
-  writeLimiter?: WriteRateLimiter;
   progress?: NodeProgress;
-  /** Of a pool that is not being deleted and has some of these, no other node is written. */
-  changes?: MembershipChanges;
   /** Of pools that are not being deleted, only these nodes are written. */
   only?: ReadonlySet<string>;
-  /** See NodeWriter. */
-  consent?: ReadonlySet<string>;
   /** Once aborted, no further write is sent. */
   signal?: AbortSignal;
   /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */

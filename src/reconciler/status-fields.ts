@@ -29,7 +29,7 @@ export function lackingMessage(lacking: readonly string[]): string {
   const what = lacking.includes(STATUS_SUBRESOURCE)
     ? 'serves no status subresource: the status of pools cannot be written'
     : `is of another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
-  return `${crd} ${what}; run \`kubectl nodepool install\``;
+  return `${crd} ${what}; next: run \`kubectl nodepool install\``;
 }
 
 function missingIn(sent: unknown, kept: unknown, path: string): string[] {

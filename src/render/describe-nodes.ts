@@ -14,7 +14,7 @@ const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
 
 /** @param nodes sorted by name */
 export function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
-  if (nodes.length === 0) return ['Nodes:  0'];
+  if (nodes.length === 0) return [`Nodes:  ${countsText(nodes)}`];
   const many = nodes.length > MAX_SHOWN;
   const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MAX_SHOWN) : nodes;
   const rows = shown.map(described => row(described, now, style));

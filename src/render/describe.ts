@@ -39,7 +39,7 @@ export interface Description {
 
 /** Longer values of annotations are cut: some are whole documents. */
 const ANNOTATION_WIDTH = 60;
-const BAD_WHEN_TRUE = ['Conflict', 'ResourcesOmitted'];
+const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'ResourcesOmitted'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */

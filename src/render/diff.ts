@@ -63,11 +63,16 @@ function changeLine(change: Change, style: Style, now?: Date): string {
   return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, now)})`)}`;
 }
 
-/** `: set by kubectl-label 3m ago`. Taints are one field: it is not known which of them its last writer set. */
-function setByText({ kind, setBy }: Change, now?: Date): string {
+/**
+ * `: set by kubectl-label 3m ago`; where the spec changed as well, `; value set by …`. Taints are one field: it is not
+ * known which of them its last writer set.
+ */
+function setByText({ kind, reason, setBy }: Change, now?: Date): string {
   if (setBy === undefined) return '';
+  const isReason = reason === 'drift' || reason === 'unmanaged';
+  const what = kind === 'taint' ? 'taints ' : isReason ? '' : 'value ';
   const age = setBy.time === undefined || now === undefined ? '' : ` ${formatAge(setBy.time, now)} ago`;
-  return sanitizeLine(`: ${kind === 'taint' ? 'taints ' : ''}set by ${setBy.manager}${age}`);
+  return sanitizeLine(`${isReason ? ':' : ';'} ${what}set by ${setBy.manager}${age}`);
 }
 
 /** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */

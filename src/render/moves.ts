@@ -26,7 +26,12 @@ export function renderMoved(
   }
 }
 
-/** For a node without a change. */
-export function renderUnmoved({ kind, pool }: Moving, node: string): string {
-  return sanitizeLine(`node/${node} ${kind === 'remove' ? 'is not' : 'is already'} in pool ${pool}`);
+/** For a node without a change. @param from the pool that it was to be in before */
+export function renderUnmoved(
+  { kind, pool, from = pool }: Moving & { from?: string | undefined },
+  node: string,
+): string {
+  if (kind === 'remove') return sanitizeLine(`node/${node} is not in pool ${pool}`);
+  const elsewhere = from === pool ? '' : `is not in pool ${from}: it `;
+  return sanitizeLine(`node/${node} ${elsewhere}is already in pool ${pool}`);
 }

@@ -1,7 +1,8 @@
 /** `reconcile -o json|yaml`. */
+
+import { troubleIn } from '../nodepool/status.ts';
 import type { PoolSummary } from '../operations/reconcile.ts';
 import type { WriteFailure } from '../reconciler/failure.ts';
-import { troubleOf } from './cells.ts';
 import { printDocument } from './documents.ts';
 
 /** Without the last newline. */
@@ -17,7 +18,7 @@ function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
     pool,
     result: outcome?.kind ?? (error === undefined ? 'not begun' : 'failed'),
     status: status?.status ?? null,
-    reason: status?.status === 200 ? null : (troubleOf(status)?.message ?? null),
+    reason: status?.status === 200 ? null : (troubleIn(status)?.message ?? null),
     nodeCount: status?.nodeCount ?? null,
     nodes: { joined, left, updated, unwritten: outcome?.unwritten ?? 0 },
     runtimeClass: outcome?.runtimeClass.kind ?? 'unchanged',

@@ -1,7 +1,8 @@
 /** The result of a reconcile, a line for each pool. */
 import { plural } from '../nodepool/plural.ts';
+import { troubleIn } from '../nodepool/status.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
-import { poolResource, shorten, statusPaint, statusText, troubleOf } from './cells.ts';
+import { poolResource, shorten, statusPaint, statusText } from './cells.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
@@ -21,13 +22,22 @@ export interface ReconciledPool {
   updated: number;
 }
 
-/** Characters of a reason; `describe` shows it whole. */
+/** Characters of a reason on a terminal; `describe` shows it whole. */
 const NOTE_WIDTH = 120;
 
+interface SummaryOptions {
+  /** Of each line, as ` (dry run)`. */
+  suffix: string;
+  /** A reason is cut; in a pipe it is not. */
+  isTerminal: boolean;
+}
+
 /** Without the last newline, and without the errors of failed writes. */
-export function renderSummaries(pools: ReconciledPool[], options: { dryRun: boolean }, style: Style): string {
+export function renderSummaries(pools: ReconciledPool[], options: SummaryOptions, style: Style): string {
   const rows = pools.map(pool => {
-    const text = [note(pool), options.dryRun ? '(server dry run)' : ''].filter(Boolean).join('  ');
+    const why = note(pool);
+    const shown = options.isTerminal ? shorten(why, NOTE_WIDTH) : why;
+    const text = [shown, options.suffix.trimStart()].filter(Boolean).join('  ');
     return [...summaryCells(pool, style), text];
   });
   return renderTable(rows, DESCRIBE);
@@ -71,6 +81,5 @@ function note({ outcome }: ReconciledPool): string {
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
-  const trouble = outcome.status?.status === 200 ? undefined : troubleOf(outcome.status)?.message;
-  return shorten(trouble ?? '', NOTE_WIDTH);
+  return outcome.status?.status === 200 ? '' : (troubleIn(outcome.status)?.message ?? '');
 }

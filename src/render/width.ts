@@ -74,7 +74,7 @@ export function wrapIndented(text: string, width: number): string[] {
 
 /**
  * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word, or a command in backticks, is
- * whole, so that it can be copied. All lines but the first are indented: a part of others' text looks like no line of ours.
+ * whole, so that it can be copied. All lines but the first are indented: a part of others' text does not look like a line of this program.
  */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];

@@ -36,7 +36,7 @@ export function startUp({ kubectl, executable, npm }: Programs, env: Environment
       contender(`${EXECUTABLE}: version --client`, [...executable, 'version', '--client'], env, version, most),
       contender(`${EXECUTABLE}: --help`, [...executable, '--help'], env, usage, most),
       contender(`${EXECUTABLE}: get --help`, [...executable, 'get', '--help'], env, usage, most),
-      contender(`${EXECUTABLE}: completion of a verb`, [...complete, 'de'], env, /^describe\t/, most),
+      contender(`${EXECUTABLE}: completion of a command`, [...complete, 'de'], env, /^describe\t/, most),
       contender(`${EXECUTABLE}: completion of a pool`, [...complete, 'get', 'pool-1'], env, /^pool-1\n/, most),
       ...(npm
         ? [

@@ -1,4 +1,4 @@
-/** The programs a control plane and a node are made of; krew, which installs plugins; helm; oras and a registry for the image; what prints kubectl's completion scripts. */
+/** The programs a control plane and a node are made of; krew, which installs plugins; helm; kstatus; Prometheus; oras and a registry for the image; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Each program's release: what is built, and what the cache is keyed by. */
@@ -22,6 +22,10 @@ export const VERSIONS = {
   helm: 'v4.3.1',
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
+  kstatus: 'v0.37.2',
+  // By the version of its module.
+  prometheus: 'v0.316.0',
+  promtool: 'v0.316.0',
   oras: 'v1.3.6',
   // By the version of go-containerregistry.
   registry: 'v0.22.1',

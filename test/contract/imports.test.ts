@@ -29,7 +29,7 @@ describe('reports a forbidden import', () => {
       'up from the domain',
       'src/nodepool/a.ts',
       "import type { Io } from '../cli/io.ts';",
-      'src/nodepool/a.ts -> src/cli/io.ts: nodepool/ imports nothing of ours',
+      'src/nodepool/a.ts -> src/cli/io.ts: nodepool/ imports no other folder',
     ],
     [
       'over several lines',
@@ -41,7 +41,7 @@ describe('reports a forbidden import', () => {
       'a re-export',
       'src/controller/a.ts',
       "export * from '../nodepool/b.ts';",
-      'src/controller/a.ts -> src/nodepool/b.ts: controller/ imports nothing of ours',
+      'src/controller/a.ts -> src/nodepool/b.ts: controller/ imports no other folder',
     ],
     [
       'the client outside kube/',

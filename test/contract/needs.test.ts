@@ -16,6 +16,8 @@ const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));
 const needs = needsOf(Object.keys(commands), controller);
 
+const BINDING = 'get validatingadmissionpolicybindings.admissionregistration.k8s.io';
+
 /** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
 
@@ -36,9 +38,13 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'view with usage: list pods, list nodes.metrics.k8s.io',
     'top: list pods, list nodes.metrics.k8s.io',
     'top --pods: list pods.metrics.k8s.io',
-    ...['diff', 'create', 'edit', 'add', 'remove', 'move', 'reconcile'].map(
-      command => `${command} with NoExecute: list pods`,
-    ),
+    'diff with NoExecute: list pods',
+    'create with NoExecute: list pods',
+    `create with kubelet labels: ${BINDING}`,
+    `adopt with kubelet labels: ${BINDING}`,
+    'edit with NoExecute: list pods',
+    `edit with kubelet labels: ${BINDING}`,
+    ...['add', 'remove', 'move', 'reconcile'].map(command => `${command} with NoExecute: list pods`),
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',

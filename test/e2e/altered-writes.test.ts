@@ -88,7 +88,7 @@ test('add reports that a policy removed the membership label, not that the node 
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.deepEqual(stderr.trimEnd().split('\n'), [
     `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
-    'error: node stripped-a is no member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
+    'error: node stripped-a is not a member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
   ]);
   assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
   assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);

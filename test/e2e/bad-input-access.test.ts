@@ -93,27 +93,50 @@ test('names the missing permission in every command on a 403', async () => {
   const pools = 'nodepools.nodes.lailin.xyz';
   const crd = 'customresourcedefinitions.apiextensions.k8s.io';
   const cannotGetCrd = `get CustomResourceDefinition "${pools}"`;
-  const cases: [args: string[], cannot: string, lacks: string][] = [
-    [['get'], 'list nodepools', `list on ${pools}`],
-    [['create', 'x'], 'create NodePool "x"', `create on ${pools}`],
-    [['edit', 'x', '--label', 'a=b'], 'get NodePool "x"', `get on ${pools}`],
-    [['delete', 'x'], 'get NodePool "x"', `get on ${pools}`],
-    [['events'], 'list events', 'list on events.events.k8s.io'],
-    [['install'], cannotGetCrd, `get on ${crd}`],
-    [['uninstall', '--cascade'], cannotGetCrd, `get on ${crd}`],
+  const classes = 'runtimeclasses.node.k8s.io';
+  const look = [`list on ${pools}`, 'list on nodes'];
+  // Behind the refused one: what the command would read next.
+  const cases: [args: string[], cannot: string, lacks: string[]][] = [
+    [['get'], 'list nodepools', [`list on ${pools}`, `get on ${pools}`]],
+    [['create', 'x'], 'create NodePool "x"', [`create on ${pools}`]],
+    [['edit', 'x', '--label', 'a=b'], 'get NodePool "x"', [`get on ${pools}`]],
+    [
+      ['delete', 'x'],
+      'get NodePool "x"',
+      [`get on ${pools}`, ...look, 'get on nodes', `list on ${classes}`, `get on ${classes}`],
+    ],
+    [['events'], 'list events', ['list on events.events.k8s.io', `get on ${pools}`, `list on ${pools}`]],
+    [['install'], cannotGetCrd, [`get on ${crd}`, `list on ${pools}`]],
+    [
+      ['uninstall', '--cascade'],
+      cannotGetCrd,
+      [
+        `get on ${crd}`,
+        ...look,
+        `list on ${classes}`,
+        'get on deployments.apps "nodepool-controller" in nodepool-system',
+      ],
+    ],
   ];
   for (const [args, cannot, lacks] of cases) {
-    const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with verb ${lacks}`;
+    const roles = lacks.map(each => `verb ${each}`).join(', ');
+    const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with ${roles}`;
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
   // These read several resources at once and name all refusals, of pools first.
-  for (const [command, code, plurals] of [
-    ['describe', 1, ['nodepools', 'nodes']],
-    ['reconcile', 1, ['nodepools', 'nodes', 'runtimeclasses']],
-    ['diff', 2, ['nodepools', 'nodes', 'runtimeclasses']],
+  for (const [command, code, plurals, others] of [
+    ['describe', 1, ['nodepools', 'nodes'], [`list on ${classes}`, 'list on events.events.k8s.io in default']],
+    [
+      'reconcile',
+      1,
+      ['nodepools', 'nodes', 'runtimeclasses'],
+      ['get on nodes', `get on ${pools}`, `get on ${classes}`],
+    ],
+    ['diff', 2, ['nodepools', 'nodes', 'runtimeclasses'], []],
   ] as const) {
     const lines = plurals.map(plural => `  cannot list ${plural}: user "bob" lacks the permission\n`).join('');
-    const next = plurals.map(plural => `verb list on ${plural}${GROUPS[plural]}`).join(', ');
+    const listed = plurals.map(plural => `list on ${plural}${GROUPS[plural]}`);
+    const next = [...listed, ...others].map(each => `verb ${each}`).join(', ');
     const error = `error: the user lacks permissions:\n${lines}next: ask for a role with ${next}`;
     await refused([command, '--kubeconfig', bob], code, error);
   }
@@ -186,7 +209,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['edit', 'a', 'b'], 'unexpected argument b', 'edit'],
-    [['edit'], 'missing argument NAME', 'edit'],
+    [['edit'], 'missing argument NAME; next: write it as in `kubectl nodepool edit worker`', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
     [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],
     [

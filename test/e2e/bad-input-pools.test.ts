@@ -105,7 +105,7 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x', '--label', 'a b=c'],
       2,
-      /^error: --label "a b=c": the name of key "a b" must be .*; next: write it as key=value\n/,
+      /^error: --label "a b=c": the name of key "a b" must be .*; next: write a key like team or example\.com\/team\n/,
     ],
     [
       ['x', '--label', 'a=b', '--label', 'a=c'],

@@ -147,8 +147,8 @@ test('creates no pool for nodes with two roles unless one is chosen', async () =
   assert.deepEqual(all, {
     code: 0,
     stdout: '',
-    stderr: `warning: infra is not created: it shares nodes with worker; choose one by its name, or relabel the nodes
-warning: worker is not created: it shares nodes with infra; choose one by its name, or relabel the nodes
+    stderr: `warning: infra is not created: it shares nodes with worker; next: choose one by its name, or relabel the nodes
+warning: worker is not created: it shares nodes with infra; next: choose one by its name, or relabel the nodes
 Nothing to adopt.
 `,
   });
@@ -168,7 +168,7 @@ Nothing to adopt.
   );
   assert.match(
     (await unchanged(['adopt', '--create'])).stderr,
-    /is not created: it shares nodes with pool worker, which exists; change/,
+    /is not created: it shares nodes with pool worker, which exists; next: change/,
   );
 });
 

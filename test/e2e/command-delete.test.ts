@@ -1,3 +1,4 @@
+/** `delete`: output, selection, dry runs, warnings and prompts. The finalizer: delete-finalizer.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
@@ -6,7 +7,6 @@ import { allow, commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
-const OURS = 'node.finalizers.node-pool.lailin.xyz';
 const ROLE = 'node-role.kubernetes.io/gpu';
 
 const testEnv = useTestEnv();
@@ -164,71 +164,6 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   const { code, stderr } = await cli(cluster(), ['delete', 'gpu', '--yes']);
   assert.deepEqual([code, stderr], [0, `${warning}\n`]);
   assert.equal(await testEnv.runtimeClass('gpu'), undefined);
-});
-
-test('releases a pool that lacks our finalizer', async () => {
-  await gpu();
-  await testEnv.edit('gpu', { metadata: { finalizers: null } });
-  assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (2 nodes released)\n`);
-  assert.deepEqual(taintsOf(await testEnv.node('b')), []);
-  assert.equal(await testEnv.runtimeClass('gpu'), undefined);
-});
-
-test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
-  await gpu();
-  await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', OURS] } });
-  const waits = `${id('gpu')} has released its nodes and waits for other finalizers: example.com/backup\n`;
-  const started = Date.now();
-  for (let round = 0; round < 2; round++) {
-    assert.deepEqual(await cli(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });
-  }
-  assert.ok(Date.now() - started < 15_000, 'it waited');
-  assert.deepEqual(taintsOf(await testEnv.node('a')), []);
-  assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/backup']);
-  assert.match(await ok(['get', 'gpu']), /^gpu +200,Deleting /m);
-});
-
-test('completes a deletion that kubectl began, in delete and in reconcile', async () => {
-  await gpu();
-  const waiting = kubectl(cluster(), ['delete', 'nodepool', 'gpu']);
-  while ((await testEnv.getPool('gpu'))?.metadata.deletionTimestamp === undefined);
-  assert.match(await ok(['reconcile']), /^gpu +released +2 nodes released/);
-  assert.equal((await waiting).code, 0);
-});
-
-test('keeps the pool when a node cannot be written, and the next delete finishes', async () => {
-  await gpu();
-  const path = '/apis/admissionregistration.k8s.io/v1';
-  const body = {
-    metadata: { name: 'hold-a' },
-    spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['nodes'] }],
-      },
-      validations: [{ expression: "object.metadata.name != 'a'", message: 'node a is held' }],
-    },
-  };
-  const binding = { metadata: { name: 'hold-a' }, spec: { policyName: 'hold-a', validationActions: ['Deny'] } };
-  await raw(cluster()).expect('POST', `${path}/validatingadmissionpolicies`, body);
-  await raw(cluster()).expect('POST', `${path}/validatingadmissionpolicybindings`, binding);
-  const held = async () => {
-    const { status } = await raw(cluster()).request('PATCH', '/api/v1/nodes/a?dryRun=All', {
-      metadata: { labels: { x: 'y' } },
-    });
-    return status === 422;
-  };
-  while (!(await held()));
-  const { code, stdout, stderr } = await cli(cluster(), ['delete', 'gpu']);
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
-  assert.match(stderr, /^error: .*node a is held.*\nnodepool\.nodes\.lailin\.xyz "gpu" is not deleted yet\n$/i);
-  assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, [OURS]);
-  assert.deepEqual(taintsOf(await testEnv.node('b')), []);
-
-  await raw(cluster()).expect('DELETE', `${path}/validatingadmissionpolicybindings/hold-a`);
-  await raw(cluster()).expect('DELETE', `${path}/validatingadmissionpolicies/hold-a`);
-  while (await held());
-  assert.equal(await ok(['delete', 'gpu']), `${id('gpu')} deleted (1 node released)\n`);
 });
 
 test('warns about a NoExecute taint that would be restored, and needs --yes', async t => {

@@ -142,7 +142,10 @@ describe('in a reconciled cluster', () => {
   test('reports a running controller and a dead one', async t => {
     t.after(() => api().request('DELETE', `${LEASES}/kubectl-nodepool`));
     const watching = await startWatching(t, cluster(), '--leader-elect');
-    await eventually('it leads', async () => (await api().request('GET', `${LEASES}/kubectl-nodepool`)).status === 200);
+    await eventually(
+      'it is leader',
+      async () => (await api().request('GET', `${LEASES}/kubectl-nodepool`)).status === 200,
+    );
     const alive = await doctor();
     assert.deepEqual(alive.troubles, ['controller-permissions skipped']);
     assert.match(

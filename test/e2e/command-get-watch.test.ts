@@ -1,16 +1,18 @@
-/** `get -w` with templates, events and selectors, compared with kubectl. Plain watches: command-watch.test.ts. */
+/** `get -w` with names, selectors and each output format, compared with kubectl. Its plain table: command-watch.test.ts. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
 import { type Following, start } from './following.ts';
 import { useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
+const { refused } = commandsOf(cluster);
 
 const follow = (t: TestContext, ...args: string[]) => start(t, cluster(), [...productCommand(), 'get', ...args]);
 const label = (name: string, labels: object) => testEnv.edit(name, { metadata: { labels } });
@@ -122,4 +124,52 @@ test('a template that fails on a pool ends the watch with its error', async () =
     stderr,
     /^error: -o jsonpath: array index out of bounds: index 0, length 0; next: correct the template\n$/,
   );
+});
+
+test('prints YAML, JSON and names byte for byte as kubectl does', async t => {
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
+  await testEnv.pool('other');
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const shapes = [
+    ['-o', 'yaml'],
+    ['-o', 'json'],
+    ['-o', 'name'],
+    ['gpu', '-o', 'yaml'],
+    ['-l', 'team=a', '-o', 'json'],
+  ];
+  const pairs = shapes.map(shape => ({
+    shape: shape.join(' '),
+    ours: follow(t, '-w', ...shape),
+    theirs: start(t, cluster(), [kubectl, 'get', 'nodepools', '-w', ...shape]),
+  }));
+  for (const { ours, theirs } of pairs) await Promise.all([ours.has(1), theirs.has(1)]);
+  await label('gpu', { x: 'y' });
+  // It stops matching -l, and matches again.
+  await label('gpu', { team: null });
+  await label('gpu', { team: 'a' });
+  await remove('other');
+  await remove('gpu');
+  for (const { shape, ours, theirs } of pairs) {
+    const count = shape.startsWith('-o') ? 7 : 5;
+    const objects = (text: string) => text.match(/kind"?: "?NodePool|^nodepool/gm)?.length;
+    await eventually(`kubectl prints every change: ${shape}`, () => objects(theirs.stdout()) === count);
+    await eventually(`so does the plugin: ${shape}`, () => ours.stdout().length >= theirs.stdout().length);
+    assert.equal(ours.stdout(), theirs.stdout(), shape);
+  }
+});
+
+test('shows the named pools only, in the given order', async t => {
+  for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
+  const watching = follow(t, 'c', 'a', '-w', '--no-headers');
+  await watching.has(2);
+  for (const name of ['b', 'a', 'c']) await label(name, { x: 'y' });
+  await watching.has(4);
+  assert.deepEqual(
+    watching.lines().map(line => line[0]),
+    ['c', 'a', 'a', 'c'],
+  );
+  const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
+  await refused(['get', '-w', 'nope'], 1, missing);
+  const { code, stdout } = await cli(cluster(), ['get', '-w', 'nope', 'a', '-o', 'name']);
+  assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
 });

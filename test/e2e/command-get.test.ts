@@ -198,7 +198,7 @@ test('shows the pools that exist, reports the missing one and exits with 1', asy
   await refused(['get', 'nope', '-o', 'yaml'], 1, missing('nope'));
 });
 
-test('-l selects pools; no match is no error', async () => {
+test('-l selects pools; no match is not an error', async () => {
   await pools();
   assert.equal(await ok(['get', '-l', 'team!=a,team', '-o', 'name']), 'nodepool.nodes.lailin.xyz/new\n');
   await refused(['get', '-l', 'team=c'], 0, 'No pools found.');

@@ -76,9 +76,17 @@ test('templates, --sort-by and -L', async () => {
 
 test("explains the name of a node in place of a pool's", async () => {
   await fill();
-  const next = 'next: "a" is a node: `kubectl nodepool nodes --why a`';
-  for (const command of ['nodes', 'describe', 'diff', 'cordon']) {
-    await refused([command, 'a'], command === 'diff' ? 2 : 1, `error: nodepool "a" not found; ${next}`);
+  const why = '`kubectl nodepool nodes --why a`';
+  const cases = {
+    nodes: why,
+    diff: why,
+    describe: `${why} or \`kubectl describe node a\``,
+    cordon: '`kubectl nodepool cordon POOL --node a`',
+    top: '`kubectl nodepool top POOL --nodes` or `kubectl top node a`',
+  };
+  for (const [command, next] of Object.entries(cases)) {
+    const line = `error: nodepool "a" not found; next: "a" is a node of pool POOL: ${next}`.replaceAll('POOL', 'gpu');
+    await refused([command, 'a'], command === 'diff' ? 2 : 1, line);
   }
 });
 

@@ -143,7 +143,7 @@ test('names the missing permission for pods and the flag that does without them'
   const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'looker') };
   const { code, stderr } = await cli(cluster(), ['top'], { env });
   const text =
-    'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods, or show allocatable only with --no-pods';
+    'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods, verb list on nodes.metrics.k8s.io, or show allocatable only with --no-pods';
   assert.deepEqual({ code, stderr: stderr.trimEnd() }, { code: 1, stderr: text });
   assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +16 +/m);
 });

@@ -60,7 +60,7 @@ test('follows terminal resizes without breaking lines', async t => {
   const before = await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m);
   const written = terminal.written().length;
   terminal.type('{ctrl-l}');
-  await eventually('ctrl-l draws all anew', () => / worker /.test(terminal.written().slice(written)));
+  await eventually('ctrl-l redraws the screen', () => / worker /.test(terminal.written().slice(written)));
   assert.deepEqual(withoutAges(await terminal.settled()), withoutAges(before));
   terminal.resize(60, 15);
   assertScreen('pools-60x15', await terminal.shows(/^>gpu .*\n[\s\S]*q quit/m).then(() => terminal.settled()));

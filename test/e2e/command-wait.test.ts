@@ -177,7 +177,11 @@ test('refuses wrong command lines', async () => {
     2,
     `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
   );
-  await refused(['wait', 'gpu'], 2, `error: missing flag --for\n${see}`);
+  await refused(
+    ['wait', 'gpu'],
+    2,
+    `error: missing flag --for; next: write it as in \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
+  );
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
   assert.equal(code, 2);

@@ -1,18 +1,15 @@
 /** `get --watch`, `nodes --watch` and `events --watch`: existing objects, then changes, across restarts of the API server. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
-import { commandsOf } from './commands.ts';
 import { type Following, start as startOn } from './following.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv({ own: true });
 const { cluster } = testEnv;
-const { refused } = commandsOf(cluster);
 
 const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
@@ -55,54 +52,6 @@ test('get --watch prints the table, then a row for each change under the same co
   const second = watching.lines().map(line => /^\S+ +/.exec(line)?.[0].length);
   assert.deepEqual([...new Set(second)], ['worker-of-the-day   '.length]);
   assert.equal(watching.stderr(), '');
-});
-
-test('get --watch -o prints byte for byte what kubectl prints', async t => {
-  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
-  await testEnv.pool('other');
-  const { kubectl } = await ensureBinaries(['kubectl']);
-  const shapes = [
-    ['-o', 'yaml'],
-    ['-o', 'json'],
-    ['-o', 'name'],
-    ['gpu', '-o', 'yaml'],
-    ['-l', 'team=a', '-o', 'json'],
-  ];
-  const pairs = shapes.map(shape => ({
-    shape: shape.join(' '),
-    ours: follow(t, 'get', '-w', ...shape),
-    theirs: start(t, [kubectl, 'get', 'nodepools', '-w', ...shape]),
-  }));
-  for (const { ours, theirs } of pairs) await Promise.all([ours.has(1), theirs.has(1)]);
-  await label('gpu', { x: 'y' });
-  // It stops matching -l, and matches again.
-  await label('gpu', { team: null });
-  await label('gpu', { team: 'a' });
-  await remove('other');
-  await remove('gpu');
-  for (const { shape, ours, theirs } of pairs) {
-    const count = shape.startsWith('-o') ? 7 : 5;
-    const objects = (text: string) => text.match(/kind"?: "?NodePool|^nodepool/gm)?.length;
-    await eventually(`kubectl prints every change: ${shape}`, () => objects(theirs.stdout()) === count);
-    await eventually(`so does the plugin: ${shape}`, () => ours.stdout().length >= theirs.stdout().length);
-    assert.equal(ours.stdout(), theirs.stdout(), shape);
-  }
-});
-
-test('get --watch shows the named pools only, in the given order', async t => {
-  for (const name of ['a', 'b', 'c']) await testEnv.pool(name);
-  const watching = follow(t, 'get', 'c', 'a', '-w', '--no-headers');
-  await watching.has(2);
-  for (const name of ['b', 'a', 'c']) await label(name, { x: 'y' });
-  await watching.has(4);
-  assert.deepEqual(
-    watching.lines().map(line => line[0]),
-    ['c', 'a', 'a', 'c'],
-  );
-  const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
-  await refused(['get', '-w', 'nope'], 1, missing);
-  const { code, stdout } = await cli(cluster(), ['get', '-w', 'nope', 'a', '-o', 'name']);
-  assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
 });
 
 test('nodes --watch prints the table, then each row that changes', async t => {

@@ -64,7 +64,7 @@ describe('leader election on a Lease', () => {
     return (await raw(cluster()).expect('GET', path)) as LeaseBody;
   }
 
-  test('one of two leads, renews and releases the Lease when it stops, and keeps metadata of others', async () => {
+  test('one of two becomes leader, renews and releases the Lease when it stops, and keeps metadata of others', async () => {
     const a = candidate('a', 'handed-over');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'handed-over');
@@ -98,7 +98,7 @@ describe('leader election on a Lease', () => {
     b.close();
   });
 
-  test('the leader recreates a deleted Lease, and nobody else leads meanwhile', async () => {
+  test('the leader recreates a deleted Lease, and nobody else becomes leader meanwhile', async () => {
     const a = candidate('a', 'deleted');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'deleted');
@@ -118,7 +118,7 @@ describe('leader election on a Lease', () => {
     b.close();
   });
 
-  test('a leader that is cut off stops before the other one leads, within 20 s', async () => {
+  test('a leader that is cut off stops before the other one becomes leader, within 20 s', async () => {
     const a = candidate('a', 'lost');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'lost');

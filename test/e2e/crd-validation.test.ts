@@ -7,8 +7,9 @@ import { decodePool } from '../../src/nodepool/decode.ts';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
 import { validatePool } from '../../src/nodepool/validation.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
-import { type RawClient, raw } from '../cluster/raw.ts';
+import { raw } from '../cluster/raw.ts';
 import { POOL_CASES } from '../contract/pool-cases.ts';
+import { eventually } from './watching.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CRD = `${CRDS}/nodepools.nodes.lailin.xyz`;
@@ -34,7 +35,7 @@ const client = () => raw(cluster());
 describe('the rules of the CRD', () => {
   before(async () => {
     await client().expect('POST', CRDS, crd);
-    await untilServed(client());
+    await untilServed();
   });
 
   for (const { title, name = 'gpu', spec, wrong } of POOL_CASES) {
@@ -176,14 +177,14 @@ describe('a pool created before the rules', () => {
 
   before(async () => {
     await client().request('DELETE', CRD);
-    await until(async () => (await client().request('GET', CRD)).status === 404);
+    await eventually('the CRD is gone', async () => (await client().request('GET', CRD)).status === 404);
     await client().expect('POST', CRDS, permissive());
-    await untilServed(client());
+    await untilServed();
     for (const [name, spec] of old) {
       await client().expect('POST', POOLS, { ...HEAD, metadata: { name, finalizers: [FINALIZER] }, spec });
     }
     await client().expect('PATCH', CRD, { spec: crd.spec });
-    await until(async () => {
+    await eventually('the rules apply', async () => {
       const probe = { ...HEAD, metadata: { name: 'control-plane' }, spec: {} };
       return (await client().request('POST', `${POOLS}?dryRun=All`, probe)).status === 422;
     });
@@ -240,13 +241,6 @@ function sameFields(server: string[], ours: string[], message: string): void {
     );
 }
 
-async function untilServed(server: RawClient): Promise<void> {
-  await until(async () => (await server.request('GET', POOLS)).status === 200);
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await holds()); waited += 100) {
-    assert.ok(waited < 20_000, 'waited 20 s in vain');
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+async function untilServed(): Promise<void> {
+  await eventually('pools are served', async () => (await client().request('GET', POOLS)).status === 200);
 }

@@ -57,7 +57,7 @@ test('reconciles the next owners of a pool that was never reconciled, and names 
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
   const { code, stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old']);
   const reported =
-    'warning: big: 1 other node differs from the labels and taints of the pool, and the status was not written; run `kubectl nodepool reconcile big`\n';
+    'warning: big: 1 other node differs from the labels and taints of the pool, and the status was not written; next: run `kubectl nodepool reconcile big`\n';
   const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
   assert.deepEqual([code, stdout, stderr], [0, done, reported]);
   assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
@@ -109,12 +109,12 @@ async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
 
 test('warns when the status of a next owner cannot be written, and deletes the pool', async () => {
   assert.equal(await deleteFailing('patchStatus'), 'released');
-  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; next: run `kubectl nodepool reconcile big`']);
 });
 
 test('does not report a failed node write as done in the status of a next owner', async () => {
   assert.equal(await deleteFailing('patch'), 'released');
-  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; run `kubectl nodepool reconcile big`']);
+  assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; next: run `kubectl nodepool reconcile big`']);
   assert.equal((await testEnv.getPool('big'))?.status, undefined);
 });
 

@@ -56,7 +56,9 @@ test('a watch that starts under such a CRD writes nothing, and continues after i
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   const watching = await startWatching(t, cluster());
-  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
+  await eventually('it says so', () =>
+    /drops spec\.nodeSelector; next: run `kubectl nodepool install`/.test(watching.log()),
+  );
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
@@ -76,7 +78,9 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   await useCrd(cluster(), 'earlier schema');
   // A change of members would write the status, and with it the pool as the server decodes it now.
   await testEnv.nodes({ name: 'c', labels: { ...role('p'), kind: 'big' } });
-  await eventually('it says so', () => /drops spec\.nodeSelector; run `kubectl nodepool install`/.test(watching.log()));
+  await eventually('it says so', () =>
+    /drops spec\.nodeSelector; next: run `kubectl nodepool install`/.test(watching.log()),
+  );
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 

@@ -31,7 +31,7 @@ const LOOK: Record<string, RegExp> = {
   'get -o wide': /HANDLER.*SELECTOR/,
   'get worker -o yaml': /^ {2}name: worker$/m,
   'get -l team=a -o name': /^nodepool.nodes.lailin.xyz\/worker\n$/,
-  "get -o jsonpath='{.items[?(@.status.status!=200)].metadata.name}'": /^$/,
+  'get -o jsonpath=\'{.items[?(@.spec.handler=="runc")].metadata.name}\'': /^worker$/,
   'get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount':
     /^POOL +NODES\nnew +0\nold +1\ngpu +2\nworker +3\n$/,
   'get --resources all': / STORAGE +HUGEPAGES-1GI/,
@@ -57,7 +57,7 @@ const LOOK: Record<string, RegExp> = {
   'top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free': /GPU/i,
   'top --nodes -o csv': /^[a-zA-Z,]+\n[\s\S]*node-a/,
   diff: /^$/,
-  'diff worker >/dev/null || echo differs': /^$/,
+  'diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac': /^$/,
   'diff -l team=a': /^$/,
   'diff -o json': /"kind": "Diff"/,
   'create worker --label tier=gold --dry-run=client -o yaml': /^kind: NodePool$/m,

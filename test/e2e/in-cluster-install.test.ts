@@ -14,7 +14,7 @@ const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic
 const QUOTA = `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${NAME}`;
 
 const testEnv = useTestEnv();
-const { ok, refused } = commandsOf(testEnv.cluster);
+const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
 const api = () => raw(testEnv.cluster());
 
 test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
@@ -48,12 +48,17 @@ test('install --controller creates the objects once; dry runs and a second run w
   assert.deepEqual(await stateOf(testEnv.cluster()), before);
   assert.equal((await api().request('GET', CLUSTER_ROLE)).status, 404);
 
+  const risky = ['create', 'p', '--node-selector', 'a=b', '--taint', 'k=v:NoSchedule', '--dry-run=server'];
+  const unprotected = await unchanged(risky);
+  assert.match(unprotected.stderr, /apply manifests\/protect-membership\.yaml/);
+
   const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
   assert.equal(lines.length, objects.length);
   assert.ok(
     lines.every(line => line.endsWith(' created')),
     lines.join('\n'),
   );
+  assert.equal(await ok(risky), 'nodepool.nodes.lailin.xyz/p created (server dry run)\n');
   const again = (await ok(flags)).trimEnd().split('\n');
   assert.ok(
     again.every(line => line.endsWith(' unchanged')),

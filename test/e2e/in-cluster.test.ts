@@ -60,7 +60,7 @@ test('replaces a leader that is killed half-way within 20 s, and writes nothing 
   };
   const before = (await asked()).length;
   const first = await startController(t, testEnv.cluster(), '--concurrency=1');
-  await eventually('the first leads', async () => (await holder()) !== undefined);
+  await eventually('the first is leader', async () => (await holder()) !== undefined);
   const leader = await holder();
   const second = await startController(t, testEnv.cluster());
   await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], handler: 'runc' });
@@ -69,11 +69,11 @@ test('replaces a leader that is killed half-way within 20 s, and writes nothing 
   const killed = performance.now();
   const done = await labelled();
   assert.ok(done < names.length, 'it was killed too late to show anything');
-  await eventually('the second leads', async () => (await holder()) !== leader, 25_000);
+  await eventually('the second is leader', async () => (await holder()) !== leader, 25_000);
   const seconds = (performance.now() - killed) / 1000;
   assert.ok(seconds < 20, `it took ${seconds} s`);
   await eventually('the second goes on', async () => (await labelled()) === names.length);
-  t.diagnostic(`killed after ${done} of ${names.length} nodes; the other leads ${seconds.toFixed(1)} s later`);
+  t.diagnostic(`killed after ${done} of ${names.length} nodes; the other became leader ${seconds.toFixed(1)} s later`);
 
   await eventually('the status', async () => (await testEnv.getPool('one'))?.status?.nodeCount === names.length);
   await testEnv.patchNode('n0', { metadata: { labels: { tier: 'drift' } } });

@@ -52,7 +52,7 @@ test('with the policy a kubelet can neither join nor leave a pool, but can write
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`example.com/${at}`, 'x']));
   assert.equal((await kubelet('a').label(many)).status, 200);
   assert.equal((await kubelet('a').label({ [GROUP]: 'pci' })).status, 422);
-  assert.equal((await kubelet('b').unregister()).status, 403, 'it cannot delete its node to register it anew');
+  assert.equal((await kubelet('b').unregister()).status, 403, 'it cannot delete its node to register it again');
   assert.equal((await kubelet('a').label({ 'example.com/other': 'x' })).status, 200);
   assert.equal((await kubelet('a').labelByStatus({ 'topology.kubernetes.io/zone': 'z' })).status, 200);
   assert.equal((await kubelet('b').heartbeat()).status, 200);

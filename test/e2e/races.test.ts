@@ -1,11 +1,13 @@
 /**
- * No taint of others is lost: another writer adds and removes its own taints and labels on the same nodes, as fast as
- * it can, while reconcile runs repeatedly. It sends the whole list with a resourceVersion and retries on a conflict.
- * Whatever the server confirmed to it must be there at the end.
+ * No label or taint of others is lost while commands write the same nodes. Beside reconcile, another writer adds and
+ * removes its own taints and labels as fast as it can. It sends the whole list with a resourceVersion and retries on a
+ * conflict. Whatever the server confirmed to it must be there at the end.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Taint } from '../../src/nodepool/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { labelNode } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { type LiveNode, role, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -53,6 +55,27 @@ test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300
   }
   t.diagnostic(`the foreign writer met ${conflicts} conflicts`);
   assert.ok(conflicts > 0, 'the two never met: this proves nothing');
+});
+
+test('add keeps labels and taints that others set at the same time', async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `n${index}`);
+  await testEnv.nodes(...names.map(name => ({ name })));
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, taints: [OWNED] });
+  const others = async () => {
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(names.map(name => labelNode(testEnv.cluster(), name, { [`round-${round}`]: 'x' })));
+    }
+  };
+  const [added] = await Promise.all([cli(testEnv.cluster(), ['add', 'gpu', ...names]), others()]);
+  assert.deepEqual([added.code, added.stderr], [0, '']);
+  for (const name of names) {
+    const { metadata, spec } = await testEnv.node(name);
+    assert.deepEqual(
+      [Object.keys(metadata.labels).filter(key => key.startsWith('round-')).length, metadata.labels.tier],
+      [5, 'gold'],
+    );
+    assert.equal(spec.taints?.length, 1);
+  }
 });
 
 /** Runs two writers at a time; returns their number of conflicts. */

@@ -15,9 +15,9 @@ const testEnv = useTestEnv({ audit: true });
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const NO_STATUS = /the CRD nodepools.nodes.lailin.xyz serves no status subresource/;
 const DROPPED =
-  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount, status.updatedNodeCount; run `kubectl nodepool install`';
+  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount, status.updatedNodeCount; next: run `kubectl nodepool install`';
 const LOST =
-  'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
+  'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; next: run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
 const run = (...args: string[]) => cli(testEnv.cluster(), args);
 const tierOf = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
@@ -139,7 +139,7 @@ test('under the CRD of the version before, pools are reconciled and their status
   // Longer than the watch waits for a CRD with all that it needs.
   await sleep(11_000);
   assert.deepEqual(await writes(testEnv.cluster(), mark), {});
-  assert.equal(watch.log().split('drops status.updatedNodeCount; run').length - 1, 1, watch.log());
+  assert.equal(watch.log().split('drops status.updatedNodeCount; next: run').length - 1, 1, watch.log());
   assert.equal((await run('install')).code, 0);
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await eventually('it is counted', async () => (await testEnv.getPool('w'))?.status?.updatedNodeCount === 1);

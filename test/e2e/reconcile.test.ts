@@ -1,7 +1,6 @@
-/** Reconciling on a real API server: labels, taints, drift, leaving, deleting, status. */
+/** Reconciling on a real API server: labels, taints, drift, leaving, status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FINALIZER } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -149,44 +148,6 @@ test('reconciles only the named pool, and cleans the node that left it', async (
   await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/one': null, ...role('two') } } });
   await testEnv.reconcile('one');
   assert.equal((await testEnv.node('a')).metadata.labels.first, undefined);
-});
-
-test('deleting a pool releases its nodes, deletes its RuntimeClass, then removes the pool', async () => {
-  await testEnv.nodes({ name: 'a', labels: { ...role('worker'), tier: 'old', other: 'x' } });
-  await testEnv.pool('worker', { labels: { tier: 'gold' }, taints: [DEDICATED], handler: 'runc' });
-  await testEnv.reconcile();
-  assert.deepEqual((await testEnv.getPool('worker'))?.metadata.finalizers, [FINALIZER]);
-  const [result] = await testEnv.delete(['worker']);
-  assert.equal(result?.released, 1);
-  assert.equal(await testEnv.getPool('worker'), undefined);
-  assert.equal(await testEnv.runtimeClass('worker'), undefined);
-  const node = await testEnv.node('a');
-  assert.deepEqual([node.metadata.labels.tier, node.metadata.labels.other], ['old', 'x']);
-  assert.deepEqual(taintsOf(node), []);
-  assert.equal(node.metadata.labels['node-role.kubernetes.io/worker'], '', 'the membership label is the user’s');
-});
-
-test('the next reconcile releases a pool that kubectl marked for deletion', async () => {
-  await testEnv.nodes({ name: 'a', labels: role('worker') });
-  await testEnv.pool('worker', { labels: { tier: 'gold' } });
-  await testEnv.reconcile();
-  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
-  assert.ok((await testEnv.getPool('worker'))?.metadata.deletionTimestamp, 'the finalizer keeps it');
-  await testEnv.reconcile();
-  assert.equal(await testEnv.getPool('worker'), undefined);
-  assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
-});
-
-test('cleans nodes of a pool that was removed without its finalizer', async () => {
-  await testEnv.nodes({ name: 'a', labels: role('worker') });
-  await testEnv.pool('worker', { labels: { tier: 'gold' } });
-  await testEnv.reconcile();
-  await testEnv.edit('worker', { metadata: { finalizers: [] } });
-  await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/worker');
-  assert.equal(await testEnv.getPool('worker'), undefined);
-  await testEnv.reconcile();
-  const { metadata } = await testEnv.node('a');
-  assert.deepEqual([metadata.labels.tier, metadata.annotations?.['nodes.lailin.xyz/applied']], [undefined, undefined]);
 });
 
 test('counts nodes that are not ready or cordoned, and pools without members', async () => {

@@ -95,7 +95,7 @@ test('400 nodes with records of 175 KB take little memory, and each record is re
   assert.equal(event?.type, 'Warning');
   assert.match(
     event?.note ?? '',
-    /^the annotation nodes\.lailin\.xyz\/applied of 400 nodes was not a record of ours \(larger than 163840 characters\) and was replaced; .*: fat-000, .* more$/,
+    /^the annotation nodes\.lailin\.xyz\/applied of 400 nodes was not a valid record \(larger than 163840 characters\) and was replaced; .*: fat-000, .* more$/,
   );
   assert.equal(await child.end(), 0);
 });

@@ -72,7 +72,7 @@ function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
 row(
   {
     fault: 'two leaders',
-    how: 'the leader is stopped (SIGSTOP) during its writes until another one leads, then continued (SIGCONT)',
+    how: 'the leader is stopped (SIGSTOP) during its writes until another one becomes leader, then continued (SIGCONT)',
     holds: 'it writes nothing after the stop, by the audit log; same end state, nothing is created twice',
   },
   async (t, facts) => {
@@ -80,7 +80,7 @@ row(
     await model.addNodes(...NAMES.map(name => ({ name, labels: role('one') })));
     const [first, second] = [await proxyAs(t, 'first'), await proxyAs(t, 'second')];
     const halted = startChild(t, first, '--leader-elect', '--concurrency=1');
-    await eventually('the first leads', async () => (await holder()) !== '');
+    await eventually('the first is leader', async () => (await holder()) !== '');
     const leader = await holder();
     const other = startChild(t, second, '--leader-elect');
     await other.synced();
@@ -95,7 +95,7 @@ row(
     const done = await labelled();
     assert.ok(done < MANY, 'it was halted too late to show anything');
 
-    await eventually('the second leads', async () => (await holder()) !== leader, 25_000);
+    await eventually('the second is leader', async () => (await holder()) !== leader, 25_000);
     facts.secondsWithoutLeader = Math.round((Date.now() - stopped) / 100) / 10;
     await converged(model, second);
     assert.equal(await halted.end('SIGCONT'), 1);
@@ -137,7 +137,7 @@ row(
     const arePutOff = (from: number) => () => proxy.requests.slice(from).some(isNodeWrite);
     const once = putOff();
     const halted = startChild(t, proxy, '--leader-elect');
-    await eventually('it leads', () => halted.lines(/ became leader: /).length > 0, 30_000);
+    await eventually('it is leader', () => halted.lines(/ became leader: /).length > 0, 30_000);
     const leader = await holder();
     await model.createPool('one', { labels: { tier: 'gold' }, handler: 'runc' });
     await eventually('as many as it has at a time are put off', () => proxy.requests.filter(isNodeWrite).length >= 30);

@@ -173,7 +173,7 @@ row(
     fault: 'permission removed',
     slow: true,
     how: "the RoleBinding for the leader's Lease is deleted at run time",
-    holds: 'it stops before others lead; restarted, it waits, and leads when the binding is back',
+    holds: 'it stops before another becomes leader; restarted, it waits, and becomes leader when the binding is back',
   },
   async (t, facts) => {
     const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];

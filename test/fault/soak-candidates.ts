@@ -16,7 +16,7 @@ interface Life {
   isKilled: boolean;
   /** When it was first seen to lead, on performance.now()'s clock. */
   ledFrom: number | undefined;
-  /** Resident megabytes while it leads, after a warm-up. */
+  /** Resident megabytes while it is leader, after a warm-up. */
   rss: number[];
 }
 

@@ -10,7 +10,7 @@ const PREFIX = '/registry/runtimeclasses';
 
 export interface ClassLog {
   /**
-   * Throws when a class was made, or made anew, more often than the pool's handler changed: each class has its own
+   * Throws when a class was created, or recreated, more often than the pool's handler changed: each class has its own
    * change, in order. So was what went: a class goes before its successor comes, and whether the last is still there,
    * expected.ts says.
    * @param given by the pool's name, the handlers it had one after the other

@@ -74,7 +74,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
       for (const { metadata, spec } of await pods()) t.diagnostic(await env.node(spec.nodeName).logs(metadata.name));
       throw error;
     }
-    await eventually('one leads', async () => (await leader()) !== '');
+    await eventually('one is leader', async () => (await leader()) !== '');
   });
 
   test('the pool gives the real node its labels and taints', async () => {
@@ -87,12 +87,12 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     assert.match(stdout, /^real +200 +1 /);
   });
 
-  test('another pod leads after the container of the leader was killed', { timeout: 120_000 }, async () => {
+  test('another pod becomes leader after the container of the leader was killed', { timeout: 120_000 }, async () => {
     const first = await leader();
     const pod = (await pods()).find(({ metadata }) => first.startsWith(metadata.name));
     assert.ok(pod);
     await env.node(pod.spec.nodeName).kill(pod.status.containerStatuses?.[0]?.containerID ?? '');
-    await eventually('another leads', async () => !['', first].includes(await leader()), 60_000);
+    await eventually('another is leader', async () => !['', first].includes(await leader()), 60_000);
     await ok(['edit', 'real', '--label', 'tier=silver']);
     await eventually('the new leader reconciles', async () => (await node()).metadata.labels.tier === 'silver');
     await eventually(

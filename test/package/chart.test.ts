@@ -1,8 +1,10 @@
 /** The chart: its objects are those of manifests/ but for what values change; helm installs, upgrades and uninstalls it. */
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { load } from 'js-yaml';
+import { CHART_COPIES } from '../../scripts/build.ts';
 import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
@@ -50,7 +52,7 @@ function withoutHelm(object: ManifestObject, expected: ManifestObject): Manifest
 test('passes helm lint; its CRD and its policies are those of manifests/', async () => {
   const helm = await useHelm(home);
   await helm.ok('lint', '--strict', CHART);
-  for (const file of await readdir(join(CHART, 'files'))) {
+  for (const file of CHART_COPIES) {
     const [copy, source] = await Promise.all(
       [join(CHART, 'files', file), join(ROOT, 'manifests', file)].map(path => readFile(path, 'utf8')),
     );
@@ -105,6 +107,32 @@ test('each value reaches its object, and none is taken for another', async () =>
     assert.ok([...all.keys()].some(key => key.startsWith(`${kind} `)));
     assert.ok(![...left.keys()].some(key => key.startsWith(`${kind} `)), value);
   }
+});
+
+test('monitoring is off by default, and as the Prometheus operator and Grafana ask for it when it is on', async () => {
+  const helm = await useHelm(home);
+  const rendered = await helm.template(
+    ...['--set', 'serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboard.enabled=true'],
+    ...['--set', 'serviceMonitor.interval=15s,serviceMonitor.labels.release=p,prometheusRule.labels.release=p'],
+  );
+  const of = (kind: string) => rendered.find(object => object.kind === kind) as ManifestObject & Record<string, never>;
+  const service = rendered.find(({ kind }) => kind === 'Service') as unknown as {
+    metadata: { labels: object };
+    spec: object;
+  };
+  const monitor = of('ServiceMonitor') as unknown as {
+    metadata: { labels: Record<string, string> };
+    spec: Record<string, never>;
+  };
+  const { selector, endpoints } = monitor.spec as unknown as { selector: { matchLabels: object }; endpoints: object[] };
+  assert.deepEqual(endpoints, [{ port: 'metrics', interval: '15s' }]);
+  assert.deepEqual({ ...service.metadata.labels, ...selector.matchLabels }, service.metadata.labels);
+  const rule = of('PrometheusRule') as unknown as { metadata: { labels: Record<string, string> }; spec: object };
+  assert.deepEqual([monitor.metadata.labels.release, rule.metadata.labels.release], ['p', 'p']);
+  assert.deepEqual(rule.spec, load(await readFile(join(CHART, 'files/alerts.yaml'), 'utf8')));
+  const maps = rendered.filter(({ kind }) => kind === 'ConfigMap') as unknown as { data: Record<string, string> }[];
+  const dashboard = JSON.parse(await readFile(join(CHART, 'files/dashboard.json'), 'utf8'));
+  assert.deepEqual(JSON.parse(maps[0]?.data['kubectl-nodepool.json'] ?? ''), dashboard);
 });
 
 test('refuses values that it does not know, and a namespace of others', async () => {

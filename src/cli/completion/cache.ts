@@ -46,8 +46,10 @@ function removeOld(folder: string, now: Date): void {
   }
 }
 
-function isNames({ names, labelKeys, resources = [], taints = [], recorded = {}, roles = {} }: Names): boolean {
-  return [names, labelKeys, resources, taints, ...Object.values(recorded), ...Object.values(roles)].every(isTexts);
+function isNames(names: Names): boolean {
+  const { labelKeys, labelValues = {}, resources = [], taints = [], recorded = {}, roles = {} } = names;
+  const byKey = [labelValues, recorded, roles].flatMap(lists => Object.values(lists));
+  return [names.names, labelKeys, resources, taints, ...byKey].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -121,8 +121,8 @@ async function values(
   options: CompletionOptions,
 ): Promise<Found> {
   const { io, openNames } = options;
-  const live = async (what: Live) =>
-    liveNames(what, await openNames(accessFlags(line, io.env)), { ...io, pools: poolsBefore(line) });
+  const live = async (what: Live, labelKey?: string) =>
+    liveNames(what, await openNames(accessFlags(line, io.env)), { ...io, pools: poolsBefore(line), labelKey });
   switch (source.kind) {
     case 'none':
       return { candidates: [] };
@@ -140,6 +140,11 @@ async function values(
     case 'live': {
       const { list = false, ending = '', usual = [], alone = [] } = source;
       const before = list ? typed.slice(0, typed.lastIndexOf(',') + 1) : '';
+      const [key, value] = typed.slice(before.length).split('=', 2);
+      if (ending === '=' && key !== undefined && value !== undefined) {
+        const found = await live(source.what, key);
+        return { candidates: found.map(each => ({ value: `${before}${key}=${each}` })) };
+      }
       const named = new Set([...taken, ...before.split(',')]);
       const found = await live(source.what).catch(error => {
         if (usual.length === 0) throw error;

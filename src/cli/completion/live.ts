@@ -19,6 +19,8 @@ const SHORT_TIMEOUT_MS = 300;
 export interface LiveOptions {
   /** For members and nonMembers: the pools in the command line. */
   pools?: readonly string[];
+  /** For poolLabels and nodeLabels: the values of this key in place of the keys. */
+  labelKey?: string | undefined;
   env: Record<string, string | undefined>;
   now: () => Date;
 }
@@ -43,16 +45,21 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
     case 'resources':
       return (await cached('pools', port, options)).resources ?? [];
     case 'poolLabels':
-      return (await cached('pools', port, options)).labelKeys;
+      return labelsOf(await cached('pools', port, options), options);
     case 'nodeLabels':
-      return (await cached('nodes', port, options)).labelKeys;
+      return labelsOf(await cached('nodes', port, options), options);
     case 'settableLabels': {
       const { isClusterLabel } = await import('../../nodepool/validation.ts');
-      return (await cached('nodes', port, options)).labelKeys.filter(key => !isClusterLabel(key));
+      const names = await cached('nodes', port, options);
+      return labelsOf({ ...names, labelKeys: names.labelKeys.filter(key => !isClusterLabel(key)) }, options);
     }
     case 'taints':
       return (await cached('pools', port, options)).taints ?? [];
   }
+}
+
+function labelsOf({ labelKeys, labelValues = {} }: Names, { labelKey }: LiveOptions): string[] {
+  return labelKey === undefined ? labelKeys : (own(labelValues, labelKey) ?? []);
 }
 
 /** The nodes of these pools, or the nodes of no pool; without pools all nodes. */

@@ -24,7 +24,8 @@ export type Source =
   | { kind: 'files' }
   | { kind: 'words'; words: string[] }
   /**
-   * list: separated by commas. ending: added to each name, before what the user types next. usual: always offered.
+   * list: separated by commas. ending: added to each name, before what the user types next; `=` is
+   * followed by the values of that label. usual: always offered.
    * alone: offered only as the first of a list.
    */
   | { kind: 'live'; what: Live; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }

@@ -1,6 +1,6 @@
 /** Shows the plan of a deletion, and reports its result. */
 
-import { showError, warningLine } from '../../cli/error-line.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
@@ -34,7 +34,7 @@ export function reportDeletion(
   shown: Shown,
   { io }: Deps,
 ): number {
-  for (const warning of outcome?.warnings ?? []) io.err(warningLine(warning));
+  for (const warning of outcome?.warnings ?? []) showWarning(io, warning);
   if (error !== undefined) showError(io, error);
   showFailures(io, outcome?.failures ?? []);
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {

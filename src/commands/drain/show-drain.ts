@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
-import { showError, warningLine } from '../../cli/error-line.ts';
+import { errorWidth, showError, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -44,6 +44,10 @@ export interface DrainChoice extends DrainOptions {
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;
 
+/** A client dry run ends as if the server accepted every eviction. */
+const NOT_TRIED =
+  'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
+
 type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
 
 /** Returns the exit code. */
@@ -79,12 +83,15 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
 }
 
 /** What stands in the way; each line once. */
-function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, { err }: Io): void {
+function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
-  const lines = [...[...warnings, ...begun.flatMap(choice.warnOf)].map(warningLine), ...notes, ...notChecked];
-  for (const line of lines.filter(each => !said.has(each))) err(line);
+  const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
+  if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
+  const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
+  const lines = [...warned, ...notes, ...notChecked];
+  for (const line of lines.filter(each => !said.has(each))) io.err(line);
   for (const line of lines) said.add(line);
 }
 

@@ -17,12 +17,9 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import { PoolMetrics } from '../../operations/pool-metrics.ts';
-import { candidateIdentity, createWatch, type WatchState } from '../../operations/watch.ts';
+import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from '../../operations/watch.ts';
 
-export interface WatchOptions {
-  concurrency: number;
-  resyncMs: number;
-  podCounts: boolean;
+interface ShowWatchOptions extends WatchOptions {
   leaderElect: boolean;
   leaderElectNamespace: string;
   metricsAddress: string | undefined;
@@ -36,7 +33,7 @@ const REDRAW_MS = 500;
 const LOGIN_LIMIT_MS = 60_000;
 
 /** Runs until Ctrl-C or SIGTERM (a second one exits at once), or until the lease is lost. Returns the exit code. */
-export async function showWatch(options: WatchOptions, deps: Deps): Promise<number> {
+export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<number> {
   const { io } = deps;
   // Before the caches are filled: V8 would keep three times the heap for speed that this process does not need.
   setFlagsFromString('--optimize-for-size');
@@ -47,7 +44,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
   const connection = await deps.connect({
     concurrency: options.concurrency,
     onRequest: metrics.request,
-    mayWrite: () => manager.leads,
+    mayWrite: () => manager.isLeader,
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
@@ -62,28 +59,25 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
   );
   let last = '';
   const create = () =>
-    createWatch(
-      { concurrency: options.concurrency, resyncMs: options.resyncMs, podCounts: options.podCounts },
-      {
-        cluster: connection.cluster,
-        pods: connection.pods,
-        events: connection.events,
-        lease: options.leaderElect
-          ? { name: LEASE, port: connection.lease(options.leaderElectNamespace, LEASE) }
-          : undefined,
-        identity: candidateIdentity(newId),
-        clock: systemClock,
-        now: io.now,
-        random: Math.random,
-        newId,
-        log,
-        metrics,
-        poolMetrics,
-        onChanged({ pool, kind, status }) {
-          last = `; last change: ${pool} ${kind === 'released' ? kind : (status?.status ?? 'nodes written')}`;
-        },
+    createWatch(options, {
+      cluster: connection.cluster,
+      pods: connection.pods,
+      events: connection.events,
+      lease: options.leaderElect
+        ? { name: LEASE, port: connection.lease(options.leaderElectNamespace, LEASE) }
+        : undefined,
+      identity: candidateIdentity(newId),
+      clock: systemClock,
+      now: io.now,
+      random: Math.random,
+      newId,
+      log,
+      metrics,
+      poolMetrics,
+      onChanged({ pool, kind, status }) {
+        last = `; last change: ${pool} ${kind === 'released' ? kind : (status?.status ?? 'nodes written')}`;
       },
-    );
+    });
   let { manager, state } = create();
   const servers: Server[] = [];
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
@@ -115,7 +109,7 @@ export async function showWatch(options: WatchOptions, deps: Deps): Promise<numb
 
 /** Adds each started server to the list, so that it is closed when a later one fails. */
 async function startServers(
-  options: WatchOptions,
+  options: ShowWatchOptions,
   isReady: () => boolean,
   registry: Registry,
   log: Log,
@@ -138,7 +132,7 @@ async function startServers(
   }
 }
 
-function liveLine({ isReady, leads }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
-  const what = !isReady ? 'Waiting for the caches' : leads ? 'Watching' : 'Waiting for the lease';
+function liveLine({ isReady, isLeader }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
+  const what = !isReady ? 'Waiting for the caches' : isLeader ? 'Watching' : 'Waiting for the lease';
   return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
 }

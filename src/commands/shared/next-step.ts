@@ -1,19 +1,23 @@
 /** What follows a pool that was created or edited: reconciling it. */
 import type { Written } from '../../cli/approve.ts';
+import { type ErrorIo, errorWidth } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import type { Io } from '../../cli/io.ts';
 import { noun } from '../../nodepool/plural.ts';
 import { attempt } from '../../operations/attempt.ts';
 import type { Approve } from '../../operations/consent.ts';
 import type { RawPool } from '../../operations/ports.ts';
 
 /** Ends create and edit on a terminal; the stderr of a script stays empty. */
-export function hintReconcile(names: readonly string[], { err, stderrIsTTY }: Pick<Io, 'err' | 'stderrIsTTY'>): void {
-  if (!stderrIsTTY || names.length === 0) return;
+export function hintReconcile(names: readonly string[], io: ErrorIo): void {
+  if (!io.stderrIsTTY || names.length === 0) return;
   const pools = names.join(' ');
-  err(
-    `next: 'kubectl nodepool diff ${pools}' shows what would change, 'kubectl nodepool reconcile ${pools}' applies it`,
-  );
+  const steps = [
+    `next: 'kubectl nodepool diff ${pools}' shows what would change,`,
+    `'kubectl nodepool reconcile ${pools}' applies it`,
+  ];
+  const line = steps.join(' ');
+  // The terminal would break a command where its line ends.
+  io.err(line.length > errorWidth(io) ? steps.join('\n') : line);
 }
 
 export interface ReconcileNext {
@@ -32,7 +36,7 @@ export async function reconcileNext(
 ): Promise<number> {
   const { showReconcile } = await import('./show-reconcile.ts');
   const names = pools.map(({ metadata }) => metadata.name);
-  const choice = { pools: { names }, concurrency, dryRun: false, podCounts: false, approve };
+  const choice = { pools: { names }, concurrency, dryRun: 'none' as const, podCounts: false, approve };
   if (print === undefined) return showReconcile(choice, deps, connection);
   try {
     return await showReconcile(choice, { ...deps, io: { ...deps.io, out: deps.io.err } }, connection);

@@ -5,20 +5,13 @@ import { EXIT } from '../../cli/report-error.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
-import type { Watched } from '../../controller/source.ts';
-import { type FollowDeps, follow } from '../../operations/follow.ts';
+import { type FollowDeps, type FollowOptions, follow } from '../../operations/follow.ts';
 import { oneLine } from '../../render/error.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;
 
-export interface Changes<T> {
-  resource: string;
-  watched: Watched<T | undefined>;
-  onStart: (objects: T[]) => void;
-  onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
-  onDeleted: (object: T) => void;
-}
+export type Changes<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | 'onStart' | 'onChanged' | 'onDeleted'>;
 
 /** Makes a function whose error ends the watch: the next call would fail as well. */
 type Guarded = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;

@@ -1,11 +1,15 @@
-/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run=client`. */
+/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
-import { warningLine } from '../../cli/error-line.ts';
+import { showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
 import { type Diff, diff } from '../../operations/diff.ts';
+import { unreadText, withSetters } from '../../operations/drift-setters.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import type { ClusterPort } from '../../reconciler/ports.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
@@ -22,14 +26,12 @@ export async function showDiff(
   const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
   const { plan, warnings, forbidden } = found;
   if (isNone) reportNoPools(io);
-  for (const warning of warnings) io.err(warningLine(warning));
+  for (const warning of warnings) showWarning(io, warning);
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     io.out(printDiff(plan, output));
   } else {
-    const { renderDiff } = await import('../../render/diff.ts');
-    const { makeStyle } = await import('../../render/style.ts');
-    const text = renderDiff(plan, makeStyle(io.color), io.now());
+    const text = await diffText(plan, io);
     if (text !== '') io.out(text);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
@@ -38,7 +40,22 @@ export async function showDiff(
     // Without a difference the answer would be "none", which is not known.
     if (nodes.length === 0) throw forbidden;
     const { oneLine, next } = forbidden;
-    io.err(warningLine(`RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`));
+    showWarning(io, `RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
   }
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+}
+
+/** What a reconcile is about to change, with an empty line below; nothing without changes. */
+export async function printChanges(plan: ClusterPlan, { nodes }: Pick<ClusterPort, 'nodes'>, io: Io): Promise<void> {
+  const { planned, unread } = await withSetters(plan.nodes, nodes);
+  if (unread > 0) showWarning(io, unreadText(unread));
+  const text = await diffText({ ...plan, nodes: planned }, io);
+  if (text !== '') io.out(`${text}\n`);
+}
+
+/** Empty without changes and notes. */
+async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>): Promise<string> {
+  const { renderDiff } = await import('../../render/diff.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  return renderDiff(plan, makeStyle(color), now());
 }

@@ -2,7 +2,7 @@
 
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../../cli/approve.ts';
-import { warningLine } from '../../cli/error-line.ts';
+import { showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
@@ -44,7 +44,7 @@ export async function showMoves(
   const said = new Set<string>();
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);
-    for (const warning of planned.warnings.filter(text => !said.has(text))) io.err(warningLine(warning));
+    for (const warning of planned.warnings.filter(text => !said.has(text))) showWarning(io, warning);
     for (const warning of planned.warnings) said.add(warning);
     if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
     if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
@@ -75,7 +75,7 @@ export async function showMoves(
     moveNodes(planned, options, { ...work, signal }).finally(work.stop),
   );
   for (const node of moved) io.out(renderMoved(what, node) + suffix);
-  for (const warning of warnings) io.err(warningLine(warning));
+  for (const warning of warnings) showWarning(io, warning);
   showFailures(io, failures);
   if (isInterrupted(results)) return reportInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;

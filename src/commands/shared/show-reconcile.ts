@@ -1,8 +1,9 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
 
-import { showError, warningLine } from '../../cli/error-line.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
@@ -10,14 +11,17 @@ import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
+import type { DryRun } from '../../operations/ports.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import type { ClusterPort } from '../../reconciler/ports.ts';
 import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;
   concurrency: number;
-  /** The connection's writes are server dry runs. */
-  dryRun: boolean;
+  /** With lines to stdout, a dry run prints what would change before its result. */
+  dryRun: DryRun;
   podCounts: boolean;
   approve: Approve;
   /** To stdout; lines by default. */
@@ -35,7 +39,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     reportNoPools(io);
     return EXIT.done;
   }
-  const work = await reconcileDeps(deps, connection, dryRun ? 'Reconciling (server dry run)' : 'Reconciling');
+  const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`);
   const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}) };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
   const agreed = await agree(() => proposeReconcile(names ?? [], reading), approve).catch(error => {
@@ -44,8 +48,14 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   });
   if (agreed === undefined) return EXIT.error;
   const { proposal, consent } = agreed;
+  if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
+    const { printChanges } = await import('./show-diff.ts');
+    await work.aside(() => printChanges(proposal.plan, cluster, io));
+  }
+  const target = dryRun === 'client' ? await rehearsed(proposal.state, cluster) : cluster;
+  const options = { concurrency, dryRun: dryRun !== 'none', consent };
   const summaries = await interruptible(io, signal =>
-    reconcile(proposal, { concurrency, dryRun, consent }, { ...work, signal }).finally(work.stop),
+    reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
   );
   await printResults(summaries, choice, io);
   if (summaries.length === 0) {
@@ -53,27 +63,34 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
-  if (dropped.length > 0) io.err(warningLine(lackingMessage(dropped)));
+  if (dropped.length > 0) showWarning(io, lackingMessage(dropped));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
-    for (const warning of outcome?.warnings ?? []) io.err(warningLine(`${pool}: ${warning}`));
+    for (const warning of outcome?.warnings ?? []) showWarning(io, `${pool}: ${warning}`);
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
   if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);
+  // The status of a pool that nothing was written to is no error.
+  if (dryRun === 'client') return codes.includes(EXIT.error) ? EXIT.error : EXIT.done;
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
+}
+
+async function rehearsed(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
+  const { rehearsal } = await import('../../operations/rehearsal.ts');
+  return rehearsal(cluster, state);
 }
 
 async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
   if (print === 'json' || print === 'yaml') {
     const { printSummaries } = await import('../../render/summary-data.ts');
-    io.out(printSummaries(pools, { dryRun }, print));
+    io.out(printSummaries(pools, { dryRun: dryRun !== 'none' }, print));
   } else if (print === 'lines' && pools.length > 0) {
     const { renderSummaries } = await import('../../render/summary.ts');
     const { makeStyle } = await import('../../render/style.ts');
-    io.out(renderSummaries(pools, { dryRun }, makeStyle(io.color)));
+    io.out(renderSummaries(pools, { suffix: dryRunSuffix(dryRun), isTerminal: io.stdoutIsTTY }, makeStyle(io.color)));
   }
 }
 

@@ -23,7 +23,8 @@ async function describePool(pool: string, connection: Connection, now: () => Dat
   const { describe } = await import('../../operations/describe.ts');
   const { renderDescription } = await import('../../render/describe.ts');
   const { makeStyle } = await import('../../render/style.ts');
-  const descriptions = await describe([pool], connection);
+  const { descriptions, missing } = await describe([pool], connection);
+  if (missing[0] !== undefined) throw missing[0];
   return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
 }
 

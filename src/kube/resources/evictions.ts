@@ -106,7 +106,9 @@ function heldBack({ causes, message }: Status): Removal | undefined {
   const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
   if (cause === undefined && !message.includes('disruption budget')) return undefined;
   const [, budget, what] = /^The disruption budget (\S+) (.+)$/s.exec(cause?.message ?? '') ?? [];
-  return { kind: 'budget', budget, message: what ?? (cause?.message || message) };
+  // Printed after a colon: `still being processed by the server`.
+  const why = what?.replace(/^is /, '').replace(/\.$/, '');
+  return { kind: 'budget', budget, message: why ?? (cause?.message || message) };
 }
 
 interface WireBudget {

@@ -62,10 +62,20 @@ export async function listNames(
   }
 }
 
+/** More values than anybody reads through. */
+const MAX_VALUES = 100;
+
 function namesOf(items: NamedLabels[]): Names {
+  const values = new Map<string, Set<string>>();
+  for (const [key, value] of items.flatMap(({ labels = {} }) => Object.entries(labels))) {
+    const known = values.get(key) ?? new Set();
+    values.set(key, known.add(value));
+  }
+  const few = [...values].filter(([, known]) => known.size <= MAX_VALUES);
   return {
     names: items.flatMap(({ name }) => name ?? []),
-    labelKeys: [...new Set(items.flatMap(({ labels = {} }) => Object.keys(labels)))].toSorted(),
+    labelKeys: [...values.keys()].toSorted(),
+    labelValues: Object.fromEntries(few.map(([key, known]) => [key, [...known].toSorted()])),
   };
 }
 

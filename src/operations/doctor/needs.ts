@@ -5,6 +5,7 @@
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
+import { MEMBERSHIP } from '../membership-policy.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
@@ -16,6 +17,9 @@ const CLASSES = 'runtimeclasses.node.k8s.io';
 const EVENTS = 'events.events.k8s.io@default';
 const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
+
+/** Whether a warning about kubelets is needed. */
+const PROTECTION = `get validatingadmissionpolicybindings.admissionregistration.k8s.io ${MEMBERSHIP}`;
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
 const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
@@ -35,6 +39,7 @@ const CLASS_USERS = [
 
 /**
  * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes.
+ * Where kubelets may set the labels that a pool selects by, a refusal only costs a warning.
  * Commands that need no permission are left out. Where the admission plugin OwnerReferencesPermissionEnforcement is on, which
  * no request can find out, creating RuntimeClasses needs `update` on nodepools/finalizers as well.
  */
@@ -65,10 +70,13 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],
+  'create with kubelet labels': [PROTECTION],
   adopt: LOOK,
   'adopt --create': [...LOOK, `create ${POOLS}`],
+  'adopt with kubelet labels': [PROTECTION],
   edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
+  'edit with kubelet labels': [PROTECTION],
   add: RECONCILE,
   'add with NoExecute': PODS,
   remove: RECONCILE,

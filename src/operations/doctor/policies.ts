@@ -8,15 +8,13 @@ import {
 } from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { isWithin } from '../install.ts';
+import { MEMBERSHIP } from '../membership-policy.ts';
 import type { ManifestObject, ManifestsPort } from '../ports.ts';
 import { type Finding, ok, warning } from './check.ts';
 
 const INSTALL = 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs';
 const APPLY =
   'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';
-
-/** The policy and the binding that keep kubelets from the labels by which pools select. */
-const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
 
 /** The names of those that are not in force: an object is missing, or is not as this version has it. */
 export async function policiesOff(policies: readonly ManifestObject[], port: ManifestsPort): Promise<string[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorLine, showError, warningLine } from '../../../src/cli/error-line.ts';
+import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/error-line.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/field-error.ts';
 import { testIo } from './test-io.ts';
@@ -42,10 +42,15 @@ test('prints a warning on one line, whatever its length and text', () => {
   assert.ok(warningLine('x'.repeat(1_000_000)).length < 2100);
 });
 
+function onTerminal(columns: number | undefined) {
+  const io = testIo({ stderrIsTTY: columns !== undefined });
+  Object.assign(io.stderr, { columns });
+  return io;
+}
+
 test('on a terminal the next step of a line that is too long is on a line of its own', () => {
   const shown = (columns: number | undefined, message: string) => {
-    const io = testIo({ stderrIsTTY: columns !== undefined });
-    Object.assign(io.stderr, { columns });
+    const io = onTerminal(columns);
     showError(io, { message, next: 'run `kubectl nodepool install`' });
     return io.stderrText();
   };
@@ -53,4 +58,16 @@ test('on a terminal the next step of a line that is too long is on a line of its
   assert.equal(shown(80, message), `error: ${message}\nnext: run \`kubectl nodepool install\`\n`);
   assert.equal(shown(100, message), `error: ${message}; next: run \`kubectl nodepool install\`\n`);
   assert.equal(shown(undefined, message.repeat(9)).split('\n').length, 2);
+});
+
+test('so is that of a warning', () => {
+  const shown = (columns: number | undefined) => {
+    const io = onTerminal(columns);
+    showWarning(io, 'web is not up to date: no; next: run `kubectl nodepool reconcile web`');
+    return io.stderrText();
+  };
+  assert.equal(shown(40), 'warning: web is not up to date: no\nnext: run `kubectl nodepool reconcile web`\n');
+  for (const columns of [100, undefined]) {
+    assert.equal(shown(columns), 'warning: web is not up to date: no; next: run `kubectl nodepool reconcile web`\n');
+  }
 });

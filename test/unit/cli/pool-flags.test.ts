@@ -34,7 +34,7 @@ test('edits set fields, and remove them with null', () => {
 });
 
 test('reports a flag that cannot be parsed as a usage error with the next step', () => {
-  for (const flags of [{ label: ['a'] }, { taint: ['a:b'] }, { 'node-selector': ['='] }]) {
+  for (const flags of [{ label: ['a'] }, { taint: ['a:b'] }, { 'node-selector': ['a'] }]) {
     for (const read of [specFromFlags, editsFromFlags]) {
       assert.throws(
         () => read(flags),

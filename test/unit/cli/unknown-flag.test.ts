@@ -10,6 +10,9 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   ['create', { flags: ['--kustomize=dir'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
   ['get', { flags: ['-fpool.yaml'] }, 'give names of pools, or -l SELECTOR'],
   ['drain', { flags: ['--delete-local-data'] }, `${BIN} drain NAME --delete-emptydir-data`],
+  ['get', { flags: ['--chunk-size=500'] }, 'leave it out: long lists are read in parts by themselves'],
+  ['events', { flags: ['--watch-only'] }, `${BIN} events --watch`],
+  ['add', { flags: ['--pool'] }, `${BIN} add NAME NODE...`],
   [
     'remove',
     { flags: ['--all'] },

@@ -82,7 +82,7 @@ export function create(
   return { elector, events, log, state, end: () => end };
 }
 
-/** Two processes, the first of which leads, each with its own clock. */
+/** Two processes, the first of which is leader, each with its own clock. */
 export async function pair(random?: () => number, skews: { a?: Skew; b?: Skew } = {}) {
   const clock = new FakeClock();
   const server = new FakeLease();

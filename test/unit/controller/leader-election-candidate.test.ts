@@ -25,7 +25,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
     wall: clock.wall,
     random: () => 0,
     log: (level, message) => log.push(`${level}: ${message}`),
-    onLeads: leads => reported.push(leads),
+    onLeaderChange: isLeader => reported.push(isLeader),
     ...options,
   });
   const run = () =>
@@ -73,7 +73,7 @@ describe('a candidate', () => {
     });
   }
 
-  test('reports when it leads, when it has lost the lease, and why a renewal failed', async () => {
+  test('reports when it is leader, when it has lost the lease, and why a renewal failed', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { state, reported, log, run } = candidate(server, clock);
@@ -88,7 +88,7 @@ describe('a candidate', () => {
     assert.deepEqual(log.slice(-1), ['error: a lost the lease']);
   });
 
-  test('reports "stopped", not a lost lease, when it is stopped while it leads', async () => {
+  test('reports "stopped", not a lost lease, when it is stopped while it is leader', async () => {
     const { elector, reported, log, events, run } = candidate(new FakeLease(), new FakeClock());
     const end = run();
     await flushPromises();
@@ -163,7 +163,7 @@ describe('a candidate', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('waits for a release no longer than it leads', async () => {
+  test('waits for a release no longer than it is leader', async () => {
     const clock = new FakeClock();
     const { elector, state, run } = candidate(new FakeLease(), clock);
     run();
@@ -212,7 +212,7 @@ describe('a candidate', () => {
     assert.deepEqual([server.lease, log], [undefined, ['info: became leader: a']]);
   });
 
-  test('never leads when it is stopped before the first response', async () => {
+  test('never becomes leader when it is stopped before the first response', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, state, reported, events, run } = candidate(server, clock);

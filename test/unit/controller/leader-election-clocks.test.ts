@@ -145,6 +145,6 @@ describe('leader election with skewed clocks', () => {
         led += leaders.length;
       }
     }
-    assert.ok(led > 600, `somebody leads in ${led} of 3600 steps`);
+    assert.ok(led > 600, `somebody is leader in ${led} of 3600 steps`);
   });
 });

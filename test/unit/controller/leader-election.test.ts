@@ -6,7 +6,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 import { create, FakeLease, pair } from './fake-lease.ts';
 
 describe('leader election', () => {
-  test('the first candidate leads and renews every 2 s; the second waits', async () => {
+  test('the first candidate becomes leader and renews every 2 s; the second waits', async () => {
     const { clock, server, a, b } = await pair();
     assert.equal(a.elector.isLeader(), true);
     assert.deepEqual(a.events, ['started']);

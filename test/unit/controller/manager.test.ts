@@ -51,8 +51,8 @@ function create(options: { elected?: boolean } = {}) {
   manager.run().then(how => {
     end = how;
   });
-  const setLeader = (leads: boolean) => {
-    leader = leads;
+  const setLeader = (isLeader: boolean) => {
+    leader = isLeader;
   };
   return { clock, manager, done, synced, finished, lead, election, setLeader, end: () => end };
 }
@@ -154,15 +154,15 @@ describe('the manager', () => {
     assert.deepEqual(done, ['recorder stopped', 'controller aborted', 'cache stopped', 'lease left']);
   });
 
-  test('allows writes while it leads, and always without leader election', () => {
+  test('allows writes while it is leader, and always without leader election', () => {
     const { manager, setLeader } = create({ elected: true });
-    assert.equal(manager.leads, false);
+    assert.equal(manager.isLeader, false);
     setLeader(true);
-    assert.equal(manager.leads, true);
-    assert.equal(create().manager.leads, true);
+    assert.equal(manager.isLeader, true);
+    assert.equal(create().manager.isLeader, true);
   });
 
-  test('starts no controller when stopped before the caches have synced or before it leads', async () => {
+  test('starts no controller when stopped before the caches have synced or before it is leader', async () => {
     for (const when of ['unsynced', 'candidate']) {
       const { manager, done, synced, lead, finished, end } = create({ elected: true });
       finished.resolve();
@@ -184,16 +184,16 @@ test('restored() forbids writes, ends after the reconciles in flight, and keeps 
   lead.resolve();
   setLeader(true);
   await flushPromises();
-  assert.equal(manager.leads, true);
+  assert.equal(manager.isLeader, true);
   manager.restored();
-  assert.deepEqual([manager.leads, manager.isReady], [false, false]);
+  assert.deepEqual([manager.isLeader, manager.isReady], [false, false]);
   await flushPromises();
   assert.deepEqual(done.slice(-4), ['recorder stopped', 'controller aborted', 'lease left', 'cache stopped']);
   assert.equal(end(), 'restored');
   election.resolve('stopped');
 });
 
-test('restored() before it leads ends the process without starting controllers', async () => {
+test('restored() before it is leader ends the process without starting controllers', async () => {
   const { manager, done, synced, lead, end } = create({ elected: true });
   synced.resolve();
   await flushPromises();

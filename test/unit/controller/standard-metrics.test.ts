@@ -68,9 +68,9 @@ describe("the standard metrics have controller-runtime's names and labels", () =
 
   test('reports leadership as 1 or 0, and counts requests by code, method and host', () => {
     const { metrics, value } = create();
-    metrics.leads('nodepool', false);
+    metrics.leader('nodepool', false);
     assert.equal(value('leader_election_master_status{name="nodepool"}'), '0');
-    metrics.leads('nodepool', true);
+    metrics.leader('nodepool', true);
     assert.equal(value('leader_election_master_status{name="nodepool"}'), '1');
     metrics.request('200', 'GET', 'a:6443');
     metrics.request('200', 'GET', 'a:6443');

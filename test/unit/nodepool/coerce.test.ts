@@ -66,6 +66,14 @@ test('keeps a key that is special in JavaScript', () => {
   ]);
 });
 
+test("the CRD's default status is none, and its generation is none beside the earlier operator's fields", () => {
+  assert.equal(read({}, { observedGeneration: -1 }).status, undefined);
+  assert.deepEqual(read({}, { observedGeneration: -1, status: 200, nodeCount: 1 }).status, {
+    status: 200,
+    nodeCount: 1,
+  });
+});
+
 test('coerces a status without calling the pool invalid', () => {
   const time = '2026-01-01T00:00:00Z';
   const good = { type: 'Other', status: 'True', reason: 'R', message: 'm', lastTransitionTime: time };

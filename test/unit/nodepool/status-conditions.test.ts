@@ -55,6 +55,7 @@ test('reports failed writes', () => {
     Ready: ['False', 'WriteFailed', 'see condition Applied'],
     Applied: ['False', 'WriteFailed', 'no; never'],
     Conflict: ['False', 'NoConflict', ''],
+    Stalled: ['True', 'WriteFailed', 'no; never'],
   });
 });
 
@@ -86,6 +87,7 @@ test('reports an invalid spec', () => {
     Ready: ['False', 'InvalidSpec', invalid],
     Applied: ['False', 'InvalidSpec', invalid],
     Conflict: ['False', 'NoConflict', ''],
+    Stalled: ['True', 'InvalidSpec', invalid],
   });
   const failing = said(compute({ specErrors, failures: ['no'] }));
   assert.deepEqual(failing.Applied, ['False', 'InvalidSpec', `${invalid}; no`]);

@@ -80,7 +80,11 @@ test('parses labels from flags', () => {
   assert.deepEqual(parseLabels([]), {});
   refuses(() => parseLabels(['']), /^--label "": the value of the flag is empty$/, /^write it as key=value$/);
   refuses(() => parseLabels(['gpu']), /^--label "gpu": there is no "="/, /"gpu=" sets the empty value/);
-  refuses(() => parseLabels(['=x']), /the key is empty/, /key=value/);
+  refuses(() => parseLabels(['=x']), /the key is empty/, KEY_FORM);
+  refuses(() => parseLabels(['team-=x']), /key "team-" must be of letters, .* first and last/, KEY_FORM);
+  refuses(() => parseLabels(['a=b c']), /value "b c"/, /^write a value like gold, or leave it empty$/);
+  refuses(() => parseTaints(['a b=c:NoExecute']), /key "a b" must be of/, KEY_FORM);
+  refuses(() => parseTaintEdits(['a b-']), /key "a b" must be of/, KEY_FORM);
   refuses(() => parseLabels(['a=b=c']), /value "b=c" must be empty or/);
   refuses(() => parseLabels(['a=b', 'a=c']), /a is given twice/);
   refuses(() => parseLabels(['a b=c'], '--node-selector'), /^--node-selector "a b=c": the name of key "a b"/);
@@ -151,6 +155,8 @@ function matches(problem: string | undefined, expected: RegExp | undefined): voi
   if (expected === undefined) assert.equal(problem, undefined);
   else assert.match(problem ?? '(none)', expected);
 }
+
+const KEY_FORM = /^write a key like team or example\.com\/team$/;
 
 function refuses(parse: () => unknown, message: RegExp, next?: RegExp): void {
   assert.throws(parse, (error: unknown) => {

@@ -9,7 +9,7 @@ const OUTCOME = emptyOutcome('a');
 test('reports what is wrong with another pool', () => {
   const reported = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
     notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
-  const run = 'run `kubectl nodepool reconcile a`';
+  const run = 'next: run `kubectl nodepool reconcile a`';
   const two = { failures: [{ message: 'first' }, { message: 'second' }] };
   assert.deepEqual(reported({}), []);
   assert.deepEqual(reported(undefined), []);

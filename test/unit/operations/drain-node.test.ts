@@ -121,8 +121,8 @@ describe('draining one node', () => {
     assert.deepEqual(states(await ended), ['a failed 0/2 held']);
     assert.equal(
       cluster.reported.at(-1),
-      'error: unable to drain node "a": gave up after 7.5 s (--timeout): waiting for PodDisruptionBudget ns/web: ' +
-        'needs 2 healthy pods and has 2 currently: ns/p; still terminating: ns/q',
+      'error: unable to drain node "a": gave up after 7.5 s (--timeout): ns/p waiting for PodDisruptionBudget ns/web: ' +
+        'needs 2 healthy pods and has 2 currently; ns/q still terminating',
     );
   });
 
@@ -149,7 +149,7 @@ describe('draining one node', () => {
     assert.deepEqual(states(await ended), ['a failed 0/2']);
     assert.match(
       cluster.reported.at(-1) ?? '',
-      /"a": never; gave up after 0\.009 s \(--timeout\): still terminating: ns\/q$/,
+      /"a": never; gave up after 0\.009 s \(--timeout\): ns\/q still terminating$/,
     );
   });
 

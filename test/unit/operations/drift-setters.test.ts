@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Change } from '../../../src/nodepool/plan.ts';
 import { unreadText, withSetters } from '../../../src/operations/drift-setters.ts';
-import { aNode } from '../nodepool/fixtures.ts';
+import { aNode, recordOf } from '../nodepool/fixtures.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'y', reason: 'drift' };
 const setBy = { manager: 'kubectl-label', operation: 'Update', time: '2026-11-21T08:57:00Z' };
@@ -34,6 +34,31 @@ test('reads the fields whose value differs from what the pool set, and adds who 
   ];
   assert.deepEqual(asked, [['a', paths]]);
   assert.deepEqual(result, { planned: [planned('a', gone, { ...drift, setBy }, unmanaged, spec), all[1]], unread: 0 });
+});
+
+test('names who set a value that is not what the record says, where the spec changed as well', async () => {
+  const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'mine', to: 'new', reason: 'spec' };
+  const taint: Change = { ...label, kind: 'taint', key: 't', effect: 'NoSchedule' };
+  const changes = [label, { ...label, key: 'ours' }, { ...label, key: 'unrecorded' }, taint];
+  const record = recordOf({
+    pool: 'gpu',
+    labels: { tier: 'old', ours: 'mine' },
+    taints: { 't:NoSchedule': 'old' },
+  });
+  const asked: unknown[] = [];
+  const fieldSetters = async (_name: string, paths: string[][]) => {
+    asked.push(...paths);
+    return [setBy, setBy];
+  };
+  const { planned } = await withSetters([{ node: aNode({ record }), changes }], { fieldSetters });
+  assert.deepEqual(asked, [
+    ['metadata', 'labels', 'tier'],
+    ['spec', 'taints'],
+  ]);
+  assert.deepEqual(
+    planned[0]?.changes.map(change => change.setBy),
+    [setBy, undefined, undefined, setBy],
+  );
 });
 
 test('names nobody where a node is gone or cannot be read; throws a bug', async () => {

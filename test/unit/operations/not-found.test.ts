@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getPools } from '../../../src/operations/get.ts';
-import { poolNotFound } from '../../../src/operations/not-found.ts';
+import { poolNotFound, poolsNotFound } from '../../../src/operations/not-found.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
 const LIST = 'list the pools with `kubectl nodepool get`';
@@ -12,14 +12,64 @@ test('names a pool of a similar name', () => {
     [['wroker'], 'nodepool "wroker" not found; did you mean "worker"?'],
     [['wroker', 'gpx', 'far-away'], 'nodepools "wroker", "gpx", "far-away" not found; did you mean "worker", "gpu"?'],
     [['far-away'], 'nodepool "far-away" not found', LIST],
-    [['work'], 'nodepool "work" not found', '"work" is a node: `kubectl nodepool nodes --why work`'],
-    [['pools'], 'nodepool "pools" not found', 'leave out "pools": names of pools follow the command'],
   ];
   for (const [names, message, next] of cases) {
-    const error = poolNotFound(names, { pools, isNode: name => name === 'work' });
+    const error = poolNotFound('get', names, { pools });
     assert.deepEqual([error.message, error.next], [message, next]);
   }
-  assert.equal(poolNotFound(['wroker']).next, LIST);
+  assert.equal(poolNotFound('get', ['wroker']).next, LIST);
+});
+
+test('names what takes the name of a node, with its pool', () => {
+  const owners: Record<string, { owner: string | undefined }> = {
+    n1: { owner: 'web' },
+    n2: { owner: 'web' },
+    n3: { owner: 'gpu' },
+    free: { owner: undefined },
+  };
+  const cases: [line: string, next: string][] = [
+    ['cordon n1', '"n1" is a node of pool web: `kubectl nodepool cordon web --node n1`'],
+    ['drain n1 n2 n3', '"n1", "n2" are nodes of pool web: `kubectl nodepool drain web --node n1,n2`'],
+    ['uncordon free', '"free" is a node of no pool: `kubectl uncordon free`'],
+    ['drain node n1', '"n1" is a node of pool web: `kubectl nodepool drain web --node n1`'],
+    ['top n1', '"n1" is a node of pool web: `kubectl nodepool top web --nodes` or `kubectl top node n1`'],
+    ['top free', '"free" is a node of no pool: `kubectl top node free`'],
+    ['nodes n1', '"n1" is a node of pool web: `kubectl nodepool nodes --why n1`'],
+    [
+      'describe free',
+      '"free" is a node of no pool: `kubectl nodepool nodes --why free` or `kubectl describe node free`',
+    ],
+  ];
+  for (const [line, next] of cases) {
+    const [command = '', ...names] = line.split(' ');
+    assert.equal(poolNotFound(command, names, { pools: ['web'], node: name => owners[name] }).next, next);
+  }
+});
+
+test('names what takes the type that was given', () => {
+  const cases: [line: string, next: string][] = [
+    ['get pools', 'leave out "pools": names of pools follow the command'],
+    ['wait npool wroker', 'leave out "npool": names of pools follow the command'],
+    ['get nodes', 'for nodes: `kubectl nodepool nodes` or `kubectl get nodes`'],
+    ['get node x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl get node x`'],
+    ['describe no x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl describe no x`'],
+    ['edit node x', 'for nodes: `kubectl edit node x`'],
+    ['delete node x y', 'for nodes: `kubectl nodepool remove POOL x y` or `kubectl delete node x y`'],
+    ['delete nodes', 'for nodes: `kubectl nodepool remove POOL NODE...` or `kubectl delete nodes`'],
+    ['top nodes', 'for nodes: `kubectl nodepool top --nodes` or `kubectl top nodes`'],
+    ['top node x', 'for nodes: `kubectl nodepool top POOL --nodes` or `kubectl top node x`'],
+    ['top pods', 'for pods: `kubectl nodepool top --pods` or `kubectl top pods`'],
+    ['top pod x', 'for pods: `kubectl top pod x`'],
+    ['describe pod x', 'for pods: `kubectl describe pod x`'],
+    ['nodes pods', 'for pods: `kubectl nodepool top --pods`'],
+    ['cordon nodes', 'for nodes: `kubectl nodepool cordon POOL --node NODE`'],
+    ['reconcile node x', 'for nodes: `kubectl nodepool nodes --why x`'],
+  ];
+  for (const [line, next] of cases) {
+    const [command = '', ...names] = line.split(' ');
+    const [error, ...more] = poolsNotFound(command, names, { pools: ['worker'] });
+    assert.deepEqual([error?.next, more], [next, []]);
+  }
 });
 
 test('get asks for names once, and only when a pool is missing', async () => {
@@ -36,7 +86,7 @@ test('get asks for names once, and only when a pool is missing', async () => {
     getPools({ names, selector: undefined, fieldSelector: undefined, ignoreNotFound }, { pools: pools as never });
   assert.deepEqual((await get(['worker'])).missing, []);
   await get(['x'], true);
-  await get(['pods-x', 'nodepools']);
+  await get(['nodepools', 'pods-x']);
   assert.equal(asked, 0);
   const { missing } = await get(['wroker', 'worker', 'nope']);
   assert.deepEqual(

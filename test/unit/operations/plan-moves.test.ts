@@ -48,9 +48,16 @@ test('--from alone moves every node of that pool', async () => {
 
 test('requires exactly one way to choose nodes', async () => {
   const none = (kind: MoveOptions['kind']) => refused([A, B], [], { kind });
-  assert.deepEqual(await none('move'), ['usage', 'move needs the names of nodes, or -l SELECTOR', undefined]);
-  const first = 'the pool comes first: `kubectl nodepool add POOL NODE...`';
-  assert.deepEqual(await none('add'), ['usage', 'add needs the names of nodes, or -l SELECTOR', first]);
+  assert.deepEqual(await none('move'), [
+    'usage',
+    'move needs the names of nodes, or -l SELECTOR',
+    'write it as in `kubectl nodepool move NODE... --to b`',
+  ]);
+  assert.deepEqual(await none('add'), [
+    'usage',
+    'add needs the names of nodes, or -l SELECTOR',
+    'the pool comes first, then the nodes: `kubectl nodepool add b NODE...`',
+  ]);
   assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
     'usage',
     'names of nodes and -l exclude each other',
@@ -61,11 +68,14 @@ test('requires exactly one way to choose nodes', async () => {
     '-l: the selector is empty',
     'write it like a=b,c!=d,e',
   ]);
-  assert.deepEqual(await refused([A, B], [], { selector: 'x=y' }, []), [
-    'input',
-    '-l "x=y": no node has these labels',
-    undefined,
-  ]);
+});
+
+test('a selector that matches no node is no error', async () => {
+  for (const kind of ['add', 'remove', 'move'] as const) {
+    const { names, unchanged } = await planned([A, B], [], { kind, selector: 'x=y' }, []);
+    assert.deepEqual([names, unchanged], [[], []]);
+  }
+  assert.equal((await refused([A], [], { selector: 'x=y' }, []))[1], 'nodepool "b" not found');
 });
 
 test('names all pools and nodes that do not exist', async () => {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takenText } from '../../../src/operations/pool-exists.ts';
+import { alreadyExists, takenText } from '../../../src/operations/pool-exists.ts';
+import { aPool } from '../nodepool/fixtures.ts';
+
+test('names what changes a pool that exists, by its file where it comes from one', () => {
+  const next = (files?: string[]) => alreadyExists(aPool({}, { name: 'web' }), files).next;
+  const edit = 'change it with `kubectl nodepool edit web`';
+  const by = (file: string) =>
+    `${edit}, or by its file with \`kubectl replace -f ${file}\`, then \`kubectl nodepool reconcile web\``;
+  assert.deepEqual([next(), next(['a.yaml']), next(['-'])], [edit, by('a.yaml'), by('FILE')]);
+});
 
 const CREATED = '2026-01-01T00:00:05Z';
 

@@ -88,11 +88,11 @@ test('reports a replaced record with what was wrong with it', () => {
     [
       [
         'Warning',
-        'the annotation nodes.lailin.xyz/applied of 2 nodes was not a record of ours (larger than 163840 characters) and was replaced; what it was to bring back is lost, and what else it named stays: a, b',
+        'the annotation nodes.lailin.xyz/applied of 2 nodes was not a valid record (larger than 163840 characters) and was replaced; the values that it would restore are lost, and its other keys stay on the node: a, b',
       ],
       [
         'Warning',
-        'the annotation nodes.lailin.xyz/applied of 1 node was not a record of ours (not JSON) and was replaced; what it was to bring back is lost, and what else it named stays: c',
+        'the annotation nodes.lailin.xyz/applied of 1 node was not a valid record (not JSON) and was replaced; the values that it would restore are lost, and its other keys stay on the node: c',
       ],
     ],
   );

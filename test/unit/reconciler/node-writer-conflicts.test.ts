@@ -68,7 +68,7 @@ test('retries at once after the first conflict, then with growing delays, 50 tim
   server.onPatch = () => ({ kind: 'conflict' });
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
-    message: 'node n1 was changed by somebody else 50 times in a row between our read and our write',
+    message: 'node n1 was changed by somebody else 50 times in a row between read and write',
     next: 'nothing of theirs was overwritten; try again when they are done',
   });
   assert.equal(server.sent.length, 50);
@@ -76,7 +76,7 @@ test('retries at once after the first conflict, then with growing delays, 50 tim
   assert.ok(server.slept.every((ms, attempt) => ms >= 0 && ms <= Math.min(2 ** (attempt + 1), 200)));
   assert.ok(server.slept.some(ms => ms > 8));
   server.onPatch = () => undefined;
-  assert.equal((await writer.write('n1'))?.to, 'worker', 'it is tried anew when it is asked for again');
+  assert.equal((await writer.write('n1'))?.to, 'worker', 'it is retried when it is asked for again');
 });
 
 test('counts a write that succeeds after many conflicts', async () => {

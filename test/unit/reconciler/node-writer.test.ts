@@ -39,7 +39,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
   state.setPool({ ...pool, metadata: { ...pool.metadata, generation: 3 } });
   assert.equal(asked(), false);
   state.removePool('worker', pool.metadata.uid);
-  assert.equal(asked(), true, 'it is let go');
+  assert.equal(asked(), true, 'it is released');
   assert.equal(writer.needsWrite('nobody'), false);
 });
 

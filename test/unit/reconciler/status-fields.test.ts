@@ -42,7 +42,7 @@ for (const [name, kept, expected] of [
 test('names the next step', () => {
   assert.equal(
     lackingMessage(['status.b', 'status.a', 'status.b']),
-    'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; run `kubectl nodepool install`',
+    'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; next: run `kubectl nodepool install`',
   );
   assert.match(lackingMessage([STATUS_SUBRESOURCE]), /serves no status subresource/);
 });

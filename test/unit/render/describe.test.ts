@@ -161,7 +161,7 @@ Spec:
   Node Selector:  node-role.kubernetes.io/fresh= (default)
   Unmanaged:      Keep
 Allocatable:  <none>
-Nodes:  0
+Nodes:  0, 0 ready
 RuntimeClass:  <none>
 Conditions:  <none>
 Events:  <none>`.slice(1),

@@ -110,13 +110,17 @@ test('names who set what differs, and when', () => {
     { ...drift, kind: 'label', key: 'tier', setBy: setBy('kubectl-label', '2026-11-21T08:57:00Z') },
     { ...drift, kind: 'taint', key: 't', effect: 'NoExecute', setBy: setBy('x\n', '2026-11-21T06:00:00Z') },
     { ...drift, kind: 'label', key: 'team', setBy: setBy('somebody') },
+    { ...drift, reason: 'spec', kind: 'label', key: 'zone', setBy: setBy('kubectl-label') },
+    { ...drift, reason: 'spec', kind: 'taint', key: 't', effect: 'NoSchedule', setBy: setBy('x') },
   ];
   const nodes = [{ node: makeNode('a'), previous: 'gpu', owner: 'gpu', changes }];
   const [, ...lines] = renderDiff({ ...nothing, nodes }, plain, NOW).split('\n');
-  assert.deepEqual(lines.slice(0, 3), [
+  assert.deepEqual(lines.slice(0, 5), [
     '  ~ label tier: a -> b  (drift: set by kubectl-label 3m ago)',
     '  ~ taint t:NoExecute: a -> b  (drift: taints set by x\\n 3h ago)',
     '  ~ label team: a -> b  (drift: set by somebody)',
+    '  ~ label zone: a -> b  (spec; value set by kubectl-label)',
+    '  ~ taint t:NoSchedule: a -> b  (spec; taints set by x)',
   ]);
 });
 

@@ -30,7 +30,7 @@ test('prints one line per pool', () => {
       { pool: 'lost', outcome: undefined, ...none },
       { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
     ],
-    { dryRun: false },
+    { suffix: '', isTerminal: true },
     plain,
   );
   assert.equal(
@@ -45,27 +45,29 @@ old     released      12 nodes released`.slice(1),
 });
 
 test('marks every line of a dry run', () => {
-  const text = renderSummaries([reconciled(), reconciled()], { dryRun: true }, plain);
+  const text = renderSummaries([reconciled(), reconciled()], { suffix: ' (server dry run)', isTerminal: true }, plain);
   assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
 });
 
 test('does not print "released" for a failed release', () => {
   const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
-  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { dryRun: false }, plain);
+  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', isTerminal: true }, plain);
   assert.equal(text, 'old  failing  1 node released      1 write failed');
 });
 
 test('colours the status', () => {
-  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { dryRun: false }, colored);
+  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', isTerminal: true }, colored);
   assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
 });
 
-test('cuts a long reason, and keeps it on one line', () => {
+test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
   const pool = reconciled(gpuPool());
   const status = gpuPool().status;
   for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;
-  const text = renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { dryRun: false }, plain);
-  assert.equal(text.split('\n').length, 1);
-  assert.ok(text.endsWith('…'));
-  assert.ok(text.length < 200);
+  const render = (isTerminal: boolean) =>
+    renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { suffix: '', isTerminal }, plain);
+  assert.equal(render(true).split('\n').length, 1);
+  assert.ok(render(true).endsWith('…'));
+  assert.ok(render(true).length < 200);
+  assert.ok(render(false).endsWith(`  ${'node '.repeat(100)}\\nx`));
 });

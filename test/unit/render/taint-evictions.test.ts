@@ -62,5 +62,9 @@ test('prints a line of what became of a node', () => {
   assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', undefined)), 'node/n removed from pool a');
   assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', 'b')), 'node/n removed from pool a, is in pool b');
   assert.equal(renderUnmoved({ kind: 'move', pool: 'a' }, 'n'), 'node/n is already in pool a');
+  assert.equal(
+    renderUnmoved({ kind: 'move', pool: 'a', from: 'b' }, 'n'),
+    'node/n is not in pool b: it is already in pool a',
+  );
   assert.equal(renderUnmoved({ kind: 'remove', pool: 'a' }, 'n'), 'node/n is not in pool a');
 });

@@ -73,7 +73,7 @@ test('indents the lines that follow in a wrapped text', () => {
   for (const [text, lines] of cases) assert.deepEqual(wrapIndented(text, 12), lines, text);
 });
 
-test('wrap: a megabyte is no reason to wait', () => {
+test('wrap: a megabyte takes no noticeable time', () => {
   const start = performance.now();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
   // A tenth of a second; minutes when each line looks at all the rest.

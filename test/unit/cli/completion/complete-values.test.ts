@@ -117,6 +117,24 @@ describe('completes the value of a flag', () => {
       ['a=b,team=', ':6'],
     ],
     [
+      ['get', '-l', 'team='],
+      ['team=a', 'team=b', ':4'],
+    ],
+    [
+      ['get', '-l', 'a=b,team=b'],
+      ['a=b,team=b', ':4'],
+    ],
+    [
+      ['nodes', '-l', 'tier='],
+      ['tier=gold', 'tier=silver', ':4'],
+    ],
+    [['nodes', '-l', 'toString='], [':4']],
+    [
+      ['create', 'x', '--node-selector', 'kubernetes.io/os=l'],
+      ['kubernetes.io/os=linux', ':4'],
+    ],
+    [['get', '-L', 'team='], [':4']],
+    [
       ['create', 'x', '--label', 'a=b,ti'],
       ['a=b,tier=', ':6'],
     ],

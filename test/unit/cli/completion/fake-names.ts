@@ -8,12 +8,14 @@ import type { Names, NamesPort } from '../../../../src/operations/names-port.ts'
 const POOLS: Names = {
   names: ['worker', 'gpu', 'web'],
   labelKeys: ['team'],
+  labelValues: { team: ['a', 'b'] },
   taints: ['dedicated=gpu:NoSchedule', 'dedicated=web:NoExecute'],
   resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
 };
 const NODES: Names = {
   names: ['node-b', 'node-a'],
   labelKeys: ['kubernetes.io/os', 'tier'],
+  labelValues: { 'kubernetes.io/os': ['linux'], tier: ['', 'gold', 'silver'] },
   recorded: { gpu: ['node-b'] },
   roles: { worker: ['node-a'] },
 };

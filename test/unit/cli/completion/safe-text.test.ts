@@ -26,7 +26,13 @@ describe('offers only words that every shell takes literally', () => {
   const port = () =>
     fakeNames({
       access: () => ({ contexts: MIXED, clusters: MIXED, users: MIXED }),
-      list: async () => ({ names: MIXED, labelKeys: MIXED, resources: MIXED, recorded: { gpu: MIXED } }),
+      list: async () => ({
+        names: MIXED,
+        labelKeys: MIXED,
+        labelValues: { a: MIXED },
+        resources: MIXED,
+        recorded: { gpu: MIXED },
+      }),
     });
   const cases: [words: string[], usual: string[]][] = [
     [['get', ''], []],
@@ -55,6 +61,8 @@ describe('offers only words that every shell takes literally', () => {
   test('completes labels with the operator that follows', async () => {
     const lines = (await answer(['get', '-l', ''], { port: port() })).trimEnd().split('\n');
     assert.deepEqual(lines.slice(0, -1).toSorted(), GOOD.map(key => `${key}=`).toSorted());
+    const values = (await answer(['get', '-l', 'a='], { port: port() })).trimEnd().split('\n');
+    assert.deepEqual(values.slice(0, -1).toSorted(), GOOD.map(value => `a=${value}`).toSorted());
   });
 
   test('offers nothing after typed text that is unsafe', async () => {

@@ -179,6 +179,14 @@ test('a dry run prints every pod, with a spinner too', async () => {
   assert.match(stderr, /^Not checked: whether other nodes have enough free resources\.$/m);
 });
 
+test('a client dry run says that evictions are not tried', async () => {
+  const notTried = /^Not tried: .* --dry-run=server has the server check each eviction\.$/m;
+  assert.match((await run({ dryRun: 'client' })).stderr, notTried);
+  for (const choice of [{ dryRun: 'client', disableEviction: true }, { dryRun: 'server' }] as const) {
+    assert.doesNotMatch((await run(choice)).stderr, notTried);
+  }
+});
+
 for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
   test(`does not ask with ${JSON.stringify(choice)}`, async () => {
     const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });

@@ -1,21 +1,9 @@
-/** Bodies were recorded from a kube-apiserver 1.36. */
+/** Bodies were recorded from a kube-apiserver 1.36. Of policies and webhooks: policy-refusal.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
-import { failed } from './failure-status.ts';
-
-const access = {
-  cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
-  user: { name: 'u', token: 't' },
-  source: '/k',
-};
-const now = new Date('2026-01-01T00:00:00Z');
-
-function text(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
-  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
-  return `${kind}: ${message}; next: ${next}`;
-}
+import { access, failed, now, refusalText as text } from './failure-status.ts';
 
 const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
 const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
@@ -133,57 +121,6 @@ describe('describes a refusal', () => {
       503,
       '<html>\n<body>503</body></html>',
       'cluster: cannot patch Node "n": the server https://s:6443 is overloaded or not ready (503): <html>; next: try again in a moment',
-    ],
-    [
-      'a webhook that fails',
-      createPool,
-      500,
-      failed(500, 'InternalError', 'Internal error occurred: failed calling webhook "w.io": Post "https://w": EOF'),
-      'cluster: cannot create NodePool "p": the server failed to call admission webhook "w.io": Post "https://w": EOF; next: try again; if it stays, ask whoever runs this webhook: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
-    ],
-    [
-      'a validating policy, with the status of a wrong object',
-      patchNode,
-      422,
-      failed(
-        422,
-        'Invalid',
-        "nodes \"n\" is forbidden: ValidatingAdmissionPolicy 'frozen.example.com' with binding 'all' denied request: not now",
-        { name: 'n', causes: [{ message: "ValidatingAdmissionPolicy 'frozen.example.com' denied request: not now" }] },
-      ),
-      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen.example.com" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen.example.com -o yaml',
-    ],
-    [
-      'a validating policy, with the status of wrong credentials',
-      patchNode,
-      401,
-      failed(
-        401,
-        'Unauthorized',
-        'nodes "n" is forbidden: ValidatingAdmissionPolicy \'frozen\' denied request: not now',
-      ),
-      'cluster: cannot patch Node "n": ValidatingAdmissionPolicy "frozen" denied it: not now; next: ask whoever runs this policy to allow it: kubectl get validatingadmissionpolicy frozen -o yaml',
-    ],
-    [
-      'a mutating policy that fails',
-      patchNode,
-      403,
-      failed(403, 'Invalid', "policy 'rewrite' with binding 'rewrite' denied request: no such key: tier"),
-      'cluster: cannot patch Node "n": MutatingAdmissionPolicy "rewrite" denied it: no such key: tier; next: ask whoever runs this policy to allow it: kubectl get mutatingadmissionpolicy rewrite -o yaml',
-    ],
-    [
-      'a webhook that refuses, with the status of a conflict',
-      patchNode,
-      409,
-      failed(409, 'Conflict', 'admission webhook "w.example.com" denied the request: no'),
-      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it: no; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
-    ],
-    [
-      'a webhook that refuses without a word',
-      patchNode,
-      400,
-      failed(400, '', 'admission webhook "w.example.com" denied the request without explanation'),
-      'cluster: cannot patch Node "n": admission webhook "w.example.com" denied it without a reason; next: ask whoever runs this webhook to allow it: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
     ],
     [
       '504',

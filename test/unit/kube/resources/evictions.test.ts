@@ -36,7 +36,7 @@ for (const [name, given, expected] of [
   [
     'a budget that the server has just seen',
     held('The disruption budget web is still being processed by the server.'),
-    { kind: 'budget', budget: 'web', message: 'is still being processed by the server.' },
+    { kind: 'budget', budget: 'web', message: 'still being processed by the server' },
   ],
   ['words of another server', held('no way'), { kind: 'budget', budget: undefined, message: 'no way' }],
   [

@@ -1,3 +1,19 @@
+/** A refused request: the body that a server sends, and the error that is made of it. */
+import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
+
+export const access = {
+  cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
+  user: { name: 'u', token: 't' },
+  source: '/k',
+};
+export const now = new Date('2026-01-01T00:00:00Z');
+
+/** `kind: message; next: next step` of the error. */
+export function refusalText(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
+  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
+  return `${kind}: ${message}; next: ${next}`;
+}
+
 /** A Status that a kube-apiserver 1.36 sends with a refusal. */
 export function failed(code: number, reason: string, message: string, details: object = {}): string {
   return JSON.stringify({

@@ -18,14 +18,15 @@ async function answered(t: TestContext, status: number, body: object, kind: 'poo
   return { asked, names: listNames(kind, access, { deadlineMs: 2_000, version: '1', env: {} }) };
 }
 
-test('lists names and each label key once, from the watch cache', async t => {
+test('lists names, and each label key and value once, from the watch cache', async t => {
   const items = [
     { metadata: { name: 'b', labels: { tier: 'x', os: 'y' } } },
     { metadata: { name: 'a', labels: { tier: 'z' } } },
     { metadata: { name: 'c' } },
   ];
   const { asked, names } = await answered(t, 200, { items });
-  const expected = { names: ['b', 'a', 'c'], labelKeys: ['os', 'tier'], recorded: {}, roles: {} };
+  const labelValues = { os: ['y'], tier: ['x', 'z'] };
+  const expected = { names: ['b', 'a', 'c'], labelKeys: ['os', 'tier'], labelValues, recorded: {}, roles: {} };
   assert.deepEqual(await names, expected);
   assert.equal(asked.length, 1);
   assert.equal(asked[0]?.url, '/api/v1/nodes?resourceVersion=0');
@@ -45,6 +46,14 @@ test('finds the pool of a node by its record, else by its role label', async t =
   assert.deepEqual({ recorded, roles }, { recorded: { worker: ['a'] }, roles: { gpu: ['b', 'c'], edge: ['b'] } });
 });
 
+test('leaves out the values of a key with many', async t => {
+  const items = Array.from({ length: 101 }, (_, at) => ({
+    metadata: { name: `n${at}`, labels: { host: `n${at}`, zone: `z${at % 100}` } },
+  }));
+  const { labelKeys, labelValues = {} } = await (await answered(t, 200, { items })).names;
+  assert.deepEqual([labelKeys, Object.keys(labelValues)], [['host', 'zone'], ['zone']]);
+});
+
 test('lists resources and taints that any pool has', async t => {
   const dedicated = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
   const items = [
@@ -58,6 +67,7 @@ test('lists resources and taints that any pool has', async t => {
   assert.deepEqual(await names, {
     names: ['a', 'b', 'c', 'd', 'e'],
     labelKeys: [],
+    labelValues: {},
     resources: ['cpu', 'memory', 'nvidia.com/gpu'],
     taints: ['dedicated=gpu:NoSchedule', 'old:NoExecute'],
   });
@@ -67,7 +77,7 @@ test('lists resources and taints that any pool has', async t => {
 for (const status of [401, 403, 404]) {
   test(`caches an empty list after ${status}, so that earlier names are not offered`, async t => {
     const { names } = await answered(t, status, { kind: 'Status', message: 'no' });
-    assert.deepEqual(await names, { names: [], labelKeys: [] });
+    assert.deepEqual(await names, { names: [], labelKeys: [], labelValues: {} });
   });
 }
 

@@ -11,12 +11,12 @@ const refusal = (message: string) => new NodepoolError('cluster', message, 'ask 
 
 interface Parts {
   probe?: () => Promise<Probe>;
-  definition?: () => Promise<Record<string, unknown> | undefined>;
+  crd?: () => Promise<Record<string, unknown> | undefined>;
   pools?: () => Promise<NodePool[]>;
 }
 
 /** A healthy cluster except for these parts. */
-function connection({ probe, definition, pools }: Parts): DoctorConnection {
+function connection({ probe, crd, pools }: Parts): DoctorConnection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };
   const port = {
@@ -27,7 +27,7 @@ function connection({ probe, definition, pools }: Parts): DoctorConnection {
   };
   return {
     doctor: async () => port,
-    crd: { get: definition ?? (async () => ({})), otherGroups: async () => [] },
+    crd: { get: crd ?? (async () => ({})), otherGroups: async () => [] },
     cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: async () => undefined }),
@@ -79,10 +79,10 @@ test('splits an error of several lines into message and details', async () => {
 });
 
 test('skips the state without the CRD; the pools tell a user who may not read the CRD', async () => {
-  const missing = { definition: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
+  const missing = { crd: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
   const none = await examine(async () => connection(missing));
   assert.deepEqual([none.error, none.skipped], [['crd'], ['controller-permissions', ...from('overlaps')]]);
-  const closed = { definition: () => Promise.reject(refusal('may not')) };
+  const closed = { crd: () => Promise.reject(refusal('may not')) };
   const served = await examine(async () => connection(closed));
   assert.deepEqual([served.error, served.warning], [[], []]);
   const neither = await examine(async () => connection({ ...closed, pools: missing.pools }));
@@ -92,9 +92,7 @@ test('skips the state without the CRD; the pools tell a user who may not read th
 test('says why the state is not checked: the resource is not served, or the user may not list pools', async () => {
   const why = async (options: object) => {
     const pools = () => Promise.reject(new NodepoolError('cluster', 'no', 'ask', options));
-    const { checks } = await examine(async () =>
-      connection({ definition: () => Promise.reject(refusal('no')), pools }),
-    );
+    const { checks } = await examine(async () => connection({ crd: () => Promise.reject(refusal('no')), pools }));
     return checks.find(({ id }) => id === 'drift')?.message;
   };
   assert.equal(await why({}), 'the NodePool resource is not served');

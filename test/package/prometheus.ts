@@ -1,0 +1,83 @@
+/** Prometheus and promtool, and the alerts and queries that the chart has for them. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { ROOT } from '../../scripts/root.ts';
+import { ensureBinaries } from '../cluster/binaries.ts';
+import { freePorts } from '../cluster/control-plane.ts';
+import { run } from '../cluster/run.ts';
+import { eventually } from '../e2e/watching.ts';
+
+export const PROMETHEUS_BINARIES = ['prometheus', 'promtool'] as const;
+export const ALERTS = join(ROOT, 'charts/kubectl-nodepool/files/alerts.yaml');
+export const DASHBOARD = join(ROOT, 'charts/kubectl-nodepool/files/dashboard.json');
+
+export interface Rules {
+  groups: { name: string; rules: { alert: string; expr: string; for?: string; labels: Record<string, string> }[] }[];
+}
+
+export const readRules = async () => load(await readFile(ALERTS, 'utf8')) as Rules;
+
+export async function promtool(...args: string[]): Promise<string> {
+  const { promtool } = await ensureBinaries(PROMETHEUS_BINARIES);
+  const { code, stdout, stderr } = await run(promtool, args);
+  assert.equal(code, 0, stdout + stderr);
+  return stdout;
+}
+
+export interface Prometheus {
+  /** The series of an instant query. */
+  query(expression: string): Promise<{ metric: Record<string, string>; value: [number, string] }[]>;
+}
+
+/** Scrapes the target each second, and evaluates the rules as often. It ends with the test. */
+export async function startPrometheus(
+  t: { after(end: () => unknown): void },
+  folder: string,
+  { target, rules }: { target: string; rules: Rules },
+): Promise<Prometheus> {
+  const { prometheus } = await ensureBinaries(PROMETHEUS_BINARIES);
+  const config = {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: [join(folder, 'rules.json')],
+    scrape_configs: [{ job_name: 'nodepool', static_configs: [{ targets: [target] }] }],
+  };
+  // JSON is YAML.
+  await writeFile(join(folder, 'rules.json'), JSON.stringify(rules));
+  await writeFile(join(folder, 'prometheus.json'), JSON.stringify(config));
+  const [port = 0] = await freePorts(1);
+  const address = `127.0.0.1:${port}`;
+  const flags = [
+    `--config.file=${join(folder, 'prometheus.json')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=${address}`,
+  ];
+  const child = spawn(prometheus, flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', text => {
+    log += text;
+  });
+  const exit = new Promise(resolve => child.once('exit', resolve));
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exit;
+  });
+  const isReady = () =>
+    fetch(`http://${address}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await eventually('Prometheus is ready', async () => (await isReady()) || child.exitCode !== null);
+  assert.equal(child.exitCode, null, log);
+  return {
+    async query(expression) {
+      const body = new URLSearchParams({ query: expression });
+      const response = await fetch(`http://${address}/api/v1/query`, { method: 'POST', body });
+      const answer = (await response.json()) as { error?: string; data?: { result: never[] } };
+      assert.ok(answer.data, `${expression}: ${answer.error}`);
+      return answer.data.result;
+    },
+  };
+}
