@@ -7,7 +7,7 @@ import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
-import { permitted } from './permitted.ts';
+import { allPermitted, permitted } from './permitted.ts';
 import { firstStripWarning } from './strip-warning.ts';
 
 export interface Diff {
@@ -18,9 +18,18 @@ export interface Diff {
 }
 
 export async function diff(names: string[], deps: { cluster: ClusterPort }): Promise<Diff> {
-  const reading = permitted(deps.cluster.runtimeClasses.list());
-  const known = reading.then(classes => ('value' in classes ? classes.value : []));
-  const [state, classes] = await Promise.all([loadClusterState(deps.cluster, known), reading]);
+  const listing = deps.cluster.runtimeClasses.list();
+  const reading = permitted(listing);
+  const loading = loadClusterState(
+    deps.cluster,
+    reading.then(classes => ('value' in classes ? classes.value : [])),
+  );
+  // Where pools or nodes are forbidden as well, one error names all that is.
+  const [state] = await loading.then(
+    loaded => [loaded] as const,
+    () => allPermitted([loading, listing]),
+  );
+  const classes = await reading;
   const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });

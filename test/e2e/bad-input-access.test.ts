@@ -172,7 +172,7 @@ test('names the pool when reconcile is forbidden half-way; create --nodes create
     { code, stdout, stderr },
     {
       code: 1,
-      stdout: 'gpu  error  -  -  -  not reconciled\n',
+      stdout: 'gpu  error        not reconciled\n',
       stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
     },
   );

@@ -54,8 +54,8 @@ test("--detach-nodes also removes the membership labels, of the pool's own nodes
 
 test('deletes the pools that exist and names the others, unless --ignore-not-found is set', async () => {
   const next = 'next: list the pools with `kubectl nodepool get`';
+  await testEnv.pool('first');
   for (const dryRun of [['--dry-run'], ['--dry-run=server'], []]) {
-    await testEnv.pool('first');
     const { code, stdout, stderr } = await cli(cluster(), ['delete', 'first', 'nope', ...dryRun]);
     assert.deepEqual([code, stderr], [1, `error: nodepool "nope" not found; ${next}\n`]);
     assert.match(stdout, /^nodepool.nodes.lailin.xyz "first" deleted/);

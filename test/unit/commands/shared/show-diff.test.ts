@@ -8,14 +8,19 @@ import { testIo } from '../../cli/test-io.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { role, server } from '../../operations/fake-server.ts';
 
-/** For a user who may not list RuntimeClasses. */
-async function show(nodes: Node[]) {
-  const { cluster } = server([aPool({ labels: { tier: 'gold' }, handler: 'runc' }, { name: 'a' })], nodes);
+/** For a user who may not list RuntimeClasses; undefined: nor nodes. */
+async function show(nodes: Node[] | undefined) {
+  const { cluster } = server([aPool({ labels: { tier: 'gold' }, handler: 'runc' }, { name: 'a' })], nodes ?? []);
   const next = 'ask for a role';
   const forbidden = new NodepoolError('cluster', 'cannot list runtimeclasses', next, { isForbidden: true });
   const list = async () => Promise.reject(forbidden);
   const io = testIo();
-  const connection = { cluster: { ...cluster, runtimeClasses: { ...cluster.runtimeClasses, list } } };
+  const noNodes = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role', { isForbidden: true });
+  const readable =
+    nodes === undefined ? { ...cluster.nodes, list: async () => Promise.reject(noNodes) } : cluster.nodes;
+  const connection = {
+    cluster: { ...cluster, nodes: readable, runtimeClasses: { ...cluster.runtimeClasses, list } },
+  };
   const count = await showDiff({ all: true }, undefined, { io }, connection as unknown as Connection);
   return { count, stdout: io.stdoutText(), stderr: io.stderrText() };
 }
@@ -30,4 +35,10 @@ test('shows the nodes where RuntimeClasses may not be read, and says so', async 
 
 test('says that RuntimeClasses could not be read rather than that there is no difference', async () => {
   await assert.rejects(show([]), { message: 'cannot list runtimeclasses' });
+});
+
+test('names all that is forbidden where nodes are, too', async () => {
+  await assert.rejects(show(undefined), {
+    lines: ['the user lacks permissions:', 'cannot list nodes', 'cannot list runtimeclasses'],
+  });
 });
