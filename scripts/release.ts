@@ -11,6 +11,7 @@ import { executableLicenses } from './package/licenses.ts';
 import { packNpm } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
+import { jsonSchema, SCHEMA_FILE } from './package/schema.ts';
 import { executablePath, TARGETS, type Target } from './package/targets.ts';
 import { ROOT } from './root.ts';
 
@@ -33,6 +34,7 @@ const executable = async (target: Target) => executablePath(target);
 const image = await buildImage(folder, { executable, licenses, sbom: bill });
 await writeFile(join(folder, KREW_FILE), krewManifest(archives));
 await writeFile(join(folder, SBOM_FILE), bill);
+await writeFile(join(folder, SCHEMA_FILE), jsonSchema());
 const files = [
   ...archives.map(({ path }) => path),
   npm.path,
@@ -40,8 +42,9 @@ const files = [
   image.archive,
   join(folder, KREW_FILE),
   join(folder, SBOM_FILE),
+  join(folder, SCHEMA_FILE),
 ];
 await writeFile(join(folder, 'SHA256SUMS'), await checksums(files));
 console.log(
-  `${[npm.path, chart, image.archive, KREW_FILE, SBOM_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`,
+  `${[npm.path, chart, image.archive, KREW_FILE, SBOM_FILE, SCHEMA_FILE].map(path => basename(path)).join(', ')}, SHA256SUMS`,
 );

@@ -16,9 +16,9 @@ import { startLender } from '../test/cluster/lender.ts';
 import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
+import { GITOPS_BINARIES } from '../test/package/gitops.ts';
 import { HELM_BINARIES } from '../test/package/helm.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
-import { KSTATUS_BINARIES } from '../test/package/kstatus.ts';
 import { PROMETHEUS_BINARIES } from '../test/package/prometheus.ts';
 import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
@@ -103,7 +103,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
     ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
     ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
     ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
-    ...(anyImports("'./kstatus.ts'") ? KSTATUS_BINARIES : []),
+    ...(anyImports("'./gitops.ts'") ? GITOPS_BINARIES : []),
     ...(anyImports("'./prometheus.ts'") ? PROMETHEUS_BINARIES : []),
     ...(anyImports("'./helm.ts'") ? HELM_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),

@@ -7,7 +7,7 @@ import { DIFF_EXIT_STATUS } from '../cli/report-error.ts';
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
   static override description =
-    `Compares labels, taints and RuntimeClasses. A node that only joins a pool, or is adopted, without a change of these is no difference. For a value that differs from what the pool had set, it names who set it, and when.
+    `Compares labels, taints and RuntimeClasses. A node that only joins a pool, or is adopted, without a change of these is no difference, nor are the counts in a pool's status: stderr notes what reconcile writes of them. For a value that differs from what the pool had set, it names who set it, and when.
 
 ${DIFF_EXIT_STATUS}`;
   static override examples = [

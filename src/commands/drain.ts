@@ -13,7 +13,7 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. Without a terminal it needs --yes where a budget never allows an eviction.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. Without a terminal, -l, --all and such budgets need --yes.
 
 Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [

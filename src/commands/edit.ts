@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showWarning } from '../cli/error-line.ts';
+import { showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import {
@@ -60,7 +60,10 @@ ${EXIT_STATUS}`;
     let written: Written | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
     const approve = approver(approval, io, connection.pods);
-    const editDeps: EditDeps = { cluster: connection.cluster, approve };
+    const warn = warnOnce(io);
+    const reconciling = flags.reconcile && dryRun === 'none';
+    const { cluster, workloads } = connection;
+    const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling };
     const result = byFlags
       ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);
@@ -76,7 +79,7 @@ ${EXIT_STATUS}`;
     for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);
     const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
-    const reconciles = flags.reconcile && dryRun === 'none' && deleting === undefined;
+    const reconciles = reconciling && deleting === undefined;
     const printsAfter = reconciles && flags.output !== undefined;
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
@@ -91,7 +94,7 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited') written = notApplied(names, 'edited');
     const after = printsAfter ? async ([pool = result.pool]: RawPool[]) => print(pool) : undefined;
-    return reconcileNext([result.pool], { concurrency, approve, print: after }, deps, connection);
+    return reconcileNext([result.pool], { concurrency, approve, warn, print: after }, deps, connection);
   }
 }
 

@@ -18,6 +18,27 @@ export function mergePatch(before: unknown, after: unknown): Record<string, unkn
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
+/** RFC 7386. Shares unchanged values with `target`. */
+export function applyMergePatch(target: unknown, patch: Record<string, unknown>): Record<string, unknown> {
+  const result = { ...asObject(target) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else setOwn(result, key, isObject(value) ? applyMergePatch(own(result, key), value) : value);
+  }
+  return result;
+}
+
+/** The paths that two merge patches of one object set to different values. */
+export function overlap(a: Record<string, unknown>, b: Record<string, unknown>, path: string[] = []): string[][] {
+  return Object.keys(a)
+    .filter(key => Object.hasOwn(b, key) && !deepEqual(a[key], b[key]))
+    .flatMap(key => {
+      const [left, right] = [a[key], b[key]];
+      const here = [...path, key];
+      return isObject(left) && isObject(right) ? overlap(left, right, here) : [here];
+    });
+}
+
 /** Deep equality of JSON values. An undefined property equals a missing one. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -1,23 +1,30 @@
 /**
  * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
- * a status, a finalizer) is no difference.
+ * a status, a finalizer) is no difference; records and counts are notes.
  */
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
+import { notRecorded } from './not-recorded.ts';
 import { allPermitted, permitted } from './permitted.ts';
+import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 export interface Diff {
   plan: ClusterPlan;
   warnings: string[];
+  notes: string[];
   /** Why the plan has no RuntimeClasses: the user may not list them. */
   forbidden?: NodepoolError;
 }
 
-export async function diff(names: string[], deps: { cluster: ClusterPort }): Promise<Diff> {
+export async function diff(
+  names: string[],
+  deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
+): Promise<Diff> {
   const listing = deps.cluster.runtimeClasses.list();
   const reading = permitted(listing);
   const loading = loadClusterState(
@@ -33,8 +40,15 @@ export async function diff(names: string[], deps: { cluster: ClusterPort }): Pro
   const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
+  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
   if (unread > 0) warnings.push(unreadText(unread));
-  if ('value' in classes) return { plan: { ...plan, nodes: planned }, warnings };
-  return { plan: { ...plan, nodes: planned, runtimeClasses: [] }, warnings, forbidden: classes.forbidden };
+  const notes = pools.flatMap(name => {
+    const pool = state.pool(name);
+    return pool === undefined || !state.isStaying(name)
+      ? []
+      : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
+  });
+  if ('value' in classes) return { plan: { ...plan, nodes: planned }, warnings, notes };
+  return { plan: { ...plan, nodes: planned, runtimeClasses: [] }, warnings, notes, forbidden: classes.forbidden };
 }

@@ -1,14 +1,14 @@
-/** Edits a pool as text in an editor. An edit that somebody else made meanwhile is not overwritten. */
+/** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { mergePatch } from '../nodepool/merge-patch.ts';
+import { isObject, own } from '../nodepool/json.ts';
+import { applyMergePatch, mergePatch, overlap } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import type { PoolWrite } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
-import { agree, planOrError } from './consent.ts';
+import { agree } from './consent.ts';
 import { assertValid } from './create.ts';
 import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
-import { planEdit } from './plan-edit.ts';
+import { proposeEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -35,11 +35,10 @@ const HEAD = [
 
 export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
   const { cluster, editor } = deps;
-  const original = await cluster.pools.get(name);
+  let original = await cluster.pools.get(name);
   if (original === undefined)
     throw poolNotFound('edit', [name], { pools: await namesToSuggest('edit', [name], cluster.pools) });
-  const before = editable(original);
-  let body = deps.print(before);
+  let body = deps.print(editable(original));
   let problem: NodepoolError | undefined;
   while (true) {
     const saved = withoutComments(await editor.edit(head(problem) + body));
@@ -52,18 +51,22 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     try {
       const edited = decodeSame(saved, original, deps);
       assertRestored(original, edited.spec);
-      const patch = mergePatch(before, editable(edited));
+      const patch = mergePatch(editable(original), editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
-      const result = await patchUnlessEdited(edited, patch, original, deps);
+      const result = await save(original, patch, deps);
       if (result.kind === 'written') {
-        const altered = alteredPool(edited, result.pool, original);
-        if (altered !== undefined)
-          throw keep(editor, 'the pool is saved otherwise than it was edited', altered.oneLine);
+        if (result.altered !== undefined)
+          throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
         await editor.remove();
         return { kind: 'edited', pool: result.pool, notFound: [] };
       }
-      const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
-      throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
+      if (result.kind !== 'overlaps') {
+        const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
+        throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
+      }
+      problem = overlapError(name, result);
+      original = result.latest;
+      body = deps.print(applyMergePatch(editable(original), patch));
     } catch (error) {
       if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
       problem = error;
@@ -72,41 +75,60 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
 }
 
 /** What is not agreed to is not edited again: the text is kept. */
-async function agreeOrKeep(before: RawPool, after: RawPool, { approve, cluster, editor }: TextEditDeps): Promise<void> {
+async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps): Promise<void> {
+  const { approve, editor, warn } = deps;
+  const propose = async () => {
+    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    warn(warnings);
+    return proposal;
+  };
   try {
-    await agree(async () => ({ plan: await planOrError(() => planEdit(before, after, cluster)) }), approve);
+    if ((await agree(propose, approve)) === undefined) throw new NodepoolError('input', 'nothing was changed');
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
   }
 }
 
-/** A status or a finalizer that somebody wrote meanwhile is no reason to refuse an edit of other fields; an edit is. */
-async function patchUnlessEdited(
-  edited: NodePool,
-  patch: Record<string, unknown>,
-  original: RawPool,
-  deps: TextEditDeps,
-): Promise<PoolWrite<RawPool>> {
+type Saved =
+  /** altered: how the answer differs from what was sent. */
+  | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined }
+  | { kind: 'gone' | 'conflict' }
+  /** Somebody else changed these fields as well. */
+  | { kind: 'overlaps'; latest: RawPool; paths: string[][] };
+
+/** What somebody else wrote meanwhile to other fields stays, as with kubectl edit; a list is one field. */
+async function save(original: RawPool, patch: Record<string, unknown>, deps: TextEditDeps): Promise<Saved> {
   const { name } = original.metadata;
-  const { finalizers } = (patch.metadata ?? {}) as Record<string, unknown>;
-  const mine = finalizers === undefined ? withoutFinalizers : editable;
   let read = original;
   for (let attempt = 1; ; attempt++) {
-    await agreeOrKeep(read, { ...read, spec: edited.spec }, deps);
+    const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
+    assertValid(sent);
+    await agreeOrKeep(read, { ...read, spec: sent.spec }, deps);
     const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
-    if (result.kind !== 'conflict' || attempt === MAX_ATTEMPTS) return result;
+    if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read) };
+    if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
     const latest = await deps.cluster.pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
-    const samePool = latest.metadata.uid === original.metadata.uid;
-    if (!samePool || mergePatch(mine(original), mine(latest)) !== undefined) return result;
+    if (latest.metadata.uid !== original.metadata.uid) return { kind: 'conflict' };
+    const paths = overlap(patch, mergePatch(editable(original), editable(latest)) ?? {});
+    if (paths.length > 0) return { kind: 'overlaps', latest, paths };
     read = latest;
   }
 }
 
-function withoutFinalizers(pool: RawPool): Record<string, unknown> {
-  const { finalizers: _finalizers, ...metadata } = pool.metadata;
-  return editable({ ...pool, metadata });
+function overlapError(name: string, { latest, paths }: { latest: RawPool; paths: string[][] }): NodepoolError {
+  const fields = paths.map(path => {
+    const value = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), latest);
+    const [top = '', second, ...rest] = path;
+    const field = [top, ...(second === undefined ? [] : [`.${second}`]), ...rest.map(key => `[${key}]`)].join('');
+    return `${field} is now ${value === undefined ? 'removed' : JSON.stringify(value)}`;
+  });
+  return new NodepoolError(
+    'input',
+    `somebody else changed nodepool ${name} meanwhile: ${fields.join(', ')}`,
+    'to save your value all the same, save this file with any change, such as an empty line',
+  );
 }
 
 /** What a person edits: no status, no bookkeeping of the server. */

@@ -9,15 +9,17 @@ import { mergePatch } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
-import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
+import { type Approve, agree, NO_CHANGE } from './consent.ts';
 import { assertValid } from './create.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
-import { planEdit } from './plan-edit.ts';
-import type { ClusterReader, RawPool } from './ports.ts';
+import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
+import type { RawPool } from './ports.ts';
 
-export interface EditDeps {
-  cluster: ClusterReader & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
+export interface EditDeps extends PlanEditDeps {
+  cluster: PlanEditDeps['cluster'] & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
   approve: Approve;
+  /** Gets the warnings of each proposal. */
+  warn: (warnings: readonly string[]) => void;
 }
 
 export type EditResult =
@@ -32,8 +34,9 @@ export async function editByFlags(
   name: string,
   edits: SpecEdits,
   options: { dryRun: 'none' | 'client' | 'server' },
-  { cluster, approve }: EditDeps,
+  deps: EditDeps,
 ): Promise<EditResult> {
+  const { cluster, approve, warn } = deps;
   let uid: string | undefined;
   const propose = async () => {
     const before = await cluster.pools.get(name);
@@ -47,12 +50,14 @@ export async function editByFlags(
     assertRestored(before, spec);
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
-    const plan = patch === undefined ? NO_CHANGE : await planOrError(() => planEdit(before, after, cluster));
-    return { before, after, patch, notFound, plan };
+    if (patch === undefined) return { before, after, patch, notFound, plan: NO_CHANGE };
+    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    warn(warnings);
+    return { before, after, patch, notFound, ...proposal };
   };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const agreed = await agree(propose, approve);
-    if (agreed === undefined) return { kind: 'cancelled', why: 'nothing was changed' };
+    if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
     const { before, after, patch, notFound } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };

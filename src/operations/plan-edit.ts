@@ -1,29 +1,116 @@
-/** What an edit of a pool would do to its nodes. */
+/** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
 
 import { coercePool } from '../nodepool/coerce.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
+import { firstFew, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { stateAfter } from '../reconciler/intent.ts';
 import { noExecuteOf } from '../reconciler/node-plan.ts';
-import { NO_CHANGE } from './consent.ts';
+import type { RuntimeClassesClient } from '../reconciler/ports.ts';
+import { attempt } from './attempt.ts';
+import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
+import { deletedClasses, findRuntimeClassUsers } from './runtime-class-users.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
-/**
- * Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. Pools and nodes are
- * read only where it touches what decides on that.
- */
-export async function planEdit(before: NodePool, after: NodePool, cluster: ClusterReader): Promise<ClusterPlan> {
-  const [was, is] = [coercePool(before), coercePool(after)];
-  if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
-  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
-  const state = new ClusterState(pools, nodes, []);
-  const named = [after.metadata.name];
+export interface PlanEditDeps {
+  cluster: ClusterReader & { runtimeClasses: Pick<RuntimeClassesClient, 'list'> };
+  workloads: () => Promise<WorkloadsPort>;
+  /** The pool is reconciled after the edit: what that does is asked about before anything is written. */
+  reconciles: boolean;
+}
+
+export interface ProposedEdit extends Proposal {
+  /** About nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
+  warnings: string[];
+}
+
+interface Leaving {
+  node: string;
+  /** The pool that owns it after the edit. */
+  to: string | undefined;
+}
+
+/** Leaving nodes that a warning names. */
+const MAX_NAMED = 5;
+
+/** Reads only what the fields that are edited need. */
+export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanEditDeps): Promise<ProposedEdit> {
+  // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
+  const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
+  const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
+  let leaving: Leaving[] = [];
+  let members = 0;
+  const plan = await planOrError(async () => {
+    if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
+    const [pools, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
+    const state = new ClusterState(pools, nodes, []);
+    if (!deepEqual(was.spec.nodeSelector, is.spec.nodeSelector)) {
+      members = state.members(is.metadata.name).length;
+      leaving = leavingNodes(state, is);
+    }
+    return planEvictions(state, is);
+  });
+  const { warnings, ...users } = await usersOf(was, is, deps);
+  const { name } = is.metadata;
+  const proposed = {
+    plan,
+    warnings: [...(leaving.length === 0 ? [] : [leavingText(name, leaving, members)]), ...warnings],
+  };
+  const reasons = [
+    ...(leaving.length === 0 ? [] : [`${plural(leaving.length, 'node')} would leave pool ${name}`]),
+    ...(users.needsYes === undefined ? [] : [users.needsYes]),
+  ];
+  if (!deps.reconciles || reasons.length === 0) return proposed;
+  const covers = [...leaving.map(({ node }) => `node ${node} leaves`), ...users.covers];
+  const text = `Save pool ${name} and reconcile it?`;
+  return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
+}
+
+/** Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. */
+function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
+  const named = [is.metadata.name];
   const due = noExecuteOf(planCluster(state, { pools: named }).nodes);
   const plan = planCluster(state, { pools: named, specs: [is] });
   return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
+}
+
+function leavingNodes(state: ClusterState, is: NodePool): Leaving[] {
+  const { name } = is.metadata;
+  const after = stateAfter(state, { pools: [name], specs: [is] });
+  return state
+    .members(name)
+    .map(({ name: node }) => ({ node, to: after.ownership(node)?.owner }))
+    .filter(({ to }) => to !== name)
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+/** `3 of 3 nodes leave pool web: web-1, web-2, web-3; pool all gets 2 of them, no pool gets 1` */
+function leavingText(pool: string, leaving: readonly Leaving[], members: number): string {
+  const shares = [...Map.groupBy(leaving, ({ to }) => to)].toSorted(([, a], [, b]) => b.length - a.length);
+  const takers = shares.map(([to, { length }]) => {
+    return `${to === undefined ? 'no pool' : `pool ${to}`} takes ${length === leaving.length ? 'them' : length}`;
+  });
+  const names = firstFew(
+    leaving.map(({ node }) => node),
+    MAX_NAMED,
+  );
+  const next = firstFew(takers, MAX_NAMED);
+  return `with the new nodeSelector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
+}
+
+async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: PlanEditDeps) {
+  if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
+  const existing = await attempt(() => cluster.runtimeClasses.list());
+  if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
+  const warnings = [
+    `cannot tell which workloads name the RuntimeClass of pool ${is.metadata.name}: ${existing.refusal.oneLine}`,
+  ];
+  return { covers: [], needsYes: undefined, warnings };
 }
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */

@@ -11,7 +11,7 @@ import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
-import { findRuntimeClassUsers } from './runtime-class-users.ts';
+import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
@@ -63,7 +63,7 @@ export async function proposeDeletion(
     }
     return planCluster(state, intent);
   });
-  const users = await findRuntimeClassUsers(pools, classes, workloads);
+  const users = await findRuntimeClassUsers(classesDeletedWith(pools, classes), workloads);
   covers.push(...users.covers);
   const what = names.map(name => `${name} (releases ${plural(counts.get(name) ?? 0, 'node')})`);
   // The command line names them otherwise.

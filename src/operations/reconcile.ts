@@ -1,25 +1,32 @@
 /** One shot over all pools, or the named ones. */
 
+import { noun } from '../nodepool/plural.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
+import type { Proposal } from './consent.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { allPermitted } from './permitted.ts';
+import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
+import type { WorkloadsPort } from './workloads-port.ts';
 
 export interface ProposeDeps {
   cluster: ClusterPort;
+  workloads: () => Promise<WorkloadsPort>;
   /** Pods by node, to be counted into the status; without it they are not. */
   podCounts?: () => Promise<ReadonlyMap<string, number>>;
 }
 
 /** What a run is going to do; nothing is written yet. */
-export interface ProposedReconcile {
+export interface ProposedReconcile extends Proposal {
   state: ClusterState;
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
+  /** About workloads that name a RuntimeClass which is deleted. */
+  warnings: string[];
 }
 
 /** What a run did to one pool, moves of other pools' outcomes included. */
@@ -32,16 +39,23 @@ export interface PoolSummary extends PoolResult {
 /** @param names empty: every pool. Throws NodepoolError when one is not found */
 export async function proposeReconcile(
   names: string[],
-  { cluster, podCounts }: ProposeDeps,
+  { cluster, podCounts, workloads }: ProposeDeps,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
   const pools = selectPools('reconcile', state, names);
-  return { state, pods, pools, plan: planCluster(state, { pools }) };
+  const plan = planCluster(state, { pools });
+  const deleted = deletedBy(plan);
+  const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
+  const proposed = { state, pods, pools, plan, warnings };
+  // Without a workload that names it, a RuntimeClass can be created again as it was.
+  if (users.covers.length === 0) return proposed;
+  const text = `Reconcile, and delete ${noun(deleted.length, 'RuntimeClass')} ${deleted.join(', ')}?`;
+  return { ...proposed, question: { text, ...users } };
 }
 
 /** Carries it out. */
 export async function reconcile(
-  { state, pods, pools }: ProposedReconcile,
+  { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
   options: ApplyOptions,
   deps: ApplyDeps,
 ): Promise<PoolSummary[]> {

@@ -1,9 +1,10 @@
-/** The workloads that lose their RuntimeClass when a pool is deleted, and the question about them. */
+/** The workloads whose RuntimeClass is deleted, and the question about them. */
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../nodepool/runtime-class-users.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { attempt } from './attempt.ts';
 import type { Question } from './consent.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
@@ -15,16 +16,11 @@ export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'>
 
 const MAX_NAMED = 10;
 
-/**
- * Reads no workloads where the deletion of the pools deletes no RuntimeClass. What may not be read is a warning.
- * It needs no plan: the nodes, which a plan reads, say nothing about RuntimeClasses.
- */
+/** Reads no workloads where no RuntimeClass is deleted. What may not be read is a warning. */
 export async function findRuntimeClassUsers(
-  pools: readonly NodePool[],
-  existing: readonly RuntimeClass[],
+  runtimeClasses: readonly string[],
   workloads: () => Promise<WorkloadsPort>,
 ): Promise<RuntimeClassUsers> {
-  const runtimeClasses = deletedWith(pools, existing);
   if (runtimeClasses.length === 0) return { covers: [], needsYes: undefined, warnings: [] };
   const port = await workloads();
   const names = new Set(runtimeClasses);
@@ -45,14 +41,24 @@ export async function findRuntimeClassUsers(
   };
 }
 
-/** The RuntimeClasses of the pools, without those of other owners. */
-function deletedWith(pools: readonly NodePool[], existing: readonly RuntimeClass[]): string[] {
-  const byName = new Map(existing.map(runtimeClass => [runtimeClass.metadata.name, runtimeClass]));
+/** The RuntimeClasses that are deleted with the pools, without those of other owners. It needs no nodes, as a plan does. */
+export function classesDeletedWith(pools: readonly NodePool[], existing: readonly RuntimeClass[]): string[] {
+  const marked = pools.map(pool => ({ ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } }));
+  return deletedClasses(marked, existing);
+}
+
+/** The RuntimeClasses that a reconcile of the pools deletes. */
+export function deletedClasses(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
+  const byName = new Map([...existing].map(runtimeClass => [runtimeClass.metadata.name, runtimeClass]));
   return pools.flatMap(pool => {
     const name = runtimeClassName(pool.metadata.name);
-    const marked = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } };
-    return planRuntimeClass(marked, byName.get(name)).kind === 'delete' ? [name] : [];
+    return planRuntimeClass(pool, byName.get(name)).kind === 'delete' ? [name] : [];
   });
+}
+
+/** The RuntimeClasses that a plan deletes. */
+export function deletedBy({ runtimeClasses }: Pick<ClusterPlan, 'runtimeClasses'>): string[] {
+  return runtimeClasses.filter(({ kind }) => kind === 'delete').map(({ name }) => name);
 }
 
 /** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
@@ -88,7 +94,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   if (users.length === 0) return [];
   const names = firstFew(users.map(workloadText), MAX_NAMED);
   return [
-    `RuntimeClass ${runtimeClass} is deleted with its pool, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+    `RuntimeClass ${runtimeClass} is deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
   ];
 }
 
@@ -97,5 +103,7 @@ function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');
   const classes = `${noun(runtimeClasses.length, 'RuntimeClass')} ${runtimeClasses.join(', ')}`;
-  return [`cannot tell which ${what} name ${classes}, which the deletion removes: ${reason}`];
+  return [
+    `cannot tell which ${what} name ${classes}, which ${runtimeClasses.length === 1 ? 'is' : 'are'} deleted: ${reason}`,
+  ];
 }

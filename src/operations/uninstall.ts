@@ -11,7 +11,7 @@ import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 import { findPools, MAX_NAMED, needsYesFor } from './propose-deletion.ts';
-import { findRuntimeClassUsers } from './runtime-class-users.ts';
+import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 export interface UninstallOptions {
@@ -67,7 +67,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
     const pools = [...state.pools()];
     const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
-    const users = await findRuntimeClassUsers(pools, [...state.runtimeClasses()], deps.workloads);
+    const users = await findRuntimeClassUsers(classesDeletedWith(pools, [...state.runtimeClasses()]), deps.workloads);
     deps.warn(users.warnings);
     const question = {
       text: deps.question(found),

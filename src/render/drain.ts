@@ -1,6 +1,6 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
 import type { DrainPace } from '../nodepool/drain-slots.ts';
-import { andMore, plural } from '../nodepool/plural.ts';
+import { andMore, firstFew, plural } from '../nodepool/plural.ts';
 import type { DrainEvent, DrainOptions, PlannedPool } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
 import { shorten } from './cells.ts';
@@ -22,6 +22,8 @@ const NOTE_WIDTH = 90;
 const REASON_WIDTH = 1000;
 /** Nodes named in the spinner's line. */
 const MAX_NODES = 2;
+/** What the pods of one node wait for. */
+const MAX_REASONS = 3;
 
 export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainWords): NodeLine {
   switch (event.kind) {
@@ -74,9 +76,7 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
   const parts = underWay.slice(0, MAX_NODES).map(({ node, gone, pods, held }) => {
-    const waits =
-      held.size === 0 ? '' : `, ${held.size} ${held.size === 1 ? 'waits' : 'wait'} for ${firstReason(held)}`;
-    return `; ${node} ${gone}/${plural(pods, 'pod')}${waits}`;
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${held.size === 0 ? '' : `, ${waiting(held)}`}`;
   });
   parts.push(andMore(underWay.length - MAX_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
@@ -97,13 +97,17 @@ function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
   return { drained: green, failed: red, 'under way': yellow, waits: yellow, 'not begun': dim }[phase];
 }
 
+/** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
 function waiting(held: ReadonlyMap<string, string>): string {
-  return `${held.size} ${held.size === 1 ? 'pod waits' : 'pods wait'} for ${firstReason(held)}`;
-}
-
-function firstReason(held: ReadonlyMap<string, string>): string {
-  const [reason = ''] = held.values();
-  return shorten(reason, NOTE_WIDTH);
+  // What follows the colon counts healthy pods, and differs from one refusal to the next.
+  const groups = [...Map.groupBy(held.values(), why => why.split(':', 1)[0]).values()];
+  const texts = groups
+    .toSorted((a, b) => b.length - a.length)
+    .map(([why = '', ...same]) => {
+      const count = same.length + 1;
+      return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(why, NOTE_WIDTH)}`;
+    });
+  return firstFew(texts, MAX_REASONS);
 }
 
 /** The reason may be a webhook's: of any length, with newlines. */

@@ -40,6 +40,7 @@ const SOURCES: Record<Binary, { module: string; package: string; tags?: string; 
   helm: { module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
   krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
+  'argocd-health': { module: 'argocd', package: '.' },
   kstatus: { module: 'kstatus', package: '.' },
   prometheus: { module: 'prometheus', package: `${PROMETHEUS}/prometheus`, tags: PROMETHEUS_TAGS },
   promtool: { module: 'prometheus', package: `${PROMETHEUS}/promtool`, tags: PROMETHEUS_TAGS },

@@ -23,6 +23,8 @@ export const VERSIONS = {
   krew: 'v0.5.0',
   'validate-krew-manifest': 'v0.5.0',
   kstatus: 'v0.37.2',
+  // By the version of gopher-lua.
+  'argocd-health': 'v1.1.2',
   // By the version of its module.
   prometheus: 'v0.316.0',
   promtool: 'v0.316.0',

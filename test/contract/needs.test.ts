@@ -16,6 +16,8 @@ const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));
 const needs = needsOf(Object.keys(commands), controller);
 
+const CLASS_USERS =
+  'list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch';
 const BINDING = 'get validatingadmissionpolicybindings.admissionregistration.k8s.io';
 
 /** As granted by a role without namespaces and resourceNames. */
@@ -39,18 +41,21 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'top: list pods, list nodes.metrics.k8s.io',
     'top --pods: list pods.metrics.k8s.io',
     'diff with NoExecute: list pods',
+    `diff with deleted RuntimeClass: ${CLASS_USERS}`,
     'create with NoExecute: list pods',
     `create with kubelet labels: ${BINDING}`,
     `adopt with kubelet labels: ${BINDING}`,
     'edit with NoExecute: list pods',
+    `edit with deleted RuntimeClass: ${CLASS_USERS}`,
     `edit with kubelet labels: ${BINDING}`,
     ...['add', 'remove', 'move', 'reconcile'].map(command => `${command} with NoExecute: list pods`),
+    `reconcile with deleted RuntimeClass: ${CLASS_USERS}`,
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',
     'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
     'delete with NoExecute: list pods',
-    'delete with RuntimeClass: list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch',
+    `delete with RuntimeClass: ${CLASS_USERS}`,
     'wait: watch nodepools.nodes.lailin.xyz',
   ]);
 });

@@ -130,7 +130,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
   }
   const warning =
-    'warning: RuntimeClass node-pool-gpu is deleted with its pool, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates';
+    'warning: RuntimeClass node-pool-gpu is deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
@@ -158,7 +158,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   const blind = await unchanged(['delete', 'gpu', '--as', 'no-pods', '--dry-run']);
   assert.match(
     blind.stderr,
-    /^warning: cannot tell which pods, Deployments without pods, .* name RuntimeClass node-pool-gpu, which the deletion removes: .* pods/,
+    /^warning: cannot tell which pods, Deployments without pods, .* name RuntimeClass node-pool-gpu, which is deleted: .* pods/,
   );
   assert.match(blind.stdout, /^- RuntimeClass node-pool-gpu$/m);
   const { code, stderr } = await cli(cluster(), ['delete', 'gpu', '--yes']);

@@ -120,31 +120,36 @@ test('reopens an edit that the server refuses', async () => {
   assert.match(seen[1] ?? '', /^# error: cannot patch NodePool "gpu": invalid: metadata\.finalizers/m);
 });
 
-test('does not overwrite a pool that was changed or deleted meanwhile', async () => {
+test('opens again where somebody else changed the same field meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   const pool = await testEnv.pool('gpu', { labels: { tier: 'gold' } });
-  const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"theirs"}}}' > /dev/null`;
+  const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"theirs","more":"theirs"}}}' > /dev/null`;
   const changed = await edit(`${theirs}; sed -i s/gold/mine/ "$f"`);
-  const reason = 'nothing was overwritten: nodepool gpu';
-  await keeps(
-    changed,
-    `${reason} was changed by somebody else while it was being edited; next: find your text`,
-    /tier: mine/,
-  );
-  assert.deepEqual(await labelsOf(), { tier: 'theirs' });
-  const gone = await edit(`'${path}' delete nodepool ${pool.metadata.name} > /dev/null; sed -i s/theirs/mine/ "$f"`);
-  await keeps(gone, `${reason} was deleted while it was being edited; next: find your text`, /tier: mine/);
+  const reason = 'somebody else changed nodepool gpu meanwhile: spec.labels[tier] is now "theirs"';
+  await keeps(changed, `no valid changes were saved: ${reason}; next: find your text`, /more: theirs\n {4}tier: mine/);
+  assert.deepEqual(await labelsOf(), { tier: 'theirs', more: 'theirs' });
+  const back = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"again"}}}' > /dev/null`;
+  const { seen, ...result } = await edit(`${back}; sed -i s/tier:.*/tier:\\ mine/ "$f"`, 'echo >> "$f"');
+  assert.match(seen[1] ?? '', /^# error: .*: spec\.labels\[tier\] is now "again"\n# next: to save your value/m);
+  assert.deepEqual(result, EDITED);
+  assert.deepEqual(await labelsOf(), { tier: 'mine', more: 'theirs' });
+  const gone = await edit(`'${path}' delete nodepool ${pool.metadata.name} > /dev/null; sed -i s/mine/yours/ "$f"`);
+  const deleted = 'nothing was overwritten: nodepool gpu was deleted while it was being edited; next: find your text';
+  await keeps(gone, deleted, /tier: yours/);
   assert.equal(await testEnv.getPool('gpu'), undefined);
 });
 
-test('saves the edit when only the status or finalizers changed meanwhile', async () => {
+test('saves the edit when somebody else changed other fields meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const status = `'${path}' patch nodepool gpu --subresource=status --type=merge -p '{"status":{"status":200,"nodeCount":0}}' > /dev/null`;
   const finalizer = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/x"]}}' > /dev/null`;
-  const { code } = await edit(`${status}; ${finalizer}; sed -i s/gold/mine/ "$f"`);
+  const label = `'${path}' label nodepool gpu col=1 > /dev/null`;
+  const handler = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"handler":"h","labels":{"more":"x"}}}' > /dev/null`;
+  const { code } = await edit(`${status}; ${finalizer}; ${label}; ${handler}; sed -i s/gold/mine/ "$f"`);
   assert.equal(code, 0);
-  assert.deepEqual(await labelsOf(), { tier: 'mine' });
+  assert.deepEqual(await labelsOf(), { tier: 'mine', more: 'x' });
+  assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.labels, { col: '1' });
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/x']);
 });
 
@@ -153,8 +158,9 @@ test('refuses an edit of finalizers that somebody else changed meanwhile', async
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/theirs"]}}' > /dev/null`;
   const edited = await edit(`${theirs}; sed -i 's#^metadata:#metadata:\\n  finalizers: [example.com/mine]#' "$f"`);
-  const reason = 'nodepool gpu was changed by somebody else while it was being edited; next: find your text';
-  await keeps(edited, `nothing was overwritten: ${reason}`, /example.com\/mine/);
+  const reason =
+    'somebody else changed nodepool gpu meanwhile: metadata.finalizers is now ["example.com/theirs"]; next: find your text';
+  await keeps(edited, `no valid changes were saved: ${reason}`, /example.com\/mine/);
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/theirs']);
 });
 

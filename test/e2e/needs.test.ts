@@ -78,6 +78,9 @@ const RUNS: Run[] = [
   { command: 'edit with kubelet labels', lines: ['edit v --taint k=w:NoSchedule'] },
   { command: 'edit', lines: ['edit x --label a=b'] },
   { command: 'edit with NoExecute', lines: ['edit x --taint k:NoExecute'] },
+  { command: 'edit with deleted RuntimeClass', lines: ['edit classy --handler='] },
+  { command: 'diff with deleted RuntimeClass', lines: ['diff classy'], code: 1 },
+  { command: 'reconcile with deleted RuntimeClass', lines: ['reconcile classy'] },
   { command: 'reconcile', lines: ['reconcile one'] },
   { command: 'reconcile with NoExecute', lines: ['reconcile x'] },
   { command: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
@@ -135,7 +138,8 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await testEnv.pool('one', { labels: { tier: 'gold' } });
   await testEnv.pool('two');
   await testEnv.pool('drifted', { labels: { tier: 'gold' } });
-  await testEnv.reconcile('drifted');
+  await testEnv.pool('classy', { handler: 'runc' });
+  await testEnv.reconcile('drifted', 'classy');
   await testEnv.patchNode('h', { metadata: { labels: { tier: 'mine' } } });
   await testEnv.pool('left', { nodeSelector: { grp: 'both' } });
   await testEnv.pool('right', { nodeSelector: { grp: 'both' }, handler: 'runc' });

@@ -28,6 +28,7 @@ test('the displayed, installed and locked versions are equal', () => {
     const tags = [...read(path).matchAll(tag)].map(([, found]) => found);
     assert.deepEqual([...new Set(tags)], [version], path);
   }
+  assert.match(read('docs/reference.md'), new RegExp(`/v${version}/nodepool-${version}\\.schema\\.json`));
   const chart = load(read('charts/kubectl-nodepool/Chart.yaml')) as { version: string; appVersion: string };
   assert.deepEqual([chart.version, chart.appVersion], [version, version]);
   for (const path of ['docs/in-cluster.md', 'charts/kubectl-nodepool/README.md'])

@@ -43,6 +43,7 @@ export interface DrainChoice extends DrainOptions {
 
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;
+const MAX_POOLS = 5;
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =
@@ -103,18 +104,28 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
  * A yes covers the nodes, and that number of pods: which pods they are changes by the minute. A script would wait for
  * blocked pods until the timeout of each node, with all nodes cordoned.
  */
-function question({ pools, blocked }: DrainPlan, { disableEviction }: DrainChoice): Question {
+function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choice }: DrainChoice): Question {
   const nodes = pools.flatMap(pool => pool.nodes);
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;
   const what = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
   const names = pools.map(({ pool }) => pool).join(', ');
+  const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
+  const reasons = [
+    // The command line names them otherwise.
+    ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun)]),
+    ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
+  ];
   return {
     text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
-    needsYes: blocked.pods === 0 ? undefined : blockedText(blocked, all),
+    needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
   };
+}
+
+function chosenText(pools: readonly string[]): string {
+  return `${plural(pools.length, 'pool')} would be drained: ${firstFew(pools, MAX_POOLS)}`;
 }
 
 function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {

@@ -74,7 +74,8 @@ export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): numbe
 }
 
 async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'nodeLabels'>) {
-  if (pools.every(({ status }) => status !== undefined)) return undefined;
+  // A status without counts is the CRD's default.
+  if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
   const { coercePool } = await import('../../nodepool/coerce.ts');
   const { matchingNodes } = await import('../../operations/matching-nodes.ts');
   return matchingNodes(pools.map(coercePool), connection);

@@ -23,6 +23,7 @@ export function hintReconcile(names: readonly string[], io: ErrorIo): void {
 export interface ReconcileNext {
   concurrency: number;
   approve: Approve;
+  warn?: (warnings: readonly string[]) => void;
   /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
   print?: ((pools: RawPool[]) => Promise<void>) | undefined;
 }
@@ -30,13 +31,13 @@ export interface ReconcileNext {
 /** For --reconcile. Returns the exit code. @param pools as they were written */
 export async function reconcileNext(
   pools: readonly RawPool[],
-  { concurrency, approve, print }: ReconcileNext,
+  { print, ...next }: ReconcileNext,
   deps: Deps,
   connection: Connection,
 ): Promise<number> {
   const { showReconcile } = await import('./show-reconcile.ts');
   const names = pools.map(({ metadata }) => metadata.name);
-  const choice = { pools: { names }, concurrency, dryRun: 'none' as const, podCounts: false, approve };
+  const choice = { ...next, pools: { names }, dryRun: 'none' as const, podCounts: false };
   if (print === undefined) return showReconcile(choice, deps, connection);
   try {
     return await showReconcile(choice, { ...deps, io: { ...deps.io, out: deps.io.err } }, connection);

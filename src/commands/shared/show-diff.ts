@@ -23,10 +23,11 @@ export async function showDiff(
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
-  const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [] } : await diff(names ?? [], connection);
-  const { plan, warnings, forbidden } = found;
+  const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [], notes: [] } : await diff(names ?? [], connection);
+  const { plan, warnings, notes, forbidden } = found;
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
+  for (const note of notes) io.err(`${note}; reconcile writes it`);
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     io.out(printDiff(plan, output));

@@ -1,6 +1,6 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
 
-import { showError, showWarning } from '../../cli/error-line.ts';
+import { showError, showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
@@ -24,6 +24,8 @@ export interface ReconcileChoice {
   dryRun: DryRun;
   podCounts: boolean;
   approve: Approve;
+  /** Of a proposal; as the caller's own, which prints each once. */
+  warn?: (warnings: readonly string[]) => void;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -40,13 +42,28 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`);
-  const reading = { cluster, ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}) };
+  const { warn = warnOnce(io) } = choice;
+  const { workloads } = connection;
+  const reading = {
+    cluster,
+    workloads,
+    ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}),
+  };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
-  const agreed = await agree(() => proposeReconcile(names ?? [], reading), approve).catch(error => {
+  const propose = async () => {
+    const proposal = await proposeReconcile(names ?? [], reading);
+    warn(proposal.warnings);
+    return proposal;
+  };
+  const agreed = await agree(propose, approve).catch(error => {
     work.stop();
     throw error;
   });
-  if (agreed === undefined) return EXIT.error;
+  if (agreed === undefined) {
+    work.stop();
+    io.err('nothing was reconciled');
+    return EXIT.error;
+  }
   const { proposal, consent } = agreed;
   if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
     const { printChanges } = await import('./show-diff.ts');

@@ -66,7 +66,7 @@ async function examine(
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
-  const read = readState(connection, port);
+  const read = readState(connection, port, sleep);
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,

@@ -64,6 +64,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff with NoExecute': PODS,
+  'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
   // It names the nodes of other pools that the new one selects, where that is allowed.
   'create --dry-run=server': [`create ${POOLS}`, ...LOOK],
@@ -76,6 +77,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'adopt with kubelet labels': [PROTECTION],
   edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
+  'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'edit with kubelet labels': [PROTECTION],
   add: RECONCILE,
   'add with NoExecute': PODS,
@@ -85,6 +87,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'move with NoExecute': PODS,
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
+  'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
   'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
   'reconcile --watch --pod-counts': ['list,watch pods'],

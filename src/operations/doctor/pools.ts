@@ -5,16 +5,21 @@ import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { notRecorded } from '../not-recorded.ts';
 import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
-/** Pools that are not 200 are errors; those that were not reconciled lately are warnings. */
-export function checkPools(pools: NodePool[]): Finding {
+/**
+ * Pools that are not 200 are errors; those that were not reconciled lately are warnings.
+ * @param state undefined where nodes cannot be read
+ */
+export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  const late = pools.flatMap(pool => lateness(pool) ?? []);
-  const details = [...failing.map(whyNot200), ...late];
+  const late = pools.filter(pool => latenessIn(pool, state).length > 0);
+  const details = [...failing.map(whyNot200), ...late.flatMap(pool => latenessIn(pool, state))];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
@@ -82,6 +87,17 @@ function whyNot200({ metadata, status }: NodePool): string {
   const number = status?.status ?? 0;
   const { message = '' } = troubleIn(status) ?? {};
   return `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd() + (message === '' ? '' : `: ${message}`);
+}
+
+/** Whether the status or a record is behind what the nodes are now: by a change of this moment, or for want of a reconcile. */
+export function isBehind(pool: NodePool, state: ClusterState): boolean {
+  return lateness(pool) === undefined && notRecorded(state, pool).length > 0;
+}
+
+function latenessIn(pool: NodePool, state: ClusterState | undefined): string[] {
+  const late = lateness(pool);
+  if (late !== undefined) return [late];
+  return state === undefined ? [] : notRecorded(state, pool).map(text => `${pool.metadata.name}: ${text}`);
 }
 
 function lateness(pool: NodePool): string | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deepEqual, mergePatch } from '../../../src/nodepool/merge-patch.ts';
+import { applyMergePatch, deepEqual, mergePatch, overlap } from '../../../src/nodepool/merge-patch.ts';
 
 const cases: [string, unknown, unknown, unknown][] = [
   ['equal', { a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 }, undefined],
@@ -22,4 +22,28 @@ test('deepEqual compares arrays by order and length', () => {
   assert.ok(!deepEqual([1, 2], [2, 1]));
   assert.ok(!deepEqual([1], [1, 2]));
   assert.ok(!deepEqual({ a: null }, {}));
+});
+
+test('applies a merge patch', () => {
+  const target = { spec: { labels: { a: '1', b: '2' }, taints: [1] }, kept: true };
+  for (const after of [
+    { spec: { labels: { a: '1', c: '3' }, taints: [2, 3] }, kept: true },
+    { spec: {}, added: { deep: { x: 1 } } },
+    target,
+  ]) {
+    assert.deepEqual(applyMergePatch(target, mergePatch(target, after) ?? {}), after);
+  }
+  assert.deepEqual(applyMergePatch(undefined, { a: { b: 1, c: null } }), { a: { b: 1 } });
+});
+
+test('finds the fields that two patches set to different values', () => {
+  const mine = { spec: { labels: { a: '1', b: '2', same: 'x' }, taints: [1], handler: null } };
+  assert.deepEqual(overlap(mine, { spec: { labels: { c: '1', same: 'x' } }, metadata: { labels: { a: '0' } } }), []);
+  const theirs = { spec: { labels: { a: null, b: '2' }, taints: [2], handler: 'h' } };
+  assert.deepEqual(overlap(mine, theirs), [
+    ['spec', 'labels', 'a'],
+    ['spec', 'taints'],
+    ['spec', 'handler'],
+  ]);
+  assert.deepEqual(overlap({ spec: { labels: null } }, theirs), [['spec', 'labels']]);
 });

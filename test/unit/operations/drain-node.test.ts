@@ -203,7 +203,7 @@ describe('draining one node', () => {
     assert.deepEqual(states(await cluster.begin().ended), ['a waits 0/4 held']);
     assert.equal(cluster.clock.now(), 0);
     assert.deepEqual(
-      cluster.reported.filter(line => line.includes('waits for')).map(line => line.replace(/.*waits for /, '')),
+      cluster.reported.filter(line => line.startsWith('pod ')).map(line => line.replace(/.*waits for /, '')),
       [
         'PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
         'the server: it is being moved',

@@ -186,8 +186,8 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
     assert.deepEqual(planOf(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
     assert.deepEqual(proposal.warnings, [
-      'RuntimeClass node-pool-a is deleted with its pool, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates',
-      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which the deletion removes: no DaemonSets',
+      'RuntimeClass node-pool-a is deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates',
+      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which is deleted: no DaemonSets',
     ]);
     assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train']);
     assert.equal(
@@ -202,7 +202,7 @@ test('names the workloads also when no plan can be made', async () => {
   const cluster = { classes: [ownClass], pods: [podOf('x')] };
   const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
   assert.equal(plan, refusal);
-  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a is deleted with its pool, and 2 workloads name it: /);
+  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a is deleted, and 2 workloads name it: /);
   assert.deepEqual(question?.covers, ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
 });

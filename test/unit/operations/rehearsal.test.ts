@@ -29,7 +29,10 @@ test('gives the result of the run, and sends nothing', async () => {
   ];
   const run = async (dryRun: boolean) => {
     const { cluster, writes } = server(pools, nodes);
-    const proposal = await proposeReconcile([], { cluster });
+    const proposal = await proposeReconcile([], {
+      cluster,
+      workloads: () => assert.fail('no RuntimeClass is deleted'),
+    });
     const target = dryRun ? rehearsal(cluster, proposal.state) : cluster;
     const summaries = await reconcile(proposal, { concurrency: 4, dryRun }, { ...deps, cluster: target });
     const results = summaries.map(({ pool, outcome, error, joined, left, updated }) => {

@@ -52,7 +52,7 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
     needsYes: '1 pool would be deleted: a; 1 workload names RuntimeClass node-pool-a, and could create no new pods',
   });
   assert.deepEqual(warned, [
-    'RuntimeClass node-pool-a is deleted with its pool, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod template',
+    'RuntimeClass node-pool-a is deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod template',
   ]);
 });
 

@@ -50,6 +50,21 @@ test('prints evicted or deleted pods', () => {
   assert.equal(text(drainLine({ kind: 'held', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
 });
 
+test('counts the pods of each budget', () => {
+  const held = new Map([
+    ['ns/p2', 'PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently'],
+    ['ns/a2', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently'],
+    ['ns/p1', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 2 currently'],
+  ]);
+  const texts =
+    '2 pods wait for PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently, 1 pod waits for PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently';
+  const suffix = ' (server dry run)';
+  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', held }, { disableEviction: false, suffix }), {
+    to: 'out',
+    text: `node/a not drained: ${texts}${suffix}`,
+  });
+});
+
 test("prints a webhook's message as one short line", () => {
   const held = (why: string) =>
     drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
@@ -58,13 +73,13 @@ test("prints a webhook's message as one short line", () => {
   assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
   long.held.set('ns/p', 'x'.repeat(1e6));
-  const cut = `1 waits for ${'x'.repeat(89)}…`;
+  const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
-  assert.ok(renderDrains([long], plain).endsWith(cut.replace('waits', 'pod waits')));
+  assert.ok(renderDrains([long], plain).endsWith(cut));
 });
 
 test("prints the spinner's line", () => {
-  assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 wait for ${WHY}`);
+  assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 pods wait for ${WHY}`);
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
   assert.equal(
     drainProgress('p\u001b[31m', many),

@@ -68,7 +68,7 @@ test('go.sum has the hash of every required Go module', () => {
     const required = [...text(file).matchAll(/^(?:\t|require )(\S+) (v\S+)/gm)].map(([, name = '', version = '']) =>
       (replaced.get(name) ?? [name, version]).join(' '),
     );
-    assert.ok(required.length > 2, file);
+    assert.ok(required.length > 0, file);
     for (const one of required) assert.ok(sums.has(`${one}/go.mod`), `${file}: ${one}`);
   }
 });

@@ -43,6 +43,8 @@ async function run(
     cluster: {
       pools: {
         listCoerced: async () => [pool],
+        firstNames: async () => ['worker'],
+        list: async () => [pool],
       },
       nodes: {
         async list() {
@@ -145,6 +147,19 @@ test('a script needs --yes for a drain that a budget holds up for ever', async (
   await assert.rejects(run({}, { budgets: two }), { message });
   for (const choice of [{ yes: true }, { dryRun: 'server' }, { disableEviction: true, dryRun: 'client' }] as const) {
     assert.match((await run(choice, { budgets: [NEVER] })).stdout, /^node\/a cordoned/);
+  }
+});
+
+test('a script needs --yes for pools that its command line does not name', async () => {
+  const io = testIo();
+  const message = '1 pool would be drained: worker; nothing was changed';
+  await assert.rejects(run({ pools: { all: true } }, { io }), { message });
+  assert.equal(io.stdoutText(), '', 'no node is cordoned');
+  const both =
+    '1 pool would be drained: worker; PodDisruptionBudget ns/web never allows 1 of 2 pods to be evicted; nothing was changed';
+  await assert.rejects(run({ pools: { selector: 'a=b' } }, { budgets: [NEVER] }), { message: both });
+  for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
+    assert.equal((await run({ pools: { all: true }, ...choice })).code, 0);
   }
 });
 

@@ -118,15 +118,18 @@ test('asks for each permission once, and reports missing ones by command', async
     some,
   );
   assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
-  assert.deepEqual([status, message], ['warning', 'this user lacks permissions for 2 commands of 4']);
+  assert.deepEqual(
+    [status, message],
+    ['warning', 'this user lacks permissions for 2 commands of 4, and for edit with deleted RuntimeClass'],
+  );
   assert.deepEqual(table, [
     ['MISSING', 'NEEDED BY'],
-    ['list runtimeclasses.node.k8s.io', 'diff, reconcile'],
+    ['list runtimeclasses.node.k8s.io', 'diff, edit with deleted RuntimeClass, reconcile'],
     ['patch nodes; get,create,patch,delete runtimeclasses.node.k8s.io', 'reconcile'],
     ['watch runtimeclasses.node.k8s.io', 'reconcile --watch'],
   ]);
   const rows = [
-    ['list runtimeclasses.node.k8s.io', 'diff, reconcile'],
+    ['list runtimeclasses.node.k8s.io', 'diff, edit with deleted RuntimeClass, reconcile'],
     ['patch nodes', 'reconcile'],
     ['get,create,patch,delete runtimeclasses.node.k8s.io', 'reconcile'],
     ['watch runtimeclasses.node.k8s.io', 'reconcile --watch'],
@@ -139,7 +142,10 @@ test('asks for each permission once, and reports missing ones by command', async
   const messageWithout = async (word: string) =>
     (await checkPermissions(needsOf(['get', 'diff', 'wait']), port(text => !text.includes(word)).port)).message;
   assert.equal(await messageWithout('watch'), 'this user lacks permissions for 1 command of 3, and for get --watch');
-  assert.equal(await messageWithout('list pods'), 'this user lacks permissions for diff with NoExecute');
+  assert.equal(
+    await messageWithout('list pods'),
+    'this user lacks permissions for diff with NoExecute, diff with deleted RuntimeClass',
+  );
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
 

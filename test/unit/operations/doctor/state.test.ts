@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import type { CheckId } from '../../../../src/operations/doctor/check.ts';
-import { stateFindings } from '../../../../src/operations/doctor/state.ts';
-import type { ExaminedNode } from '../../../../src/operations/doctor-port.ts';
+import { readState, stateFindings } from '../../../../src/operations/doctor/state.ts';
+import type { DoctorPort, ExaminedNode } from '../../../../src/operations/doctor-port.ts';
+import type { Connection } from '../../../../src/operations/ports.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
@@ -120,7 +121,7 @@ test('reports pools with another status than 200, and pools that were never reco
     { ...condition, type: 'Conflict' as const, message: 'node a belongs to b' },
   ];
   const pools = [
-    aPool({}, { name: 'lost', status: { ...GOOD, status: 409, conditions } }),
+    aPool({}, { name: 'lost', status: { ...GOOD, nodeCount: 0, status: 409, conditions } }),
     aPool({}, { name: 'new' }),
     aPool({}, { name: 'odd', status: {} as NodePoolStatus }),
     aPool({}, { name: 'old', generation: 2, status: GOOD }),
@@ -132,7 +133,8 @@ test('reports pools with another status than 200, and pools that were never reco
     aPool({}, { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z', status: GOOD }),
     worker(),
   ];
-  assert.deepEqual(find('pools', pools), [
+  const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
+  assert.deepEqual(find('pools', pools, nodes), [
     'error',
     'lost: 409 Conflict: node a belongs to b',
     'new: never reconciled',
@@ -142,7 +144,39 @@ test('reports pools with another status than 200, and pools that were never reco
     'cut: the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status: run `kubectl nodepool install`, then `kubectl nodepool reconcile`',
     'dying: being deleted since 2026-01-01T00:00:00Z',
   ]);
-  assert.equal(find('pools', pools.slice(1))[0], 'warning');
+  assert.equal(find('pools', pools.slice(1), nodes)[0], 'warning');
+});
+
+test('reports counts and records that are behind the nodes', () => {
+  const status = { ...GOOD, nodeCount: 3, readyNodeCount: 3 };
+  const recorded = { record: recordOf({ pool: 'worker' }) };
+  const nodes = [node('a', recorded), node('b', { ...recorded, ready: false }), node('c', { record: 'garbage' })];
+  assert.deepEqual(find('pools', [worker({ status } as object)], nodes), [
+    'warning',
+    'worker: 1 node has no valid record of the pool: c',
+    'worker: its status says that 3 of 3 nodes are Ready; now it is 2 of 3',
+  ]);
+  assert.deepEqual(find('pools', [worker({ status } as object)], nodes.slice(0, 1)), [
+    'warning',
+    'worker: its status says that 3 of 3 nodes are Ready; now it is 1 of 1',
+  ]);
+});
+
+test('reads once more where the status is behind, as a controller is about to write it', async () => {
+  const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
+  const read = async (counts: number[]) => {
+    const status = () => ({ ...GOOD, nodeCount: counts.shift() ?? 0 });
+    const cluster = { pools: { listCoerced: async () => [worker({ status: status() } as object)] } };
+    let slept = 0;
+    const port = { nodes: { list: async () => nodes } } as unknown as DoctorPort;
+    const state = await readState({ cluster } as unknown as Connection, port, async ms => {
+      slept += ms;
+    });
+    return [stateFindings(state).pools?.status, slept];
+  };
+  assert.deepEqual(await read([1]), ['ok', 0]);
+  assert.deepEqual(await read([2, 1]), ['ok', 3000]);
+  assert.deepEqual(await read([2, 2]), ['warning', 3000]);
 });
 
 test('reports invalid specs', () => {

@@ -1,4 +1,4 @@
-/** kstatus reads every state of a pool, as the server returns it. */
+/** kstatus and Argo CD's health script read every state of a pool, as the server returns it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';
@@ -6,23 +6,28 @@ import { raw } from '../cluster/raw.ts';
 import { useCrd } from '../e2e/earlier-crd.ts';
 import { whileRefusing } from '../e2e/refusal.ts';
 import { role, useTestEnv } from '../e2e/test-env.ts';
-import { kstatusOf } from './kstatus.ts';
+import { healthOf, kstatusOf, type Reading } from './gitops.ts';
 
 const testEnv = useTestEnv();
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const api = () => raw(testEnv.cluster());
-const statusOf = async (pool: string) => kstatusOf(await api().expect('GET', `${POOLS}/${pool}`));
+/** By kstatus, then by Argo CD. */
+async function readings(pool: string): Promise<[Reading, Reading]> {
+  const object = await api().expect('GET', `${POOLS}/${pool}`);
+  return Promise.all([kstatusOf(object), healthOf(object)]);
+}
+const statesOf = async (pool: string) => (await readings(pool)).map(({ status }) => status).join();
 
 test('a pool is InProgress until its spec is reconciled, then Current', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'gold' } });
-  assert.equal((await statusOf('one')).status, 'InProgress');
+  assert.equal(await statesOf('one'), 'InProgress,Progressing');
   await testEnv.reconcile('one');
-  assert.equal((await statusOf('one')).status, 'Current');
+  assert.equal(await statesOf('one'), 'Current,Healthy');
   await testEnv.edit('one', { spec: { labels: { tier: 'silver' } } });
-  assert.equal((await statusOf('one')).status, 'InProgress');
+  assert.equal(await statesOf('one'), 'InProgress,Progressing');
   await testEnv.reconcile('one');
-  assert.equal((await statusOf('one')).status, 'Current');
+  assert.equal(await statesOf('one'), 'Current,Healthy');
 });
 
 test('a pool without a Ready node, and one in a conflict, are InProgress', async () => {
@@ -34,9 +39,13 @@ test('a pool without a Ready node, and one in a conflict, are InProgress', async
   await testEnv.reconcile();
   const [idle, second] = [await testEnv.getPool('idle'), await testEnv.getPool('second')];
   assert.deepEqual([idle?.status?.status, second?.status?.status], [503, 409]);
-  assert.deepEqual(await statusOf('idle'), { status: 'InProgress', message: '0 of 1 node is Ready' });
-  assert.equal((await statusOf('second')).status, 'InProgress');
-  assert.equal((await statusOf('first')).status, 'Current');
+  const message = '0 of 1 node is Ready';
+  assert.deepEqual(await readings('idle'), [
+    { status: 'InProgress', message },
+    { status: 'Progressing', message },
+  ]);
+  assert.equal(await statesOf('second'), 'InProgress,Degraded');
+  assert.equal(await statesOf('first'), 'Current,Healthy');
 });
 
 test('a pool whose nodes cannot be written is Failed with the reason, and Current once they can', async () => {
@@ -51,12 +60,11 @@ test('a pool whose nodes cannot be written is Failed with the reason, and Curren
   } as const;
   await whileRefusing(testEnv.cluster(), refusal, async () => {
     await testEnv.reconcile('held');
-    const { status, message } = await statusOf('held');
-    assert.equal(status, 'Failed');
-    assert.match(message, /1 of 1 node differs .*not in this test/);
+    assert.equal(await statesOf('held'), 'Failed,Degraded');
+    for (const { message } of await readings('held')) assert.match(message, /1 of 1 node differs .*not in this test/);
   });
   await testEnv.reconcile('held');
-  assert.equal((await statusOf('held')).status, 'Current');
+  assert.equal(await statesOf('held'), 'Current,Healthy');
 });
 
 test('a pool with an invalid spec is Failed with the field', async () => {
@@ -64,14 +72,13 @@ test('a pool with an invalid spec is Failed with the field', async () => {
   await testEnv.pool('bad', { labels: { 'kubernetes.io/hostname': 'x' } });
   await useCrd(testEnv.cluster(), 'ours');
   await testEnv.reconcile('bad');
-  const { status, message } = await statusOf('bad');
-  assert.equal(status, 'Failed');
-  assert.match(message, /spec\.labels/);
+  assert.equal(await statesOf('bad'), 'Failed,Degraded');
+  for (const { message } of await readings('bad')) assert.match(message, /spec\.labels/);
 });
 
 test('a pool that is being deleted is Terminating', async () => {
   await testEnv.pool('going', {}, { metadata: { finalizers: [FINALIZER] } });
   await testEnv.reconcile('going');
   await api().expect('DELETE', `${POOLS}/going`);
-  assert.equal((await statusOf('going')).status, 'Terminating');
+  assert.equal(await statesOf('going'), 'Terminating,Progressing');
 });

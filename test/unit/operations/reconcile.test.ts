@@ -1,0 +1,78 @@
+/** The question before a reconcile, and what diff says about the same plan. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RuntimeClass } from '../../../src/nodepool/types.ts';
+import { diff } from '../../../src/operations/diff.ts';
+import { proposeReconcile } from '../../../src/operations/reconcile.ts';
+import type { WorkloadsPort } from '../../../src/operations/workloads-port.ts';
+import { override } from '../../override.ts';
+import { member, pool, server } from './fake-server.ts';
+
+const owned: RuntimeClass = {
+  metadata: {
+    name: 'node-pool-a',
+    ownerReferences: [
+      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
+    ],
+  },
+  handler: 'h',
+};
+
+function depsOf(classes: RuntimeClass[], isNamed: boolean) {
+  const { cluster } = server([pool('a', {})], []);
+  let reads = 0;
+  const port: WorkloadsPort = {
+    pods: async () => [],
+    templates: async kind =>
+      kind === 'Deployment' && isNamed ? [{ kind, namespace: 'ml', name: 'train', runtimeClass: 'node-pool-a' }] : [],
+  };
+  const workloads = async () => {
+    reads++;
+    return port;
+  };
+  return {
+    deps: { cluster: override(cluster, { runtimeClasses: { list: async () => classes } }), workloads },
+    reads: () => reads,
+  };
+}
+
+test('asks before a RuntimeClass that workloads name is deleted, and diff names them', async () => {
+  const { deps } = depsOf([owned], true);
+  const { warnings, question } = await proposeReconcile([], deps);
+  assert.match(
+    warnings[0] ?? '',
+    /^RuntimeClass node-pool-a is deleted, and 1 workload names it: Deployment ml\/train/,
+  );
+  assert.deepEqual(question, {
+    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
+    covers: ['Deployment ml/train'],
+    needsYes: '1 workload names RuntimeClass node-pool-a, and could create no new pods',
+  });
+  assert.deepEqual((await diff([], deps)).warnings, warnings);
+});
+
+test('does not ask where nothing names it, and reads no workloads where none is deleted', async () => {
+  const unnamed = depsOf([owned], false);
+  const proposal = await proposeReconcile([], unnamed.deps);
+  assert.deepEqual([proposal.warnings, proposal.question, unnamed.reads()], [[], undefined, 1]);
+  const none = depsOf([], true);
+  assert.equal((await proposeReconcile([], none.deps)).question, undefined);
+  assert.deepEqual((await diff([], none.deps)).warnings, []);
+  assert.equal(none.reads(), 0);
+});
+
+test('diff notes records and counts that reconcile writes, without a difference', async () => {
+  const recorded = member('n1', 'a', 'x');
+  const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
+  const status = { status: 200, nodeCount: 3, readyNodeCount: 3 };
+  const { cluster } = server([{ ...pool('a', { tier: 'x' }), status }], [recorded, unrecorded]);
+  const { plan, notes } = await diff([], { ...depsOf([], false).deps, cluster });
+  assert.deepEqual(
+    plan.nodes.flatMap(({ changes }) => changes),
+    [],
+  );
+  assert.deepEqual(notes, [
+    'pool a: 1 node has no valid record of the pool: n2',
+    'pool a: its status says that 3 of 3 nodes are Ready; now it is 2 of 2',
+  ]);
+});
