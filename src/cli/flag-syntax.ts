@@ -87,12 +87,15 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): Tai
 
 const KEY_FORM = 'write a key like team or example.com/team';
 const VALUE_FORM = 'write a value like gold, or leave it empty';
+/** Mostly the variable of a script that is not set. */
+const EMPTY = 'the value of the flag is empty';
 const LABEL_FORM = 'write it as key=value';
 const TAINT_FORM = `write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
 const REMOVAL_FORM = 'write it as key[=value]:Effect- for one taint, or key- for all of that key';
 
 function parseLabel(text: string, flag: string): [key: string, value: string] {
   const equals = text.indexOf('=');
+  if (text === '') throw refusal(flag, text, EMPTY, LABEL_FORM);
   if (equals < 0) {
     const next = text.endsWith('-') ? LABEL_FORM : `${LABEL_FORM}; "${text}=" sets the empty value`;
     throw refusal(flag, text, 'there is no "="', next);
@@ -105,6 +108,7 @@ function parseLabel(text: string, flag: string): [key: string, value: string] {
 
 function parseTaint(text: string, flag: string): Taint {
   const colon = text.lastIndexOf(':');
+  if (text === '') throw refusal(flag, text, EMPTY, TAINT_FORM);
   if (colon < 0) throw refusal(flag, text, 'there is no ":Effect"', TAINT_FORM);
   const [pair, effect] = [text.slice(0, colon), text.slice(colon + 1)];
   const equals = pair.indexOf('=');

@@ -29,10 +29,9 @@ export async function warnOfKubelets(
     const text = hasPolicy ? labels.kubeletRegistrationText(risk, pool) : labels.kubeletRiskText(risk);
     return [`pool ${pool.metadata.name} ${text}`];
   });
-  const remedy = hasPolicy ? labels.KUBELET_REGISTRATION_REMEDY : labels.KUBELET_RISK_REMEDY;
-  // The remedy is the same for all pools.
+  // The page is the same for all pools.
   for (const [at, text] of texts.entries()) {
-    showWarning(io, at === texts.length - 1 ? `${text}; next: ${remedy}` : text);
+    showWarning(io, at === texts.length - 1 ? `${text}; see ${labels.KUBELET_RISK_PAGE}` : text);
   }
 }
 

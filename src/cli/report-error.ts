@@ -9,6 +9,7 @@ import type { CommandLine } from './command-line.ts';
 import { type Shown, showError } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
+import { unknownFormat } from './unknown-format.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
@@ -101,6 +102,7 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     }
   }
   const [, value = '', options] = /^Expected (?:--[^=\s]+=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
+  if (options !== undefined && text.startsWith('Expected --output=')) return unknownFormat(value);
   if (options !== undefined)
     return lowerFirst(`${text.replaceAll('\n', ' ')}${didYouMean(value, options.split(', '))}`);
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());

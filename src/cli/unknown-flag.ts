@@ -1,5 +1,6 @@
-/** What to type in place of a flag or an argument that other tools have and the command has not. */
+/** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { own } from '../nodepool/json.ts';
+import { formatNext } from './unknown-format.ts';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
 export const INSTEAD: Record<string, string> = {
@@ -41,6 +42,7 @@ export const INSTEAD: Record<string, string> = {
   'get --template': 'BIN get -o jsonpath=TEMPLATE',
   'reconcile --force': 'BIN reconcile NAME --yes',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
   'remove --node': 'BIN remove NAME NODE...',
   'remove --pool': 'BIN remove NAME NODE...',
   'move --node': 'BIN move NODE... --to POOL',
@@ -58,10 +60,15 @@ const SAME: Record<string, string> = {
   '--nodes': '--node',
 };
 
+/** oclif's error for a value of -o. */
+const EXPECTED_FORMAT = /^Expected --output=(.*) to be one of: ([^\n]*)/s;
+
 /** @param error of oclif; undefined for others, and where nothing is known */
 export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
-  const { flags, args } = error as { flags?: unknown; args?: unknown };
+  const { flags, args, message = '' } = error as { flags?: unknown; args?: unknown; message?: string };
+  const [, format, formats] = EXPECTED_FORMAT.exec(message) ?? [];
+  if (format !== undefined && formats !== undefined) return formatNext(format, formats.split(', '));
   const text = Array.isArray(flags) ? forFlag(String(flags[0]), command) : forArgument(args, command);
   return text?.replaceAll('BIN', bin);
 }

@@ -20,7 +20,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     { description: 'Groups by your own label', command: '<%= config.bin %> adopt --label example.com/team' },
     { description: 'Print the pools as YAML', command: '<%= config.bin %> adopt -o yaml' },
     { description: 'Create two of them', command: '<%= config.bin %> adopt system gpu --create' },
-    { description: 'Create all of them in a script', command: '<%= config.bin %> adopt --create --yes' },
+    { description: 'Create all of them without a prompt', command: '<%= config.bin %> adopt --create --yes' },
   ];
   static override args = { name: namesArg('Names of proposed pools; none means all.') };
   static override flags = {

@@ -55,6 +55,9 @@ ${EXIT_STATUS}`;
     const dryRun = flags['dry-run'];
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
+    if (nodes.length > 0 && dryRun === 'client') {
+      io.err('note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
+    }
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
@@ -76,6 +79,10 @@ ${EXIT_STATUS}`;
     if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, isProtected, io);
     await warnOfOthersKeys(created, io);
+    if (dryRun === 'server' && connected !== undefined && created.length > 0) {
+      const { overlapTexts } = await import('../operations/overlaps.ts');
+      for (const text of await overlapTexts(created, connected.connection.cluster)) showWarning(io, text);
+    }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {

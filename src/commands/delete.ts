@@ -22,7 +22,7 @@ import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
-import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
+import { deletedLine, reportDeletion, reportMissing, showPlan } from './delete/report.ts';
 
 /** With -f, the names in the files. */
 async function chosenPools(
@@ -90,11 +90,11 @@ export default class Delete extends BaseCommand<typeof Delete> {
       return EXIT.error;
     }
     const { proposal, consent } = agreed;
-    const { pools } = proposal;
+    const { pools, missing } = proposal;
     if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
-      return 0;
+      return reportMissing(missing, io);
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await interruptible(io, signal =>
@@ -104,6 +104,6 @@ export default class Delete extends BaseCommand<typeof Delete> {
       ).finally(work.stop),
     );
     const codes = results.map(result => reportDeletion(result, shown, deps));
-    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(0, ...codes);
+    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportMissing(missing, io), ...codes);
   }
 }

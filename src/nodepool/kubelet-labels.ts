@@ -70,10 +70,10 @@ export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
 /** Follows the name of the pool. */
 export function kubeletRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
   const effects = [
-    ...(gains.length > 0 ? [`join the pool and so get ${gains.join(', ')}`] : []),
-    ...(shedsTaints ? ['leave the pool and so lose its taints'] : []),
+    ...(gains.length > 0 ? [`get ${gains.join(', ')}`] : []),
+    ...(shedsTaints ? ['lose the taints of the pool'] : []),
   ];
-  return `selects by ${keys.join(', ')}, which a kubelet may set on its own node: a compromised one can ${effects.join(', and ')}`;
+  return `selects by ${keys.join(', ')}, which a kubelet may set on its own node to ${effects.join(' and ')}`;
 }
 
 /** What a node gets when its kubelet registers it into the pool. Follows the name of the pool. */
@@ -88,6 +88,10 @@ export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED
 
 /** An imperative without a trailing full stop. */
 export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
+
+/** For warnings, which have no room for the remedies. */
+export const KUBELET_RISK_PAGE =
+  'https://github.com/lailin-xyz/kubectl-nodepool/blob/main/docs/in-cluster.md#admission-policies';
 
 function isWithin(domain: string, domains: readonly string[]): boolean {
   return domains.some(parent => domain === parent || domain.endsWith(`.${parent}`));

@@ -42,10 +42,13 @@ export function labelsToJoin(
     setOwn<string | null>(patch, key, value);
   }
   if (source !== undefined && matchesLabels(left, patchedLabels(node.labels, patch))) {
+    const of = Object.keys(left).every(isClusterSet)
+      ? 'the cluster itself sets'
+      : `pool ${pool.metadata.name} needs, too`;
     throw new NodepoolError(
       'input',
-      `node ${node.name} would still match pool ${source.metadata.name}: its labels for pool ${pool.metadata.name} are enough for that`,
-      `give one of the two another selector: \`kubectl nodepool edit ${source.metadata.name}\``,
+      `node ${node.name} cannot leave pool ${source.metadata.name}: that selects it by ${pairsOf(left)}, which ${of}`,
+      selectByOwnLabel(source),
     );
   }
   return patch;
@@ -65,23 +68,34 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   const keys = alone.length > 0 ? alone : isOwner ? removable : [];
   if (keys.length > 0) return Object.fromEntries(keys.map(key => [key, null]));
   const { name } = pool.metadata;
-  const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
   const cannot = `node ${node.name} cannot be removed from pool ${name}`;
   if (removable.length > 0) {
     const others = rivals.map(({ metadata }) => metadata.name).join(', ');
     throw new NodepoolError(
       'input',
-      `${cannot}: pool ${others} has it by the same labels, ${pairs.join(',')}`,
+      `${cannot}: pool ${others} has it by the same labels, ${pairsOf(selector)}`,
       `change which nodes the pool has: \`kubectl nodepool edit ${name}\``,
     );
   }
   // As of a pool that adopt created.
-  const own = `${ROLE_PREFIX}${name}=`;
   throw new NodepoolError(
     'input',
-    `${cannot}: the cluster itself sets the labels ${pairs.join(',')}`,
-    `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${pairs.join(',')} ${own}\`, then \`kubectl nodepool edit ${name} --node-selector ${own}\`; nodes that are added later need that label`,
+    `${cannot}: the cluster itself sets the labels ${pairsOf(selector)}`,
+    selectByOwnLabel(pool),
   );
+}
+
+/** What makes it possible to take nodes from a pool whose labels stay on them. */
+function selectByOwnLabel(pool: NodePool): string {
+  const { name } = pool.metadata;
+  const own = `${ROLE_PREFIX}${name}=`;
+  return `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${pairsOf(membershipSelector(pool))} ${own}\`, then \`kubectl nodepool edit ${name} --node-selector ${own}\`; nodes that are added later need that label`;
+}
+
+function pairsOf(selector: Readonly<Record<string, string>>): string {
+  return Object.entries(selector)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
 }
 
 /** The patch without values that are already set. */

@@ -2,20 +2,41 @@
  * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
  * a status, a finalizer) is no difference; records and counts are notes.
  */
+import type { NodepoolError } from '../nodepool/errors.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { notRecorded } from './not-recorded.ts';
+import { allPermitted, permitted } from './permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
+export interface Diff {
+  plan: ClusterPlan;
+  warnings: string[];
+  notes: string[];
+  /** Why the plan has no RuntimeClasses: the user may not list them. */
+  forbidden?: NodepoolError;
+}
+
 export async function diff(
   names: string[],
   deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
-): Promise<{ plan: ClusterPlan; warnings: string[]; notes: string[] }> {
-  const state = await loadClusterState(deps.cluster);
+): Promise<Diff> {
+  const listing = deps.cluster.runtimeClasses.list();
+  const reading = permitted(listing);
+  const loading = loadClusterState(
+    deps.cluster,
+    reading.then(classes => ('value' in classes ? classes.value : [])),
+  );
+  // Where pools or nodes are forbidden as well, one error names all that is.
+  const [state] = await loading.then(
+    loaded => [loaded] as const,
+    () => allPermitted([loading, listing]),
+  );
+  const classes = await reading;
   const pools = selectPools('diff', state, names);
   const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
@@ -28,5 +49,6 @@ export async function diff(
       ? []
       : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
   });
-  return { plan: { ...plan, nodes: planned }, warnings, notes };
+  if ('value' in classes) return { plan: { ...plan, nodes: planned }, warnings, notes };
+  return { plan: { ...plan, nodes: planned, runtimeClasses: [] }, warnings, notes, forbidden: classes.forbidden };
 }

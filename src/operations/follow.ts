@@ -57,7 +57,9 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   const source = reportForbidden(watched.source, (verbs, message) => {
     const [verb] = verbs;
     const role = `ask for a role with ${noun(verbs.length, 'verb')} ${verbs.join(', ')} on ${resource}`;
-    refusal = new NodepoolError('cluster', `cannot ${verb} ${name}: ${message}`, role);
+    const user = /User "([^"]*)" cannot /.exec(message)?.[1];
+    const reason = user === undefined ? message : `user "${user}" lacks the permission`;
+    refusal = new NodepoolError('cluster', `cannot ${verb} ${name}: ${reason}`, role);
     stop();
   });
   let isRestored = false;

@@ -8,6 +8,8 @@ export interface Names {
   labelValues?: Record<string, string[]>;
   /** Of pools: what their nodes have any of. */
   resources?: string[];
+  /** Of pools: the taints that any of them sets, as flags take them. */
+  taints?: string[];
   /** Of nodes: those that carry a pool's record, by pool. */
   recorded?: Record<string, string[]>;
   /** Of nodes: those without a record, by each role that they have. By default a pool's members have the role of its name. */

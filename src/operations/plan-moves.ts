@@ -49,6 +49,9 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   checkChoice(options);
   const [state, selected] = await allPermitted([loadClusterState(cluster), namesBySelector(options, cluster)]);
   const missing = [name, ...(from === undefined ? [] : [from])].filter(each => state.pool(each) === undefined);
+  const pool = options.nodes.find(each => state.pool(each) !== undefined);
+  if (missing.includes(name) && kind !== 'move' && pool !== undefined && state.node(name) !== undefined)
+    throw isSwapped(options, pool);
   if (missing.length > 0)
     throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
   checkPool(state, name, kind);
@@ -80,11 +83,14 @@ function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (selector?.trim() === '')
     throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
-    const next = kind === 'move' ? `move NODE... --to ${pool}` : `${kind} ${pool} NODE...`;
+    const [order, example] =
+      kind === 'move'
+        ? ['write it as in', `move NODE... --to ${pool}`]
+        : ['the pool comes first, then the nodes:', `${kind} ${pool} NODE...`];
     throw new NodepoolError(
       'usage',
       `${kind} needs the names of nodes, or -l SELECTOR`,
-      `write it as in \`kubectl nodepool ${next}\``,
+      `${order} \`kubectl nodepool ${example}\``,
     );
   }
 }
@@ -178,6 +184,15 @@ function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefine
       ? `node ${name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
       : `node ${name} would not stay in pool ${pool}: ${giver} would have it`,
     `see why with \`kubectl nodepool nodes --why ${name}\``,
+  );
+}
+
+function isSwapped({ kind, pool: node, nodes }: MoveOptions, pool: string): NodepoolError {
+  const names = [node, ...nodes.filter(each => each !== pool)].join(' ');
+  return new NodepoolError(
+    'input',
+    `nodepool "${node}" not found: it is a node, and "${pool}" is a pool`,
+    `the pool comes first: \`kubectl nodepool ${kind} ${pool} ${names}\``,
   );
 }
 

@@ -31,20 +31,22 @@ export interface ProposeDeps {
 
 export interface ProposedDeletion extends Proposal {
   pools: RawPool[];
+  /** The names that do not exist, as an error; the other pools are deleted. */
+  missing: NodepoolError | undefined;
   /** About workloads that name a RuntimeClass which is deleted. */
   warnings: string[];
 }
 
 /**
  * @param choice readsNodes: the nodes are read in any case, to show or count them; else only where their release may evict
- * pods. Throws NodepoolError when a name does not exist or the nodes of a pool cannot be detached.
+ * pods. Throws NodepoolError when none of the names exists or the nodes of a pool cannot be detached.
  */
 export async function proposeDeletion(
   { readsNodes, ...choice }: FindOptions & { readsNodes: boolean },
   { cluster, workloads }: ProposeDeps,
 ): Promise<ProposedDeletion> {
-  const pools = await findPools(choice, cluster.pools);
-  if (pools.length === 0) return { pools, plan: NO_CHANGE, warnings: [] };
+  const { pools, missing } = await findPools(choice, cluster.pools);
+  if (pools.length === 0) return { pools, missing, plan: NO_CHANGE, warnings: [] };
   const names = pools.map(({ metadata }) => metadata.name);
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
   const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
@@ -67,7 +69,7 @@ export async function proposeDeletion(
   // The command line names them otherwise.
   const needsYes = 'names' in choice ? users.needsYes : needsYesFor(names, users.needsYes);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
-  return { pools, plan, warnings: users.warnings, question: { text, covers, needsYes } };
+  return { pools, missing, plan, warnings: users.warnings, question: { text, covers, needsYes } };
 }
 
 /** For a script whose command line does not name the pools: they may not be the ones that it means. */
@@ -80,17 +82,20 @@ export function needsYesFor(pools: readonly string[], users: string | undefined)
 /** Pools that are named in one sentence. */
 export const MAX_NAMED = 5;
 
-/** Throws, and deletes nothing, when a name does not exist or the nodes of a pool cannot be detached. */
+/** As kubectl, the pools that exist and an error for the others. Throws when none does, or nodes cannot be detached. */
 export async function findPools(
   { ignoreNotFound, detachNodes, ...choice }: FindOptions,
   pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>,
-): Promise<RawPool[]> {
-  const { found, missing } = await chosenPools(choice, pools);
-  if (missing.length > 0 && !ignoreNotFound)
-    throw poolNotFound('delete', missing, { pools: await namesToSuggest('delete', missing, pools) });
+): Promise<{ pools: RawPool[]; missing: NodepoolError | undefined }> {
+  const { found, missing: names } = await chosenPools(choice, pools);
+  const isError = names.length > 0 && !ignoreNotFound;
+  const missing = isError
+    ? poolNotFound('delete', names, { pools: await namesToSuggest('delete', names, pools) })
+    : undefined;
+  if (missing !== undefined && found.length === 0) throw missing;
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
-  return found;
+  return { pools: found, missing };
 }
 
 /** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */

@@ -111,7 +111,7 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 
 /** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. */
 async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<void> {
-  const pools = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
+  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
   throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
   const state = await loadClusterState(deps.cluster);
   const { pools: left, orphans } = usageOf(state);

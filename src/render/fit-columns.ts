@@ -11,12 +11,15 @@ export interface Column<Row> {
   isList?: boolean;
 }
 
+/** After the last header where columns are left out. */
+const LEFT_OUT = ' …';
+
 /** A list cut to less says too little. */
 const LEAST_WIDTH = 12;
 
 /**
  * The columns that fit the first rows; later rows have the same columns, with lists cut to the same widths. Where cutting and
- * leaving out is not enough, the rest is as it is.
+ * leaving out is not enough, the rest is as it is. The last header says that columns are left out.
  */
 export function fitColumns<Row>(
   columns: readonly Column<Row>[],
@@ -30,15 +33,23 @@ export function fitColumns<Row>(
   for (;;) {
     const highest = Math.max(...left.map(({ column: { rank = 0 } }) => rank));
     const isCut = ({ isList = false, rank = 0 }: Column<Row>) => isList && (rank > 0 || highest === 0);
-    const all = sum(left.map(({ width }) => width)) + GET.gap * (left.length - 1);
+    const last = left.at(-1);
+    const isWhole = last === undefined || left.length === columns.length;
+    const mark = isWhole ? 0 : Math.max(last.column.header.length + LEFT_OUT.length - last.width, 0);
+    const all = sum(left.map(({ width }) => width)) + GET.gap * (left.length - 1) + mark;
     const lists = left.filter(({ column }) => isCut(column)).map(({ width }) => width);
     const width = share(lists, terminalWidth - all + sum(lists));
     if (all <= terminalWidth || width >= LEAST_WIDTH || highest === 0) {
       const most = Math.max(width, LEAST_WIDTH);
-      return left.map(({ column }) => (isCut(column) ? cutTo(column, most) : column));
+      const fitted = left.map(({ column }) => (isCut(column) ? cutTo(column, most) : column));
+      return isWhole ? fitted : fitted.map(each => (each === fitted.at(-1) ? marked(each) : each));
     }
     left = left.filter(({ column }) => column.rank !== highest);
   }
+}
+
+function marked<Row>(column: Column<Row>): Column<Row> {
+  return { ...column, header: column.header + LEFT_OUT };
 }
 
 function cutTo<Row>(column: Column<Row>, width: number): Column<Row> {

@@ -48,6 +48,8 @@ const TAINTS_WIDTH = 32;
 /** What a narrow terminal keeps longest, first; of --resources it keeps all. */
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
+/** Where no pool has cordoned nodes: the first to be left out of a watch, as a list has no such column then. */
+const CORDONED_RANK = 5;
 
 const EVENT_WIDTH = 'MODIFIED'.length;
 /** From `200` to a status with a word. */
@@ -68,8 +70,14 @@ export function poolsPrinter(
     if (table === undefined) {
       const all = columnsOf(pools, options, style);
       const { terminalWidth, isWatch = false } = options;
-      const reserved = (isWatch ? STATUS_GROWTH : 0) + (event === undefined ? 0 : EVENT_WIDTH + GET.gap);
-      const columns = terminalWidth === undefined ? all : fitColumns(all, pools, now, terminalWidth - reserved);
+      const reserved = event === undefined ? 0 : EVENT_WIDTH + GET.gap;
+      const fitted = (room: number) => fitColumns(all, pools, now, room - reserved);
+      let columns = terminalWidth === undefined ? all : fitted(terminalWidth);
+      // Room for a longer status, but not for the price of a column that a list without watching has.
+      if (terminalWidth !== undefined && isWatch) {
+        const spacious = fitted(terminalWidth - STATUS_GROWTH);
+        if (spacious.length === columns.length) columns = spacious;
+      }
       const header = [...(event === undefined ? [] : ['EVENT']), ...columns.map(column => column.header)];
       table = { columns, render: tablePrinter(options.headers ? header : undefined) };
     }
@@ -90,7 +98,9 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
     { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
     // In a pipe and a watch it is always there: columns that come and go would break scripts.
-    ...(terminalWidth === undefined || isWatch || pools.some(hasCordoned) ? [cordonedColumn(style)] : []),
+    ...(terminalWidth === undefined || isWatch || pools.some(hasCordoned)
+      ? [{ ...cordonedColumn(style), rank: pools.some(hasCordoned) ? 0 : CORDONED_RANK }]
+      : []),
     ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 1 : 0 })),
     taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },

@@ -45,15 +45,15 @@ export function renderSummaries(pools: ReconciledPool[], options: SummaryOptions
 
 function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   const { pool, outcome } = summary;
-  if (outcome === undefined) return [pool, { text: 'error', paint: style.red }, '-', '-', '-'];
+  if (outcome === undefined) return [pool, { text: 'error', paint: style.red }, '', '', ''];
   const { kind, status, failures } = outcome;
   if (kind === 'released') {
     const state =
       failures.length > 0 ? { text: 'failing', paint: style.red } : { text: 'released', paint: style.green };
-    return [pool, state, `${plural(summary.left, 'node')} released`, '-', '-'];
+    return [pool, state, `${plural(summary.left, 'node')} released`, '', ''];
   }
   if (kind === 'interrupted') {
-    return [pool, { text: 'interrupted', paint: style.yellow }, `(${changes(summary)})`, '-', '-'];
+    return [pool, { text: 'interrupted', paint: style.yellow }, `(${changes(summary)})`, '', ''];
   }
   return [
     pool,

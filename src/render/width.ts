@@ -43,11 +43,12 @@ export function cut(text: string, width: number): string {
 }
 
 /** The text, escaped, over as many lines as it takes, broken at spaces where there are any. At least one line. */
-export function wrap(text: string, width: number): string[] {
+export function wrap(text: string, width: number, firstWidth = width): string[] {
   const lines: string[] = [];
   let rest = sanitizeLine(text);
   while (width > 0) {
-    const most = head(rest, width) || (graphemesOf(rest).containing(0)?.segment ?? rest);
+    const most =
+      head(rest, lines.length === 0 ? firstWidth : width) || (graphemesOf(rest).containing(0)?.segment ?? rest);
     if (most === rest) break;
     const space = rest.charAt(most.length) === ' ' ? most.length : most.lastIndexOf(' ');
     const line = space > 0 ? rest.slice(0, space) : most;
@@ -55,6 +56,20 @@ export function wrap(text: string, width: number): string[] {
     rest = rest.slice(line.length).trimStart();
   }
   return rest === '' && lines.length > 0 ? lines : [...lines, rest];
+}
+
+/**
+ * As wrap(), with the continuation lines under their text: two columns behind the indentation, or under the value of a line
+ * as `Title:   value`.
+ */
+export function wrapIndented(text: string, width: number): string[] {
+  const [lead = ''] = /^ */.exec(text) ?? [];
+  const [title = ''] = /^ *[^\s:][^:]*: {2,}/.exec(text) ?? [];
+  const most = Math.floor(width / 2);
+  const start = Math.min(lead.length, most);
+  const indent = Math.min(title.length > 0 && title.length <= most ? title.length : start + 2, most);
+  const lines = wrap(text.slice(lead.length), width - indent, width - start);
+  return lines.map((line, i) => ' '.repeat(i === 0 ? start : indent) + line);
 }
 
 /**

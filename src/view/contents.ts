@@ -2,7 +2,7 @@
 import type { LiveView } from '../operations/view.ts';
 import type { LiveUsage } from '../operations/view-usage.ts';
 import type { Style } from '../render/style.ts';
-import { wrap } from '../render/width.ts';
+import { wrapIndented } from '../render/width.ts';
 import type { Column } from './column.ts';
 import { eventColumns, nodeColumns, poolColumns } from './columns.ts';
 import { type ListOptions, listLines, select } from './list.ts';
@@ -70,7 +70,7 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | '
     }
     case 'describe':
     case 'yaml': {
-      const lines = (place.text ?? 'Reading …').split('\n').flatMap(line => wrap(line, width));
+      const lines = (place.text ?? 'Reading …').split('\n').flatMap(line => wrapIndented(line, width));
       return { kind: 'text', totals: all, lines };
     }
     case 'help':

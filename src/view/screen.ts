@@ -81,8 +81,10 @@ function titleLine(width: number, { clusterName, live, now, style }: Facts): str
 }
 
 function outageText({ since, message, resource }: Outage, now: Date): string {
+  // The cluster is named on the left; the server's address would take the place of the reason.
+  const reason = message.replace(/ https?:\/\/\S*?(?=:?(?:\s|$))/g, '').replace('cannot reach the server: ', '');
   const age = since === undefined ? 'no data' : `data ${formatDuration(now.getTime() - since)} old`;
-  return `${age}: ${resource}: ${shorten(message, MESSAGE_WIDTH)}`;
+  return `${age}: ${resource}: ${shorten(reason, MESSAGE_WIDTH)}`;
 }
 
 /** All nodes of the cluster: a bar, counts, and allocatable resources. */

@@ -74,6 +74,9 @@ function act(state: State, key: Key, scene: Scene): Step {
     return { state: withPlace(state, { sort: { by: key, descending } }) };
   }
   switch (key) {
+    case 'V':
+    case 'W':
+      return { state: isText(place) || place.kind === 'events' ? state : withMessage(state, noUsed(key, state)) };
     case 'd':
       return read(state, 'describe', place);
     case 'y':
@@ -111,7 +114,9 @@ function go(state: State, key: Key, scene: Scene): State {
     case 'u':
       return ask(state, scene, false);
     case 't':
-      return { ...state, usage: !state.usage };
+      return isText(place) || place.kind === 'events'
+        ? withMessage(state, 't shows usage in the lists of pools and nodes: q goes back')
+        : { ...state, usage: !state.usage };
     default:
       return state;
   }
@@ -184,15 +189,29 @@ function nodeOf({ kind, selected, subject }: Place): string | undefined {
 }
 
 function ask(state: State, scene: Scene, unschedulable: boolean): State {
-  const { kind, selected, subject } = placeOf(state);
-  if (kind !== 'nodes' && kind !== 'node')
-    return withMessage(state, 'Only nodes can be cordoned: press enter on their pool first');
-  const node = scene.node((kind === 'node' ? subject : selected) ?? '');
+  const place = placeOf(state);
+  const name = nodeOf(place);
+  if (name === undefined && place.kind !== 'nodes') return withMessage(state, onlyNodes(place, unschedulable));
+  const node = scene.node(name ?? '');
   if (node === undefined) return state;
   if (node.unschedulable === unschedulable) {
     return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
   }
   return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
+}
+
+/** Of a place without a node. */
+function onlyNodes(place: Place, unschedulable: boolean): string {
+  const pool = poolOf(place);
+  const verb = unschedulable ? 'cordon' : 'uncordon';
+  const all = pool === undefined || pool === NO_POOL ? '' : `; the whole pool: kubectl nodepool ${verb} ${pool}`;
+  return `Only nodes can be ${verb}ed here${all}`;
+}
+
+/** Why there is no column to sort by. */
+function noUsed(key: Key, { usage }: State): string {
+  if (!usage) return `${key} sorts by used resources: press t first`;
+  return `${key} sorts by used resources, which are not known: metrics.k8s.io is not served, or not read yet`;
 }
 
 function browse(state: State): State {

@@ -172,7 +172,7 @@ test('names the pool when reconcile is forbidden half-way; create --nodes create
     { code, stdout, stderr },
     {
       code: 1,
-      stdout: 'gpu  error  -  -  -  not reconciled\n',
+      stdout: 'gpu  error        not reconciled\n',
       stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
     },
   );
@@ -220,7 +220,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [
       ['get', '-o', 'table'],
       'unknown output format "table"; next: use one of json, yaml, name, wide, jsonpath=, jsonpath-file=, ' +
-        'jsonpath-as-json=, custom-columns= and custom-columns-file=',
+        'jsonpath-as-json=, custom-columns=, custom-columns-file=',
       'get',
     ],
     [

@@ -32,7 +32,7 @@ async function cloud(): Promise<void> {
 
 /** The warning about a new pool whose label the kubelet registers with. */
 const RISK =
-  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node: a compromised one can leave the pool and so lose its taints; next: .*\n$/;
+  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node to lose the taints of the pool; see https:.*\n$/;
 
 /** The warning of command lines that propose or create gpu-a100. */
 async function warned(args: string[]): Promise<string> {

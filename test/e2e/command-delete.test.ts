@@ -52,10 +52,15 @@ test("--detach-nodes also removes the membership labels, of the pool's own nodes
   for (const name of ['a', 'b']) assert.equal(ROLE in (await testEnv.node(name)).metadata.labels, false);
 });
 
-test('deletes nothing when a name does not exist, unless --ignore-not-found is set', async () => {
-  await testEnv.pool('one');
+test('deletes the pools that exist and names the others, unless --ignore-not-found is set', async () => {
   const next = 'next: list the pools with `kubectl nodepool get`';
-  await refused(['delete', 'one', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
+  await testEnv.pool('first');
+  for (const dryRun of [['--dry-run'], ['--dry-run=server'], []]) {
+    const { code, stdout, stderr } = await cli(cluster(), ['delete', 'first', 'nope', ...dryRun]);
+    assert.deepEqual([code, stderr], [1, `error: nodepool "nope" not found; ${next}\n`]);
+    assert.match(stdout, /^nodepool.nodes.lailin.xyz "first" deleted/);
+  }
+  await testEnv.pool('one');
   await refused(['delete', 'nope', 'nada'], 1, `error: nodepools "nope", "nada" not found; ${next}`);
   await refused(['delete', 'nope', '--ignore-not-found'], 0, '');
   const out = await ok(['delete', 'nope', 'one', 'one', '--ignore-not-found']);

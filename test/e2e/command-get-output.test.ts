@@ -213,7 +213,7 @@ test('refuses flags that exclude each other and unknown formats', async () => {
   await refused(
     ['get', '-o', 'go-template={{.}}'],
     2,
-    /^error: -o go-template is not supported; next: use one of json, /,
+    /^error: unknown output format "go-template"; next: use one of json, .*; jsonpath= takes templates/,
   );
   await refused(
     ['get', '-o', 'xml'],

@@ -159,7 +159,7 @@ test('all arguments are checked before anything is written', async () => {
   await refused(
     ['add', 'gpu'],
     2,
-    /^error: add needs the names of nodes, or -l SELECTOR; next: write it as in `kubectl nodepool add gpu NODE\.\.\.`\n/,
+    /^error: add needs the names of nodes, or -l SELECTOR; next: the pool comes first, then the nodes: `kubectl nodepool add gpu NODE\.\.\.`\n/,
   );
   await refused(['add', 'gpu', '-l', 'x=y'], 0, 'No nodes found.');
   await refused(
@@ -169,7 +169,11 @@ test('all arguments are checked before anything is written', async () => {
   );
   await refused(['add', 'prod', 'c'], 1, /^error: node c belongs to pool arm; /);
   await refused(['move', 'b', '--from', 'gpu', '--to', 'prod'], 1, /^error: --from gpu: node b belongs to pool old; /);
-  await refused(['move', 'd', '--to', 'gold'], 1, /^error: node d would still match pool prod: /);
+  await refused(
+    ['move', 'd', '--to', 'gold'],
+    1,
+    /^error: node d cannot leave pool prod: that selects it by env=prod, /,
+  );
   await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, and members of pool os /);
   await refused(['move'], 2, /to/);
   // The label that the cluster owns is kept; removing the other one is enough.

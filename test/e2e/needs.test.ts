@@ -58,6 +58,10 @@ const RUNS: Run[] = [
   { command: 'top --pods', lines: ['top --pods'] },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
   { command: 'create', lines: ['create x --node-selector node-restriction.kubernetes.io/grp=x'] },
+  {
+    command: 'create --dry-run=server',
+    lines: ['create d --node-selector node-restriction.kubernetes.io/grp=d --dry-run=server'],
+  },
   { command: 'create --nodes', lines: ['create y --nodes c'] },
   { command: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
   {

@@ -152,7 +152,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
     async delete(names, more = {}) {
       const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
       const work = await deps();
-      const pools = await findPools(
+      const { pools } = await findPools(
         { names, detachNodes: options.detachNodes, ignoreNotFound: false },
         work.cluster.pools,
       );

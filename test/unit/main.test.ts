@@ -73,9 +73,18 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     [['edit', 'node', 'x', '--label', 'a=b'], 'unexpected argument x; for nodes: `kubectl edit node x`'],
     [['get', ''], 'a name may not be empty; next: look for a variable that is not set'],
     [['version', '--cli'], 'unknown flag --cli; did you mean --client?'],
-    [['version', '-o', 'xml'], 'expected --output=xml to be one of: json, yaml'],
-    [['version', '-o', 'jsn'], 'expected --output=jsn to be one of: json, yaml; did you mean "json"?'],
-    [['version', '--output=y\n'], 'expected --output=y  to be one of: json, yaml'],
+    [['version', '-o', 'xml'], 'unknown output format "xml"; next: use one of json, yaml'],
+    [
+      ['top', '-o', 'jsonpath={.x}'],
+      'unknown output format "jsonpath"; next: use one of json, yaml, csv; for single fields, pipe -o json to jq',
+    ],
+    [['events', '-o', 'wide'], 'unknown output format "wide"; next: use one of json, yaml; leave out -o for the table'],
+    [
+      ['reconcile', '-o', 'name'],
+      'unknown output format "name"; next: use one of json, yaml; `kubectl nodepool get -o name` prints the names of pools',
+    ],
+    [['delete', 'x', '-o', 'json'], 'unknown output format "json"; next: the only one is name'],
+    [['version', '--output=y\n'], 'unknown output format "y\\n"; next: use one of json, yaml'],
     [
       ['version', '--color', 'alwyas'],
       'expected --color=alwyas to be one of: auto, always, never; did you mean "always"?',

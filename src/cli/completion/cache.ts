@@ -46,9 +46,10 @@ function removeOld(folder: string, now: Date): void {
   }
 }
 
-function isNames({ names, labelKeys, labelValues = {}, resources = [], recorded = {}, roles = {} }: Names): boolean {
+function isNames(names: Names): boolean {
+  const { labelKeys, labelValues = {}, resources = [], taints = [], recorded = {}, roles = {} } = names;
   const byKey = [labelValues, recorded, roles].flatMap(lists => Object.values(lists));
-  return [names, labelKeys, resources, ...byKey].every(isTexts);
+  return [names.names, labelKeys, resources, taints, ...byKey].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

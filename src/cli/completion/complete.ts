@@ -118,8 +118,9 @@ async function values(
   typed: string,
   taken: string[],
   line: CompletionLine,
-  { io, openNames }: CompletionOptions,
+  options: CompletionOptions,
 ): Promise<Found> {
+  const { io, openNames } = options;
   const live = async (what: Live, labelKey?: string) =>
     liveNames(what, await openNames(accessFlags(line, io.env)), { ...io, pools: poolsBefore(line), labelKey });
   switch (source.kind) {
@@ -129,8 +130,11 @@ async function values(
       return { candidates: [], files: true };
     case 'words':
       return { candidates: source.words.map(value => ({ value })) };
-    case 'effects':
-      return { candidates: effects(typed).map(value => ({ value })) };
+    case 'effects': {
+      const found = effects(typed);
+      if (found.length > 0) return { candidates: found.map(value => ({ value })) };
+      return values({ kind: 'live', what: 'taints', list: true }, typed, taken, line, options);
+    }
     case 'sortKeys':
       return { candidates: (await sortKeys(typed, () => live('resources'), line)).map(value => ({ value })) };
     case 'live': {

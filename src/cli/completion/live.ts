@@ -48,6 +48,13 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return labelsOf(await cached('pools', port, options), options);
     case 'nodeLabels':
       return labelsOf(await cached('nodes', port, options), options);
+    case 'settableLabels': {
+      const { isClusterLabel } = await import('../../nodepool/validation.ts');
+      const names = await cached('nodes', port, options);
+      return labelsOf({ ...names, labelKeys: names.labelKeys.filter(key => !isClusterLabel(key)) }, options);
+    }
+    case 'taints':
+      return (await cached('pools', port, options)).taints ?? [];
   }
 }
 

@@ -10,6 +10,10 @@ export type Live =
   | 'nonMembers'
   | 'poolLabels'
   | 'nodeLabels'
+  /** Those that a pool may set. */
+  | 'settableLabels'
+  /** Taints of pools. */
+  | 'taints'
   | 'resources'
   | 'contexts'
   | 'clusters'
@@ -27,7 +31,7 @@ export type Source =
   | { kind: 'live'; what: Live; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
   /** For `top --sort-by`. */
   | { kind: 'sortKeys' }
-  /** The effect of a taint, after `KEY[=VALUE]:`. */
+  /** The effect of a taint, after `KEY[=VALUE]:`; before that, whole taints. */
   | { kind: 'effects' };
 
 const NONE: Source = { kind: 'none' };
@@ -114,7 +118,12 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   const what = SELECT_NODES.includes(command) ? 'nodeLabels' : 'poolLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
   if (name === 'label')
-    return { kind: 'live', what: 'nodeLabels', list: true, ending: helpValue.includes('=') ? '=' : '' };
+    return {
+      kind: 'live',
+      what: command === 'adopt' ? 'nodeLabels' : 'settableLabels',
+      list: true,
+      ending: helpValue.includes('=') ? '=' : '',
+    };
   if (name === 'for' && command === 'events') return { kind: 'live', what: 'pools' };
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (name === 'sort-by' && command === 'top') return { kind: 'sortKeys' };

@@ -6,14 +6,14 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
-import { diff } from '../../operations/diff.ts';
+import { type Diff, diff } from '../../operations/diff.ts';
 import { unreadText, withSetters } from '../../operations/drift-setters.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @returns how many nodes and RuntimeClasses would change
+ * @returns how many nodes and RuntimeClasses would change; throws where no node would and RuntimeClasses are forbidden
  */
 export async function showDiff(
   choice: PoolChoice,
@@ -23,9 +23,8 @@ export async function showDiff(
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
-  const { plan, warnings, notes } = isNone
-    ? { plan: NO_CHANGE, warnings: [], notes: [] }
-    : await diff(names ?? [], connection);
+  const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [], notes: [] } : await diff(names ?? [], connection);
+  const { plan, warnings, notes, forbidden } = found;
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) io.err(`${note}; reconcile writes it`);
@@ -38,6 +37,12 @@ export async function showDiff(
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  if (forbidden !== undefined) {
+    // Without a difference the answer would be "none", which is not known.
+    if (nodes.length === 0) throw forbidden;
+    const { oneLine, next } = forbidden;
+    showWarning(io, `RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
+  }
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }
 

@@ -1,5 +1,6 @@
 /** `-o` with a template: jsonpath and custom-columns, from the command line or a file. */
 import { readFile } from 'node:fs/promises';
+import { formatNext, unknownFormat } from '../../cli/unknown-format.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { parseColumns, parseColumnsFile } from '../../render/jsonpath/columns.ts';
 import { parseTemplate } from '../../render/jsonpath/parse.ts';
@@ -7,10 +8,17 @@ import { explainFor } from '../../render/jsonpath/template.ts';
 import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../render/object-template.ts';
 
 /** As errors list them. */
-const FORMATS =
-  'json, yaml, name, wide, jsonpath=, jsonpath-file=, jsonpath-as-json=, custom-columns= and custom-columns-file=';
-/** kubectl's formats that are not supported. */
-const OTHERS = ['go-template', 'go-template-file', 'template', 'templatefile', 'kyaml'];
+const FORMATS = [
+  'json',
+  'yaml',
+  'name',
+  'wide',
+  'jsonpath=',
+  'jsonpath-file=',
+  'jsonpath-as-json=',
+  'custom-columns=',
+  'custom-columns-file=',
+];
 
 /**
  * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, …
@@ -38,10 +46,8 @@ export async function readTemplate(
       // As kubectl: --no-headers does not apply to the headers of a file.
       return explainedTemplate(format, columnsTemplate(columns, headers || isFile, isTerminal));
     }
-    default: {
-      const problem = OTHERS.includes(format) ? `-o ${format} is not supported` : `unknown output format "${format}"`;
-      throw new NodepoolError('usage', problem, `use one of ${FORMATS}`);
-    }
+    default:
+      throw new NodepoolError('usage', unknownFormat(format), formatNext(format, FORMATS));
   }
 }
 

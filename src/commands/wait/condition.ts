@@ -21,6 +21,13 @@ export async function parseWaitCondition(text: string): Promise<WaitCondition> {
   throw new NodepoolError(
     'usage',
     `--for: unrecognized condition: ${JSON.stringify(text)}`,
-    'write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
+    meantReady(text)
+      ? 'write --for=condition=Ready, or --for=status=200 for the status Normal'
+      : 'write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
   );
+}
+
+/** `ready`, `Ready`, `status=Normal`, `status=Ready`. */
+function meantReady(text: string): boolean {
+  return /^(?:(?:status|condition)[=:])?(?:ready|normal)$/i.test(text);
 }

@@ -3,7 +3,8 @@ import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { ROLE_PREFIX } from '../../nodepool/selector.ts';
-import { RECORD_ANNOTATION } from '../../nodepool/types.ts';
+import { formatTaint } from '../../nodepool/syntax.ts';
+import { RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
 import type { Names } from '../../operations/names-port.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
@@ -52,7 +53,9 @@ export async function listNames(
     if (page?.items !== undefined) return nodesOf(page.items as NamedLabels[]);
     const items = itemsOf(answer.text);
     const metadata = items.map(item => item.metadata as NamedLabels);
-    return kind === 'nodes' ? nodesOf(metadata) : { ...namesOf(metadata), resources: resourcesOf(items) };
+    return kind === 'nodes'
+      ? nodesOf(metadata)
+      : { ...namesOf(metadata), resources: resourcesOf(items), taints: taintsOf(items) };
   } finally {
     ended.abort();
     transport.close();
@@ -111,6 +114,20 @@ function resourcesOf(pools: Record<string, unknown>[]): string[] {
     for (const [name, quantity] of Object.entries(allocatable)) if (quantity !== '0') found.add(name);
   }
   return [...found].toSorted();
+}
+
+function taintsOf(pools: Record<string, unknown>[]): string[] {
+  const found = pools.flatMap(({ spec }) => {
+    const { taints } = isObject(spec) ? spec : {};
+    return (Array.isArray(taints) ? taints : []).filter(isTaint).map(formatTaint);
+  });
+  return [...new Set(found)].toSorted();
+}
+
+function isTaint(value: unknown): value is Taint {
+  if (!isObject(value)) return false;
+  const { key, value: text = '', effect } = value;
+  return [key, text, effect].every(part => typeof part === 'string');
 }
 
 function itemsOf(text: string): Record<string, unknown>[] {

@@ -66,6 +66,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
+  // It names the nodes of other pools that the new one selects, where that is allowed.
+  'create --dry-run=server': [`create ${POOLS}`, ...LOOK],
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],

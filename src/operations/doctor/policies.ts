@@ -28,7 +28,7 @@ export function checkPolicies(off: readonly string[], isInstalled: boolean): Fin
   const details = off.map(name => `${name}: missing, or different from that of this version`);
   if (isInstalled)
     return warning('admission policies that come with the controller are not in force', INSTALL, details);
-  return ok(`no admission policy prevents kubelets from changing what pools rely on; ${APPLY}`);
+  return ok(`the admission policies are not applied, and are optional without the controller; ${APPLY}`);
 }
 
 /** @param off undefined where they could not be read */

@@ -49,19 +49,27 @@ export function checkSpecs(pools: NodePool[]): Finding {
 }
 
 /**
- * Of pools that were reconciled: checkPools() reports the others.
+ * Of pools that were reconciled: checkPools() reports the others. Of a pool whose spec changed since, the nodes are compared
+ * with the new one.
  * @param differing names of a pool's members that differ now; undefined where nodes cannot be read: the status counts them
  */
 export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): Finding {
   let count = 0;
+  let omitted = 0;
   const details = pools.flatMap(pool => {
     const { metadata, status } = pool;
-    if (lateness(pool) !== undefined) return [];
-    const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
+    const late = lateness(pool);
     const nodes = differing?.(metadata.name);
+    const isNewer = late !== undefined && late === newerSpec(pool);
+    if (late !== undefined && !(isNewer && nodes !== undefined)) {
+      omitted++;
+      return [];
+    }
+    const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
-    return found === 0 ? [] : [`${metadata.name}: ${plural(found, 'node')}${nodes ? `: ${named(nodes)}` : ''}`];
+    const why = isNewer ? ', its spec is newer than what they carry' : '';
+    return found === 0 ? [] : [`${metadata.name}: ${plural(found, 'node')}${why}${nodes ? `: ${named(nodes)}` : ''}`];
   });
   if (count > 0) {
     return warning(
@@ -71,6 +79,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     );
   }
   if (differing === undefined) return skipped('nodes could not be read; by the status of the pools none differs');
+  if (omitted > 0) return ok('every node of a pool that is up to date carries its labels and taints');
   return ok('every node carries the labels and taints of its pool');
 }
 
@@ -100,5 +109,9 @@ function lateness(pool: NodePool): string | undefined {
   const { observedGeneration } = status;
   if (hasLostFields(pool)) return `${name}: ${LOST_FIELDS}: ${MEND_LOST_FIELDS}`;
   if (observedGeneration === undefined) return `${name}: not reconciled by this program yet`;
-  return observedGeneration === generation ? undefined : `${name}: its spec changed after it was reconciled`;
+  return observedGeneration === generation ? undefined : newerSpec(pool);
+}
+
+function newerSpec({ metadata }: NodePool): string {
+  return `${metadata.name}: its spec changed after it was reconciled`;
 }

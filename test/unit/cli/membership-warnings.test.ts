@@ -48,11 +48,11 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
       .stderrText()
       .split('\n')
       .filter(line => line !== '');
-    return lines.map(line => /compromised|may register/.exec(line)?.[0]);
+    return lines.map(line => /own node to lose|may register/.exec(line)?.[0]);
   };
   assert.deepEqual(await warn(risky, binding('Deny', 'Audit')), []);
   for (const answer of [undefined, binding('Audit'), {}, forbidden]) {
-    assert.deepEqual(await warn(risky, answer), ['compromised']);
+    assert.deepEqual(await warn(risky, answer), ['own node to lose']);
   }
   assert.deepEqual(await warn(registers, binding('Deny')), ['may register']);
   assert.equal(asked, 6);

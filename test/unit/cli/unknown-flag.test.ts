@@ -13,6 +13,11 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   ['get', { flags: ['--chunk-size=500'] }, 'leave it out: long lists are read in parts by themselves'],
   ['events', { flags: ['--watch-only'] }, `${BIN} events --watch`],
   ['add', { flags: ['--pool'] }, `${BIN} add NAME NODE...`],
+  [
+    'remove',
+    { flags: ['--all'] },
+    `${BIN} delete NAME to release all nodes, ${BIN} remove NAME -l SELECTOR for those with labels`,
+  ],
   ['edit', { args: ['a=b'] }, `${BIN} edit NAME --label a=b`],
   ['edit', { args: ['a-'] }, `${BIN} edit NAME --label a-`],
   ['edit', { args: ['a=b:NoSchedule'] }, `${BIN} edit NAME --taint a=b:NoSchedule`],

@@ -65,6 +65,6 @@ test('names the labels and what a kubelet would gain', () => {
   const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));
   assert.equal(
     risk && kubeletRiskText(risk),
-    'selects by a, b, which a kubelet may set on its own node: a compromised one can join the pool and so get node-restriction.kubernetes.io/x, and leave the pool and so lose its taints',
+    'selects by a, b, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x and lose the taints of the pool',
   );
 });

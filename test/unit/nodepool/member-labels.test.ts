@@ -56,7 +56,24 @@ describe('labelsToJoin', () => {
     const source = selecting('wide', { env: 'prod' });
     const target = selecting('narrow', { env: 'prod', tier: 'gold' });
     assert.throws(() => labelsToJoin(aNode({ labels: { env: 'prod' } }), undefined, target, source), {
-      message: 'node n1 would still match pool wide: its labels for pool narrow are enough for that',
+      message: 'node n1 cannot leave pool wide: that selects it by env=prod, which pool narrow needs, too',
+      next: 'select by a label of your own, too, and run this again: `kubectl label nodes -l env=prod node-role.kubernetes.io/wide=`, then `kubectl nodepool edit wide --node-selector node-role.kubernetes.io/wide=`; nodes that are added later need that label',
+    });
+  });
+
+  test('names the label of the cluster that keeps a node in its pool, and the steps that let it go', () => {
+    const labels = { 'cloud.google.com/gke-nodepool': 'a' };
+    const adopted = selecting('pool-a', labels);
+    assert.throws(() => labelsToJoin(aNode({ labels }), undefined, selecting('gpu', { gpu: '' }), adopted), {
+      message:
+        'node n1 cannot leave pool pool-a: that selects it by cloud.google.com/gke-nodepool=a, which the cluster itself sets',
+      next: /^select by a label of your own, too, .*`kubectl nodepool edit pool-a --node-selector node-role/,
+    });
+    const mended = selecting('pool-a', { ...labels, 'node-role.kubernetes.io/pool-a': '' });
+    const node = aNode({ labels: { ...labels, 'node-role.kubernetes.io/pool-a': '' } });
+    assert.deepEqual(labelsToJoin(node, undefined, selecting('gpu', { gpu: '' }), mended), {
+      'node-role.kubernetes.io/pool-a': null,
+      gpu: '',
     });
   });
 });

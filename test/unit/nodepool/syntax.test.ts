@@ -78,6 +78,7 @@ test('checks handlers, pool names and effects', () => {
 test('parses labels from flags', () => {
   assert.deepEqual(parseLabels(['a=b', 'example.com/c=', 'a=b']), { a: 'b', 'example.com/c': '' });
   assert.deepEqual(parseLabels([]), {});
+  refuses(() => parseLabels(['']), /^--label "": the value of the flag is empty$/, /^write it as key=value$/);
   refuses(() => parseLabels(['gpu']), /^--label "gpu": there is no "="/, /"gpu=" sets the empty value/);
   refuses(() => parseLabels(['=x']), /the key is empty/, KEY_FORM);
   refuses(() => parseLabels(['team-=x']), /key "team-" must be of letters, .* first and last/, KEY_FORM);
@@ -107,6 +108,7 @@ test('parses taints from flags', () => {
     { key: 'example.com/c', effect: 'PreferNoSchedule' },
   ]);
   assert.equal(parseTaints(['a=b:NoSchedule', 'a=b:NoSchedule']).length, 1);
+  refuses(() => parseTaints(['']), /^--taint "": the value of the flag is empty$/, /^write it as key/);
   refuses(() => parseTaints(['a=b']), /there is no ":Effect"/, /key\[=value\]:Effect.*NoExecute/);
   refuses(() => parseTaints(['a=b:NoRun']), /effect "NoRun" must be one of/);
   refuses(() => parseTaints(['a:b:NoSchedule']), /the name of key "a:b"/);

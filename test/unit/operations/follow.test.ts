@@ -112,6 +112,16 @@ describe('the permission to watch', () => {
     });
   }
 
+  test('names the user, as other commands do', async () => {
+    const { ended, source, nth } = start();
+    await flushPromises();
+    nth(0).end(refused(403));
+    await flushPromises();
+    const message = 'things.example.com is forbidden: User "rita" cannot list resource "things" in API group "x"';
+    source.lists[0]?.answer({ kind: 'refused', status: 403, message, retryAfterMs: undefined });
+    await assert.rejects(ended, { message: 'cannot list things: user "rita" lacks the permission' });
+  });
+
   test('missing with that to list is one error', async () => {
     const { ended, reports, source, nth } = start();
     await flushPromises();

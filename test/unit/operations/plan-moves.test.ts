@@ -56,7 +56,7 @@ test('requires exactly one way to choose nodes', async () => {
   assert.deepEqual(await none('add'), [
     'usage',
     'add needs the names of nodes, or -l SELECTOR',
-    'write it as in `kubectl nodepool add b NODE...`',
+    'the pool comes first, then the nodes: `kubectl nodepool add b NODE...`',
   ]);
   assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
     'usage',
@@ -202,4 +202,13 @@ test('neither adds a node that another pool took, nor removes one that left', as
   removing.state.setNode(aNode({ name: 'n1', uid: 'uid-n1', resourceVersion: '9' }));
   const leaving = removing.intent.changes.get('n1') ?? assert.fail();
   assert.equal(planMembershipChange(removing.state, 'n1', leaving)?.patch, undefined);
+});
+
+test('says that the pool comes first where pool and node are swapped', async () => {
+  const nodes = [aNode({ name: 'n1' }), aNode({ name: 'n2' })];
+  assert.deepEqual(await refused([A], nodes, { kind: 'add', pool: 'n1', nodes: ['n2', 'a'] }), [
+    'input',
+    'nodepool "n1" not found: it is a node, and "a" is a pool',
+    'the pool comes first: `kubectl nodepool add a n1 n2`',
+  ]);
 });

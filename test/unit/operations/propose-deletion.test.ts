@@ -123,14 +123,14 @@ test("asks with the status's numbers when nodes cannot be read, and reports the 
 });
 
 test('reports a name that does not exist, or ignores it', async () => {
-  await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'a', 'y'] }), {
-    kind: 'input',
-    message: 'nodepools "x", "y" not found',
-  });
+  const notFound = { kind: 'input', message: 'nodepools "x", "y" not found' };
+  await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'y'] }), notFound);
+  const { pools, missing } = await propose([pool('a', {})], [], { names: ['x', 'a', 'y'] });
+  assert.deepEqual([pools.map(({ metadata }) => metadata.name), missing?.message], [['a'], notFound.message]);
   const { question } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
   assert.equal(question?.text, 'Delete pool a (releases 0 nodes)?');
   const none = await propose([pool('a', {})], [], { names: ['x'], ignoreNotFound: true });
-  assert.deepEqual(none, { pools: [], plan: NO_CHANGE, warnings: [], read: [] });
+  assert.deepEqual(none, { pools: [], missing: undefined, plan: NO_CHANGE, warnings: [], read: [] });
 });
 
 test('detaches the member label with the release, and keeps labels of a selector', async () => {

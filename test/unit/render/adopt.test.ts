@@ -52,7 +52,7 @@ test('fits a terminal', () => {
   assert.equal(
     renderCandidates(candidates(), plain, 80),
     `
-POOL     STATE            NODES   READY   LABEL                         VALUE
+POOL     STATE            NODES   READY   LABEL                         VALUE …
 gpu      new              2       1       eks.amazonaws.com/nodegroup   gpu
 system   adopted          1       1       eks.amazonaws.com/nodegroup   sys
 web      overlaps:db,+1   1       1       node-role.kubernetes.io/web   ""`.slice(1),

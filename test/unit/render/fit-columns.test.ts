@@ -32,15 +32,21 @@ test('cuts lists alike, then leaves out the least important columns, then cuts t
   assert.deepEqual(fitted(95), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 40], age, ['APPLIED', 20]]);
   assert.deepEqual(fitted(94), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 39], age, ['APPLIED', 20]]);
   assert.deepEqual(fitted(60), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 12], age, ['APPLIED', 12]]);
-  assert.deepEqual(fitted(58), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 26], age]);
+  // The last header says that columns are left out.
+  assert.deepEqual(fitted(58), [
+    ['NAME', 10],
+    ['DRIFT', 10],
+    ['TAINTS', 24],
+    ['AGE …', 2],
+  ]);
   assert.deepEqual(fitted(40), [
     ['NAME', 10],
     ['DRIFT', 10],
-    ['TAINTS', 14],
+    ['TAINTS …', 14],
   ]);
   assert.deepEqual(fitted(37), [
     ['NAME', 10],
-    ['DRIFT', 10],
+    ['DRIFT …', 10],
   ]);
   assert.deepEqual(fitted(10), fitted(37));
 });

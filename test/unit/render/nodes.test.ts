@@ -65,7 +65,7 @@ test('fits a terminal: cuts lists, then leaves out APPLIED and TAINTS', () => {
   const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
     print(nodes.slice(1, 3), NOW),
-    `NAME     STATUS                     POOL           DRIFT                   AGE
+    `NAME     STATUS                     POOL           DRIFT                   AGE …
 node-b   Ready,SchedulingDisabled   gpu            +tier=gold,~team=y,+2   20d
 node-c   NotReady                   gone,Leaving   -tier                   20d`,
   );
@@ -83,7 +83,7 @@ test('a watch on a terminal leaves room for a cordon', () => {
   assert.ok(first);
   const cordoned = { ...first, node: { ...first.node, unschedulable: true } };
   const lines = [...print([first], NOW).split('\n'), print([cordoned], NOW)];
-  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +DRIFT +AGE$/);
+  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +DRIFT +AGE …$/);
   for (const line of lines) assert.ok(line.length <= 80, line);
 });
 

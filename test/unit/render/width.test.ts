@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cut, widthOf, wrap, wrapWords } from '../../../src/render/width.ts';
+import { cut, widthOf, wrap, wrapIndented, wrapWords } from '../../../src/render/width.ts';
 
 const CASES: [text: string, width: number][] = [
   ['', 0],
@@ -59,6 +59,18 @@ test('wrap: at spaces, else anywhere; nothing is lost', () => {
   assert.deepEqual(wrap('ab', 0), ['ab']);
   // A character that is wider than the screen still goes by.
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
+});
+
+test('indents the lines that follow in a wrapped text', () => {
+  const cases: [text: string, lines: string[]][] = [
+    ['    short', ['    short']],
+    ['    one two three', ['    one two', '      three']],
+    ['    abcdefghijklmno', ['    abcdefgh', '      ijklmn', '      o']],
+    ['Key:  one two three', ['Key:  one', '      two', '      three']],
+    ['key: one two three', ['key: one two', '  three']],
+    ['            deep', ['      deep']],
+  ];
+  for (const [text, lines] of cases) assert.deepEqual(wrapIndented(text, 12), lines, text);
 });
 
 test('wrap: a megabyte takes no noticeable time', () => {

@@ -10,7 +10,7 @@ test('shows the text of describe and YAML once it is read', () => {
   assert.deepEqual(desk.effects, [{ kind: 'read', place }]);
   assert.match(desk.text(), /^Pools > gpu > Describe\nReading …$/m);
   desk.state = withText(desk.state, place, `Name:  gpu\nLabels:  ${'x'.repeat(100)}`);
-  assert.match(desk.text(), /^Name: {2}gpu\nLabels:\nx{80}\nx{20}$/m);
+  assert.match(desk.text(), /^Name: {2}gpu\nLabels:\n {9}x{71}\n {9}x{29}$/m);
   const yaml = desk.type('y');
   assert.equal(yaml.effects.length, 2);
   assert.match(yaml.text(), /^Pools > gpu > YAML$/m);

@@ -28,3 +28,18 @@ test('d and y of a node, selected or shown, are about the node', () => {
   }
   assert.deepEqual(new Desk().type('G', 'enter', 'd').effects, [read('describe', '<none>', 'other')]);
 });
+
+test('c and u work where a node is described, and name the command where a pool is', () => {
+  const ofNode = new Desk().type('enter', 'y', 'c');
+  assert.match(ofNode.text(), /^Cordon node gpu-1\?/m);
+  const ofPool = new Desk().type('d', 'u');
+  assert.match(ofPool.text(), /^Only nodes can be uncordoned here; the whole pool: kubectl nodepool uncordon gpu$/m);
+});
+
+test('t, V and W say why they do nothing', () => {
+  const text = new Desk().type('y', 't');
+  assert.match(text.text(), /^t shows usage in the lists of pools and nodes: q goes back$/m);
+  assert.equal(text.state.usage, false);
+  assert.match(new Desk().type('V').text(), /^V sorts by used resources: press t first$/m);
+  assert.match(new Desk().type('t', 'W').text(), /^W sorts by used resources, which are not known: metrics\.k8s\.io /m);
+});

@@ -124,4 +124,7 @@ test('shows a lost connection with the age of the data and the reason; events sh
   assert.match(desk.type('e').text(), /^events: no permission$/m);
   desk.fixture.outages.unshift({ resource: 'nodes', message: 'connect ECONNREFUSED', since });
   assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connect ECONNREFUSED$/);
+  const message = 'cannot reach the server https://127.0.0.1:6443: connection refused';
+  desk.fixture.outages[0] = { resource: 'nodes', message, since };
+  assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connection refused$/);
 });

@@ -176,7 +176,10 @@ test('uncordon asks too; neither asks when nothing would change or no node is se
   assert.deepEqual(desk.effects, [{ kind: 'cordon', target: { node, unschedulable: false } }]);
   assert.match(new Desk().type('enter', 'j', 'c').text(), /Node gpu-2 is already cordoned/);
   assert.match(new Desk().type('enter', 'u').text(), /Node gpu-1 is not cordoned/);
-  assert.match(new Desk().type('c').text(), /press enter on their pool first/);
+  assert.match(
+    new Desk().type('c').text(),
+    /^Only nodes can be cordoned here; the whole pool: kubectl nodepool cordon gpu$/m,
+  );
 });
 
 test('shows events of the selected pool, of all, and one in full', () => {

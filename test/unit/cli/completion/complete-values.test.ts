@@ -102,7 +102,7 @@ describe('completes the value of a flag', () => {
     ],
     [
       ['create', 'x', '--label', ''],
-      ['kubernetes.io/os=', 'tier=', ':6'],
+      ['tier=', ':6'],
     ],
     [
       ['create', 'x', '--node-selector', 'ku'],
@@ -143,6 +143,10 @@ describe('completes the value of a flag', () => {
       ['a:NoExecute,b=c:PreferNoSchedule', ':4'],
     ],
     [['create', 'x', '--taint', 'a'], [':4']],
+    [
+      ['edit', 'x', '--taint', 'ded'],
+      ['dedicated=gpu:NoSchedule', 'dedicated=web:NoExecute', ':4'],
+    ],
     [
       ['create', 'x', '--taint', 'a=b:P'],
       ['a=b:PreferNoSchedule', ':4'],

@@ -9,6 +9,7 @@ const POOLS: Names = {
   names: ['worker', 'gpu', 'web'],
   labelKeys: ['team'],
   labelValues: { team: ['a', 'b'] },
+  taints: ['dedicated=gpu:NoSchedule', 'dedicated=web:NoExecute'],
   resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
 };
 const NODES: Names = {

@@ -40,7 +40,7 @@ test('removes a byte order mark, and keeps line ends as kubectl does', async () 
 test('reports errors of the command line, of a file, of a template, and of a template on these values', async () => {
   const refuses = (output: string, kind: string, message: string) =>
     assert.rejects(print(output), { name: 'NodepoolError', kind, message }, output);
-  await refuses('go-template={{.}}', 'usage', '-o go-template is not supported');
+  await refuses('go-template={{.}}', 'usage', 'unknown output format "go-template"');
   await refuses('nonsense', 'usage', 'unknown output format "nonsense"');
   for (const format of ['jsonpath', 'jsonpath-file', 'jsonpath-as-json', 'custom-columns', 'custom-columns-file']) {
     await refuses(format, 'usage', `-o ${format} needs a template`);

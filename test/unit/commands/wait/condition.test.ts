@@ -33,6 +33,12 @@ describe('--for', () => {
     });
   }
 
+  for (const text of ['ready', 'Ready', 'status=Normal', 'status=ready']) {
+    test(`names the condition that "${text}" means`, async () => {
+      await assert.rejects(parseWaitCondition(text), { kind: 'usage', next: /^write --for=condition=Ready, / });
+    });
+  }
+
   for (const text of [
     'jsonpath=',
     'jsonpath={.a}=',

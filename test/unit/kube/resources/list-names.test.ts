@@ -54,18 +54,22 @@ test('leaves out the values of a key with many', async t => {
   assert.deepEqual([labelKeys, Object.keys(labelValues)], [['host', 'zone'], ['zone']]);
 });
 
-test('lists resources that any pool has', async t => {
+test('lists resources and taints that any pool has', async t => {
+  const dedicated = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
   const items = [
     { metadata: { name: 'a' }, status: { allocatable: { cpu: '4', 'nvidia.com/gpu': '2', 'hugepages-2Mi': '0' } } },
     { metadata: { name: 'b' }, status: { allocatable: { memory: '1Gi', cpu: '1' } } },
-    { metadata: { name: 'c' }, status: 'broken' },
+    { metadata: { name: 'c' }, status: 'broken', spec: { taints: [{ key: 1 }, 'x'] } },
+    { metadata: { name: 'd' }, spec: { taints: [dedicated, { key: 'old', effect: 'NoExecute' }] } },
+    { metadata: { name: 'e' }, spec: { taints: [dedicated] } },
   ];
   const { asked, names } = await answered(t, 200, { items }, 'pools');
   assert.deepEqual(await names, {
-    names: ['a', 'b', 'c'],
+    names: ['a', 'b', 'c', 'd', 'e'],
     labelKeys: [],
     labelValues: {},
     resources: ['cpu', 'memory', 'nvidia.com/gpu'],
+    taints: ['dedicated=gpu:NoSchedule', 'old:NoExecute'],
   });
   assert.equal(asked[0]?.headers.accept, 'application/json');
 });

@@ -80,9 +80,12 @@ test('reports members that differ from their pool, unless the pool is reported a
     aPool({ labels: { tier: 'gold' } }, more);
   const nodes = [node('b'), node('a'), node('c', { labels: {} })];
   assert.deepEqual(find('drift', [pool({ status: GOOD })], nodes), ['warning', 'worker: 2 nodes: a, b']);
-  for (const late of [pool({}), pool({ status: GOOD, generation: 2 })]) {
-    assert.deepEqual(find('drift', [late], nodes), ['ok']);
-  }
+  assert.deepEqual(find('drift', [pool({})], nodes), ['ok']);
+  const changed = pool({ status: GOOD, generation: 2 });
+  const newer = 'worker: 2 nodes, its spec is newer than what they carry: a, b';
+  assert.deepEqual(find('drift', [changed], nodes), ['warning', newer]);
+  const { message } = stateFindings({ pools: { value: [pool({})] }, nodes: { value: nodes } }).drift ?? {};
+  assert.equal(message, 'every node of a pool that is up to date carries its labels and taints');
   const unread = (updatedNodeCount: number) => {
     const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
     const { status, details } =
@@ -203,7 +206,7 @@ test('reports pools that a kubelet could join for restricted labels or leave for
   assert.equal(check(atRisk)?.status, 'warning');
   assert.equal(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.status, 'warning');
   assert.deepEqual(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.details, [
-    'p selects by a, which a kubelet may set on its own node: a compromised one can join the pool and so get node-restriction.kubernetes.io/x',
+    'p selects by a, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x',
   ]);
   assert.equal(check(atRisk, [])?.status, 'ok');
   const cluster = pool({ a: 'b' }, { labels: { 'node-role.kubernetes.io/ingress': '' } });
