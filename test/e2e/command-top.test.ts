@@ -157,7 +157,7 @@ test('fits a terminal of 80 columns', { skip: NO_TERMINAL }, async () => {
     shown.split('\n').every(line => line.length <= 80),
     shown,
   );
-  assert.match(shown, /^POOL +NODES +CPU% +CPU-FREE +MEM% +MEM-FREE +PODS +GPU% +GPU-FREE$/m);
+  assert.match(shown, /^POOL +NODES +CPU% +CPU-FREE +MEM% +MEM-FREE +PODS +GPU% +GPU-FREE …$/m);
 });
 
 test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {
