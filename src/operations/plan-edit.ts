@@ -107,10 +107,10 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Plan
   if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
   const existing = await attempt(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
-  const warnings = [
-    `cannot tell which workloads name the RuntimeClass of pool ${is.metadata.name}: ${existing.refusal.oneLine}`,
-  ];
-  return { covers: [], needsYes: undefined, warnings };
+  const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
+  const needsYes = `workloads may name ${theirs}, which cannot be read and would be deleted`;
+  const warnings = [`cannot tell which workloads name ${theirs}: ${existing.refusal.oneLine}`];
+  return { covers: [needsYes], needsYes, warnings };
 }
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */

@@ -105,7 +105,8 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   assert.deepEqual([none.warnings, none.question, none.read], [[], undefined, ['classes']]);
   const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
   assert.deepEqual(refused.warnings, ['cannot tell which workloads name the RuntimeClass of pool web: no classes']);
-  assert.equal(refused.question, undefined);
+  const unknown = 'workloads may name the RuntimeClass of pool web, which cannot be read and would be deleted';
+  assert.deepEqual([refused.question?.covers, refused.question?.needsYes], [[unknown], unknown]);
 });
 
 test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {

@@ -1,6 +1,7 @@
 /** The question before a reconcile, and what diff says about the same plan. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../src/nodepool/types.ts';
 import { diff } from '../../../src/operations/diff.ts';
 import { proposeReconcile } from '../../../src/operations/reconcile.ts';
@@ -59,6 +60,28 @@ test('does not ask where nothing names it, and reads no workloads where none is 
   assert.equal((await proposeReconcile([], none.deps)).question, undefined);
   assert.deepEqual((await diff([], none.deps)).warnings, []);
   assert.equal(none.reads(), 0);
+});
+
+test('asks before a RuntimeClass is deleted where workloads cannot be read', async () => {
+  const { deps } = depsOf([owned], false);
+  const refused = async () => Promise.reject(new NodepoolError('cluster', 'forbidden'));
+  const { warnings, question } = await proposeReconcile([], {
+    ...deps,
+    workloads: async () => ({ pods: refused, templates: refused }),
+  });
+  const unread = [
+    'pods',
+    ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
+  ];
+  assert.deepEqual(warnings, [
+    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which is deleted: forbidden`,
+  ]);
+  const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
+  assert.deepEqual(question, {
+    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
+    covers: unread.map(may),
+    needsYes: may(unread.join(', ')),
+  });
 });
 
 test('diff notes records and counts that reconcile writes, without a difference', async () => {
