@@ -139,6 +139,7 @@ export class Reconciler {
       conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
       differing: this.#nodes.differing(name, outcome.failures),
       failures: [...new Set(messagesOf(unmet))],
+      isRefused: unmet.some(({ isPermanent }) => isPermanent),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     const written = await writeStatus(current, observed, outcome, this.#options);
