@@ -20,7 +20,7 @@ import type { WorkloadsPort } from './workloads-port.ts';
 export interface PlanEditDeps {
   cluster: ClusterReader & { runtimeClasses: Pick<RuntimeClassesClient, 'list'> };
   workloads: () => Promise<WorkloadsPort>;
-  /** The pool is reconciled after the edit: what that does is asked about before anything is written. */
+  /** The command reconciles the pool after the edit; else the controller does, if there is one. */
   reconciles: boolean;
 }
 
@@ -65,9 +65,9 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
     ...(leaving.length === 0 ? [] : [`${plural(leaving.length, 'node')} would leave pool ${name}`]),
     ...(users.needsYes === undefined ? [] : [users.needsYes]),
   ];
-  if (!deps.reconciles || reasons.length === 0) return proposed;
+  if (reasons.length === 0) return proposed;
   const covers = [...leaving.map(({ node }) => `node ${node} leaves`), ...users.covers];
-  const text = `Save pool ${name} and reconcile it?`;
+  const text = `Save pool ${name}${deps.reconciles ? ' and reconcile it' : ''}?`;
   return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
 }
 

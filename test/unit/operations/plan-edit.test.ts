@@ -76,7 +76,11 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   });
   const alone = await propose(before, after, { nodes: [selected('c')] }, false);
   assert.deepEqual(alone.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: c; no pool takes them']);
-  assert.equal(alone.question, undefined);
+  assert.deepEqual(alone.question, {
+    text: 'Save pool web?',
+    covers: ['node c leaves'],
+    needsYes: '1 node would leave pool web',
+  });
 });
 
 test('does not ask where a new nodeSelector lets no node leave, and reads nothing for other fields', async () => {
@@ -99,7 +103,7 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   assert.deepEqual(question?.covers, ['Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^1 workload names RuntimeClass node-pool-web/);
   assert.deepEqual(read, ['classes', 'pods']);
-  assert.equal((await propose(before, after, {}, false)).question, undefined);
+  assert.deepEqual((await propose(before, after, {}, false)).question, { ...question, text: 'Save pool web?' });
 
   const none = await propose(before, after, { classes: [] });
   assert.deepEqual([none.warnings, none.question, none.read], [[], undefined, ['classes']]);
