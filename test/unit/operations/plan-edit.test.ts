@@ -74,6 +74,10 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
     covers: ['node a leaves', 'node b leaves', 'node c leaves'],
     needsYes: '3 nodes would leave pool web',
   });
+  // One that is no member any more leaves all the same, and needs no question.
+  const gone = aNode({ name: 'e', record: recordOf({ pool: 'web' }) });
+  const late = await propose(before, after, { nodes: [gone] });
+  assert.deepEqual([late.question, late.released], [undefined, new Set(['e'])]);
   const alone = await propose(before, after, { nodes: [selected('c')] }, false);
   assert.deepEqual(alone.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: c; no pool takes them']);
   assert.deepEqual(alone.question, {
@@ -90,7 +94,7 @@ test('does not ask where a new nodeSelector lets no node leave, and reads nothin
   });
   assert.deepEqual([same.warnings, same.question], [[], undefined]);
   const label = await propose(before, web({ nodeSelector: { app: 'web' }, handler: 'g', labels: { a: 'b' } }));
-  assert.deepEqual([label.warnings, label.question, label.read], [[], undefined, []]);
+  assert.deepEqual([label.warnings, label.question, label.read, label.released], [[], undefined, [], undefined]);
 });
 
 test('names the workloads of a RuntimeClass that goes with the handler', async () => {

@@ -84,6 +84,27 @@ test('asks before a RuntimeClass is deleted where workloads cannot be read', asy
   });
 });
 
+test('asks after an edit of the nodeSelector about nodes whose release was not shown', async () => {
+  const left = (name: string) => ({ ...member(name, 'a', 'x'), labels: { tier: 'x' } });
+  const { cluster } = server([pool('a', { tier: 'x' })], [left('n1'), left('n2'), member('n3', 'a', 'x')]);
+  const deps = { ...depsOf([], false).deps, cluster };
+  assert.equal((await proposeReconcile([], deps)).question, undefined);
+  assert.equal((await proposeReconcile(['a'], deps, new Set(['n1', 'n2']))).question, undefined);
+  assert.deepEqual((await proposeReconcile(['a'], deps, new Set(['n1']))).question, {
+    text: 'Reconcile, and let node n2 leave pool a?',
+    covers: ['node n2 leaves'],
+    needsYes: '1 node would leave pool a',
+  });
+  const both = override(cluster, { runtimeClasses: { list: async () => [owned] } });
+  const { question } = await proposeReconcile(['a'], { ...depsOf([owned], true).deps, cluster: both }, new Set());
+  assert.match(
+    question?.text ?? '',
+    /^Reconcile, and delete RuntimeClass node-pool-a, let node n1 leave pool a, let node n2 /,
+  );
+  assert.deepEqual(question?.covers, ['node n1 leaves', 'node n2 leaves', 'Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^2 nodes would leave pool a; 1 workload names /);
+});
+
 test('diff notes records and counts that reconcile writes, without a difference', async () => {
   const recorded = member('n1', 'a', 'x');
   const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
