@@ -94,7 +94,8 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited') written = notApplied(names, 'edited');
     const after = printsAfter ? async ([pool = result.pool]: RawPool[]) => print(pool) : undefined;
-    return reconcileNext([result.pool], { concurrency, approve, warn, print: after }, deps, connection);
+    const released = result.kind === 'edited' ? result.released : undefined;
+    return reconcileNext([result.pool], { concurrency, approve, warn, print: after, released }, deps, connection);
   }
 }
 

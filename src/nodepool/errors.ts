@@ -5,6 +5,7 @@ interface NodepoolErrorOptions extends ErrorOptions {
   isGeneral?: boolean;
   isTransient?: boolean;
   isForbidden?: boolean;
+  isPermanent?: boolean;
 }
 
 /**
@@ -30,11 +31,14 @@ export class NodepoolError extends Error {
   readonly isTransient: boolean;
   /** The user lacks the permission for this request; others may succeed. */
   readonly isForbidden: boolean;
+  /** A retry alone does not help: an invalid object, no permission, a denial by an admission policy or webhook. */
+  readonly isPermanent: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
-    const { items = [], isGeneral = false, isTransient = false, isForbidden = false, ...rest } = options;
+    const { items = [], isGeneral = false, isTransient = false, isForbidden = false } = options;
+    const { isPermanent = kind === 'input' || isForbidden } = options;
     const lines = [message, ...items];
-    super(lines.join('\n  '), rest);
+    super(lines.join('\n  '), options);
     this.name = 'NodepoolError';
     this.kind = kind;
     this.next = next;
@@ -42,6 +46,7 @@ export class NodepoolError extends Error {
     this.isGeneral = isGeneral;
     this.isTransient = isTransient;
     this.isForbidden = isForbidden;
+    this.isPermanent = isPermanent;
   }
 
   /** The message and its items. Not named `line`: errors of JavaScriptCore have a numeric property of that name. */

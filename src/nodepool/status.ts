@@ -22,8 +22,6 @@ const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
 const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Stalled', 'ResourcesOmitted'];
-/** What a retry alone does not mend; kstatus reads it as Failed. */
-const STALLED = [422, 500];
 
 export interface Observation {
   members: Node[];
@@ -34,6 +32,8 @@ export interface Observation {
   differing: readonly string[];
   /** One sentence for each failed write. */
   failures: string[];
+  /** Whether a retry alone does not mend one of them. */
+  isRefused: boolean;
   /** Pods on the members; undefined when pods are not counted. */
   podCount: number | undefined;
 }
@@ -78,13 +78,12 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     };
   };
   const readyText = `${ready} of ${members.length} ${members.length === 1 ? 'node is' : 'nodes are'} Ready`;
+  const unreadableText: [string, string] = ['UnreadableQuantity', summarize(unreadable.toSorted())];
   const readyReasons: Record<number, [string, string]> = {
     200: ['PoolReady', readyText],
     409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
     422: ['InvalidSpec', invalid],
-    500: isWritten
-      ? ['UnreadableQuantity', summarize(unreadable.toSorted())]
-      : ['WriteFailed', 'see condition Applied'],
+    500: isWritten ? unreadableText : ['WriteFailed', 'see condition Applied'],
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
@@ -96,6 +95,9 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     if (isWritten) return ['NodesNotUpdated', `${count}: ${firstFew(differing.toSorted(), MAX_NAMED)}`];
     return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
   };
+  // What a retry alone does not mend: kstatus reads it as Failed, and shows this message alone.
+  const isStuck = specErrors.length > 0 || observed.isRefused;
+  const stalledText = isStuck ? appliedText() : unreadable.length > 0 ? unreadableText : undefined;
   const omission = (left: number): Condition[] => {
     // Sorted, because members have no order and a different text would cause a write.
     const texts = members.flatMap(omittedTexts).toSorted();
@@ -121,10 +123,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
         firstConflict?.reason ?? 'NoConflict',
         summarize(conflicts.map(conflict => conflict.message)),
       ),
-      // With the whole message: kstatus shows this condition alone.
-      ...(STALLED.includes(status)
-        ? [condition('Stalled', true, ...(isWritten ? ([readyReason, readyMessage] as const) : appliedText()))]
-        : []),
+      ...(stalledText === undefined ? [] : [condition('Stalled', true, ...stalledText)]),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],

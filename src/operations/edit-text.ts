@@ -8,7 +8,7 @@ import { agree } from './consent.ts';
 import { assertValid } from './create.ts';
 import { assertRestored, type EditDeps, type EditResult, guarded, MAX_ATTEMPTS } from './edit.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
-import { proposeEdit } from './plan-edit.ts';
+import { type ProposedEdit, proposeEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
@@ -58,7 +58,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
         if (result.altered !== undefined)
           throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
         await editor.remove();
-        return { kind: 'edited', pool: result.pool, notFound: [] };
+        return { kind: 'edited', pool: result.pool, notFound: [], released: result.released };
       }
       if (result.kind !== 'overlaps') {
         const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
@@ -75,15 +75,17 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
 }
 
 /** What is not agreed to is not edited again: the text is kept. */
-async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps): Promise<void> {
+async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps): Promise<ProposedEdit['released']> {
   const { approve, editor, warn } = deps;
   const propose = async () => {
-    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
-    warn(warnings);
+    const proposal = await proposeEdit(before, after, deps);
+    warn(proposal.warnings);
     return proposal;
   };
   try {
-    if ((await agree(propose, approve)) === undefined) throw new NodepoolError('input', 'nothing was changed');
+    const agreed = await agree(propose, approve);
+    if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
+    return agreed.proposal.released;
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
@@ -92,7 +94,7 @@ async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps):
 
 type Saved =
   /** altered: how the answer differs from what was sent. */
-  | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined }
+  | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined; released: ProposedEdit['released'] }
   | { kind: 'gone' | 'conflict' }
   /** Somebody else changed these fields as well. */
   | { kind: 'overlaps'; latest: RawPool; paths: string[][] };
@@ -104,9 +106,9 @@ async function save(original: RawPool, patch: Record<string, unknown>, deps: Tex
   for (let attempt = 1; ; attempt++) {
     const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
     assertValid(sent);
-    await agreeOrKeep(read, { ...read, spec: sent.spec }, deps);
+    const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, deps);
     const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
-    if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read) };
+    if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
     if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
     const latest = await deps.cluster.pools.get(name);
     if (latest === undefined) return { kind: 'gone' };

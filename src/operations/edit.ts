@@ -23,7 +23,8 @@ export interface EditDeps extends PlanEditDeps {
 }
 
 export type EditResult =
-  | { kind: 'edited'; pool: RawPool; notFound: string[] }
+  /** released: see ProposedEdit. */
+  | { kind: 'edited'; pool: RawPool; notFound: string[]; released?: ReadonlySet<string> | undefined }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
 
@@ -50,7 +51,7 @@ export async function editByFlags(
     assertRestored(before, spec);
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
-    if (patch === undefined) return { before, after, patch, notFound, plan: NO_CHANGE };
+    if (patch === undefined) return { before, after, patch, notFound, plan: NO_CHANGE, released: undefined };
     const { warnings, ...proposal } = await proposeEdit(before, after, deps);
     warn(warnings);
     return { before, after, patch, notFound, ...proposal };
@@ -58,7 +59,7 @@ export async function editByFlags(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const agreed = await agree(propose, approve);
     if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
-    const { before, after, patch, notFound } = agreed.proposal;
+    const { before, after, patch, notFound, released } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
     if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
     const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
@@ -66,7 +67,7 @@ export async function editByFlags(
     if (result.kind === 'written') {
       const altered = alteredPool(after, result.pool, before);
       if (altered !== undefined) throw altered;
-      return { kind: 'edited', pool: result.pool, notFound };
+      return { kind: 'edited', pool: result.pool, notFound, released };
     }
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');

@@ -12,6 +12,7 @@ import { noExecuteOf } from '../reconciler/node-plan.ts';
 import type { RuntimeClassesClient } from '../reconciler/ports.ts';
 import { attempt } from './attempt.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
+import { leavesText, wouldLeaveText } from './leaving.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 import { deletedClasses, findRuntimeClassUsers } from './runtime-class-users.ts';
@@ -20,13 +21,15 @@ import type { WorkloadsPort } from './workloads-port.ts';
 export interface PlanEditDeps {
   cluster: ClusterReader & { runtimeClasses: Pick<RuntimeClassesClient, 'list'> };
   workloads: () => Promise<WorkloadsPort>;
-  /** The pool is reconciled after the edit: what that does is asked about before anything is written. */
+  /** The command reconciles the pool after the edit; else the controller does, if there is one. */
   reconciles: boolean;
 }
 
 export interface ProposedEdit extends Proposal {
   /** About nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
   warnings: string[];
+  /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new nodeSelector. */
+  released: ReadonlySet<string> | undefined;
 }
 
 interface Leaving {
@@ -43,31 +46,33 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
   const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
-  let leaving: Leaving[] = [];
-  let members = 0;
+  let released: Leaving[] | undefined;
+  let members = new Set<string>();
   const plan = await planOrError(async () => {
     if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
     const [pools, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
     const state = new ClusterState(pools, nodes, []);
     if (!deepEqual(was.spec.nodeSelector, is.spec.nodeSelector)) {
-      members = state.members(is.metadata.name).length;
-      leaving = leavingNodes(state, is);
+      members = new Set(state.members(is.metadata.name).map(({ name }) => name));
+      released = releasedNodes(state, is);
     }
     return planEvictions(state, is);
   });
   const { warnings, ...users } = await usersOf(was, is, deps);
   const { name } = is.metadata;
+  const leaving = (released ?? []).filter(({ node }) => members.has(node));
   const proposed = {
     plan,
-    warnings: [...(leaving.length === 0 ? [] : [leavingText(name, leaving, members)]), ...warnings],
+    warnings: [...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]), ...warnings],
+    released: released && new Set(released.map(({ node }) => node)),
   };
   const reasons = [
-    ...(leaving.length === 0 ? [] : [`${plural(leaving.length, 'node')} would leave pool ${name}`]),
+    ...(leaving.length === 0 ? [] : [wouldLeaveText(leaving.length, name)]),
     ...(users.needsYes === undefined ? [] : [users.needsYes]),
   ];
-  if (!deps.reconciles || reasons.length === 0) return proposed;
-  const covers = [...leaving.map(({ node }) => `node ${node} leaves`), ...users.covers];
-  const text = `Save pool ${name} and reconcile it?`;
+  if (reasons.length === 0) return proposed;
+  const covers = [...leaving.map(({ node }) => leavesText(node)), ...users.covers];
+  const text = `Save pool ${name}${deps.reconciles ? ' and reconcile it' : ''}?`;
   return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
 }
 
@@ -79,11 +84,11 @@ function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
   return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
 }
 
-function leavingNodes(state: ClusterState, is: NodePool): Leaving[] {
+function releasedNodes(state: ClusterState, is: NodePool): Leaving[] {
   const { name } = is.metadata;
   const after = stateAfter(state, { pools: [name], specs: [is] });
   return state
-    .members(name)
+    .held(name)
     .map(({ name: node }) => ({ node, to: after.ownership(node)?.owner }))
     .filter(({ to }) => to !== name)
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
@@ -107,10 +112,10 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Plan
   if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
   const existing = await attempt(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
-  const warnings = [
-    `cannot tell which workloads name the RuntimeClass of pool ${is.metadata.name}: ${existing.refusal.oneLine}`,
-  ];
-  return { covers: [], needsYes: undefined, warnings };
+  const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
+  const needsYes = `workloads may name ${theirs}, which cannot be read and would be deleted`;
+  const warnings = [`cannot tell which workloads name ${theirs}: ${existing.refusal.oneLine}`];
+  return { covers: [needsYes], needsYes, warnings };
 }
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */

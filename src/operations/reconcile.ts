@@ -1,16 +1,20 @@
 /** One shot over all pools, or the named ones. */
 
-import { noun } from '../nodepool/plural.ts';
+import { firstFew, noun } from '../nodepool/plural.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import type { Proposal } from './consent.ts';
+import { leavesText, wouldLeaveText } from './leaving.ts';
 import { loadClusterState, selectPools } from './load-cluster-state.ts';
 import { allPermitted } from './permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { firstStripWarning } from './strip-warning.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
+
+/** Nodes that a question names. */
+const MAX_NAMED = 5;
 
 export interface ProposeDeps {
   cluster: ClusterPort;
@@ -36,10 +40,14 @@ export interface PoolSummary extends PoolResult {
   updated: number;
 }
 
-/** @param names empty: every pool. Throws NodepoolError when one is not found */
+/**
+ * @param names empty: every pool. Throws NodepoolError when one is not found
+ * @param released after an edit of the nodeSelector: nodes whose release was shown. It asks about others
+ */
 export async function proposeReconcile(
   names: string[],
   { cluster, podCounts, workloads }: ProposeDeps,
+  released?: ReadonlySet<string>,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
   const pools = selectPools('reconcile', state, names);
@@ -47,10 +55,29 @@ export async function proposeReconcile(
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
   const proposed = { state, pods, pools, plan, warnings };
+  const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   // Without a workload that names it, a RuntimeClass can be created again as it was.
-  if (users.covers.length === 0) return proposed;
-  const text = `Reconcile, and delete ${noun(deleted.length, 'RuntimeClass')} ${deleted.join(', ')}?`;
-  return { ...proposed, question: { text, ...users } };
+  const classes = users.covers.length === 0 ? [] : deleted;
+  const what = [
+    ...(classes.length === 0 ? [] : [`delete ${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`]),
+    ...late.map(({ node, pool }) => `let node ${node} leave pool ${pool}`),
+  ];
+  if (what.length === 0) return proposed;
+  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, { length }]) => wouldLeaveText(length, pool));
+  const question = {
+    text: `Reconcile, and ${firstFew(what, MAX_NAMED)}?`,
+    covers: [...late.map(({ node }) => leavesText(node)), ...users.covers],
+    needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
+  };
+  return { ...proposed, question };
+}
+
+function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {
+  return nodes.flatMap(({ node, previous, owner }) =>
+    previous !== undefined && owner !== previous && pools.includes(previous)
+      ? [{ node: node.name, pool: previous }]
+      : [],
+  );
 }
 
 /** Carries it out. */

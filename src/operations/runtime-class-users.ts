@@ -16,7 +16,7 @@ export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'>
 
 const MAX_NAMED = 10;
 
-/** Reads no workloads where no RuntimeClass is deleted. What may not be read is a warning. */
+/** Reads no workloads where no RuntimeClass is deleted. What cannot be read may name one: it is asked about as well. */
 export async function findRuntimeClassUsers(
   runtimeClasses: readonly string[],
   workloads: () => Promise<WorkloadsPort>,
@@ -35,8 +35,11 @@ export async function findRuntimeClassUsers(
   const named = runtimeClasses.flatMap(name => usersText(name, found));
   const unread = [pods, ...templates].filter(({ refusal }) => refusal !== undefined);
   return {
-    covers: found.map(workloadName),
-    needsYes: needsYes(found),
+    covers: [
+      ...found.map(workloadName),
+      ...unread.flatMap(({ what }) => runtimeClasses.map(name => mayName(what, `RuntimeClass ${name}`))),
+    ],
+    needsYes: [...needsYes(found), ...unreadNeedsYes(runtimeClasses, unread)].join('; ') || undefined,
     warnings: [...named, ...unreadText(runtimeClasses, unread)],
   };
 }
@@ -62,11 +65,25 @@ export function deletedBy({ runtimeClasses }: Pick<ClusterPlan, 'runtimeClasses'
 }
 
 /** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
-function needsYes(workloads: readonly Workload[]): string | undefined {
-  if (workloads.length === 0) return undefined;
+function needsYes(workloads: readonly Workload[]): string[] {
+  if (workloads.length === 0) return [];
   const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
-  const what = `${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`;
-  return `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${what}, and could create no new pods`;
+  const text = `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${classesText(classes)}, and could create no new pods`;
+  return [text];
+}
+
+function unreadNeedsYes(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+  if (unread.length === 0) return [];
+  const what = unread.map(({ what }) => what).join(', ');
+  return [mayName(what, classesText(runtimeClasses))];
+}
+
+function classesText(names: readonly string[]): string {
+  return `${noun(names.length, 'RuntimeClass')} ${names.join(', ')}`;
+}
+
+function mayName(unread: string, runtimeClass: string): string {
+  return `${unread} cannot be read, and may name ${runtimeClass}`;
 }
 
 /** `Deployment ml/train`, as a yes covers it: pods come and go. */
@@ -102,8 +119,7 @@ function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<
   const reason = unread[0]?.refusal?.oneLine;
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');
-  const classes = `${noun(runtimeClasses.length, 'RuntimeClass')} ${runtimeClasses.join(', ')}`;
   return [
-    `cannot tell which ${what} name ${classes}, which ${runtimeClasses.length === 1 ? 'is' : 'are'} deleted: ${reason}`,
+    `cannot tell which ${what} name ${classesText(runtimeClasses)}, which ${runtimeClasses.length === 1 ? 'is' : 'are'} deleted: ${reason}`,
   ];
 }

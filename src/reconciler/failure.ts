@@ -13,6 +13,8 @@ export interface WriteFailure {
   node?: string | undefined;
   /** No write was sent: after an earlier failure the node waits. */
   isHeldBack?: boolean;
+  /** See NodepoolError. */
+  isPermanent?: boolean;
 }
 
 /** Runs the work. A NodepoolError is added to the failures and returned; any other error is thrown. */
@@ -63,7 +65,8 @@ export function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: Omit<W
 
 export function failureOf(error: NodepoolError, node?: string): WriteFailure {
   const isHeldBack = error instanceof NodeWriteError && error.isHeldBack;
-  return { message: error.oneLine, next: error.next, node, ...(isHeldBack ? { isHeldBack } : {}) };
+  const { oneLine: message, next, isPermanent } = error;
+  return { message, next, node, ...(isHeldBack ? { isHeldBack } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }
 
 export function messagesOf(failures: readonly WriteFailure[]): string[] {

@@ -3,6 +3,7 @@
  * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { ClusterPort } from './ports.ts';
@@ -23,6 +24,12 @@ export async function readPool(
   if (pool === undefined) state.removePool(name, uid);
   else state.setPool(pool, asked);
   return pool;
+}
+
+/** Whether a pool that was read again is to be reconciled as before. */
+export function isSamePool({ metadata, spec }: NodePool, latest: NodePool | undefined): boolean {
+  const { uid, deletionTimestamp } = latest?.metadata ?? {};
+  return uid === metadata.uid && deletionTimestamp === metadata.deletionTimestamp && deepEqual(latest?.spec, spec);
 }
 
 /** Undefined when no node has the name. @param uid of the one that was known */

@@ -118,6 +118,7 @@ export function circleError(node: string, circle: readonly string[]): NodepoolEr
     'cluster',
     `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
     'change the labels or the nodeSelector of one of them',
+    { isPermanent: true },
   );
 }
 
@@ -127,6 +128,7 @@ export function oversizedError(node: string): NodepoolError {
     'cluster',
     `node ${node} was not written: its pool has unmanaged: Remove, and what that removes does not fit into the record (${limits})`,
     'remove labels or taints from the node, or set unmanaged: Keep',
+    { isPermanent: true },
   );
 }
 

@@ -16,9 +16,9 @@ export class NodeWriteError extends NodepoolError {
     error: NodepoolError,
     options: { retryAfterMs: number | undefined; isHeldBack: boolean; move?: NodeMove | undefined },
   ) {
-    const { kind, lines, next, isGeneral, isTransient } = error;
+    const { kind, lines, next, isGeneral, isTransient, isPermanent } = error;
     const [message = '', ...items] = lines;
-    super(kind, message, next, { items, isGeneral, isTransient, cause: error });
+    super(kind, message, next, { items, isGeneral, isTransient, isPermanent, cause: error });
     this.retryAfterMs = options.retryAfterMs;
     this.isHeldBack = options.isHeldBack;
     this.move = options.move;

@@ -8,20 +8,19 @@
 
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
-import { planRuntimeClass, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, REASON, warning } from './events.ts';
 import { addFailure, attempt, attemptHeld, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
-import { readPool, recreatedError } from './live-reads.ts';
+import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
-import { applyRuntimeClass } from './runtime-class-writer.ts';
+import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
@@ -84,7 +83,12 @@ export class Reconciler {
     });
     if (held instanceof NodeWriteError) return this.#reconcilePool(state.pool(name) ?? pool, false, held);
     if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.#reconcile(name);
-    return this.#reconcilePool(held, true);
+    if (!deletesRuntimeClass(held, state)) return this.#reconcilePool(held, true);
+    // A pool that has got a handler again since it was read keeps its RuntimeClass.
+    const latest = await limitObjects(() => readPool(name, held.metadata.uid, this.#options));
+    if (latest === undefined || !isSamePool(held, state.pool(name))) return this.#reconcile(name);
+    assertWhole(latest);
+    return this.#reconcilePool(latest, true);
   }
 
   /** @param outcome what was done before the interruption */
@@ -135,6 +139,7 @@ export class Reconciler {
       conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
       differing: this.#nodes.differing(name, outcome.failures),
       failures: [...new Set(messagesOf(unmet))],
+      isRefused: unmet.some(({ isPermanent }) => isPermanent),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
     };
     const written = await writeStatus(current, observed, outcome, this.#options);
@@ -173,8 +178,7 @@ export class Reconciler {
     const { state } = this.#options;
     const { name, uid } = pool.metadata;
     // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
-    const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
-    const isAsked = await this.#askForPool(name, kind === 'delete');
+    const isAsked = await this.#askForPool(name, deletesRuntimeClass(pool, state));
     if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#untilInterrupted(

@@ -53,6 +53,11 @@ export async function applyRuntimeClass(
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
 }
 
+/** Whether applyRuntimeClass() deletes it, by what is known now. */
+export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolean {
+  return planRuntimeClass(pool, state.runtimeClass(runtimeClassName(pool.metadata.name))).kind === 'delete';
+}
+
 /** Throws NodeWriteError when the rate limit does not allow a write. */
 function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
   const turn = writeLimiter.check(keyOf(name), []);

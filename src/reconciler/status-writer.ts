@@ -56,7 +56,8 @@ export async function writeStatus(
   if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
-  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
+  const isRefused = observed.isRefused || refused.isPermanent;
+  outcome.status = computeStatus(pool, { ...observed, failures, isRefused }, timestamp(deps.now()));
   return 'failed';
 }
 

@@ -52,6 +52,22 @@ testRows([
     isAskedAgain: true,
   },
   {
+    title: 'edit --reconcile asks about a node that leaves since the edit was saved',
+    args: ['edit', 'p', '--node-selector', 'kind=big', '--reconcile'],
+    prepare: async () => {
+      await testEnv.nodes({ name: 'a', labels: { grp: 'p', kind: 'big' } });
+      await testEnv.pool('p', { nodeSelector: { grp: 'p' }, handler: 'runc' });
+      await testEnv.reconcile();
+      const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+      const spec = { nodeName: 'a', runtimeClassName: 'node-pool-p', containers };
+      await api().expect('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'user' }, spec });
+      // The edit does not remove the handler: the first question is that of the reconcile.
+      await testEnv.edit('p', { spec: { handler: null } });
+    },
+    meanwhile: () => relabel('a', { kind: null }),
+    isAskedAgain: true,
+  },
+  {
     title: 'create asks again when a pod was added to a future member',
     args: ['create', 'fresh', '--taint', 'strict:NoExecute', '--nodes', 'a', '--reconcile'],
     prepare: () => busy('a'),

@@ -24,6 +24,8 @@ export interface ReconcileNext {
   concurrency: number;
   approve: Approve;
   warn?: (warnings: readonly string[]) => void;
+  /** See ReconcileChoice. */
+  released?: ReadonlySet<string> | undefined;
   /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
   print?: ((pools: RawPool[]) => Promise<void>) | undefined;
 }

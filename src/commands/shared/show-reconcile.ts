@@ -26,6 +26,8 @@ export interface ReconcileChoice {
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
   warn?: (warnings: readonly string[]) => void;
+  /** See proposeReconcile(). */
+  released?: ReadonlySet<string> | undefined;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -51,7 +53,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
   const propose = async () => {
-    const proposal = await proposeReconcile(names ?? [], reading);
+    const proposal = await proposeReconcile(names ?? [], reading, choice.released);
     warn(proposal.warnings);
     return proposal;
   };

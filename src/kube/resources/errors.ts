@@ -174,7 +174,10 @@ function anonymous(cannot: string, { user }: Access): NodepoolError {
 /** The authorizer's message names the missing permission; admission plugins have other messages. */
 function forbidden(asked: Asked, cannot: string, reason: string, access: Access): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
-  if (missing === null) return new NodepoolError('cluster', `${cannot}: ${reason}`, "ask the cluster's administrator");
+  if (missing === null) {
+    const next = "ask the cluster's administrator";
+    return new NodepoolError('cluster', `${cannot}: ${reason}`, next, { isPermanent: true });
+  }
   const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
   if (user === ANONYMOUS && !access.user.as) return anonymous(cannot, access);
   // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.

@@ -19,17 +19,22 @@ export function policyRefusal(cannot: string, message: string): NodepoolError | 
   if (kind !== undefined && found !== undefined) {
     const { name, why } = found;
     const look = `kubectl get ${kind.toLowerCase()} ${name} -o yaml`;
-    return refused(`${cannot}: ${kind} "${name}" denied it`, why, `ask whoever runs this policy to allow it: ${look}`);
+    return refused(
+      `${cannot}: ${kind} "${name}" denied it`,
+      why,
+      `ask whoever runs this policy to allow it: ${look}`,
+      true,
+    );
   }
   const [, denied] = match('webhook', WEBHOOK, message) ?? [];
   if (denied !== undefined) {
     const next = `ask whoever runs this webhook to allow it: ${WEBHOOKS}`;
-    return refused(`${cannot}: admission webhook "${denied.name}" denied it`, denied.why, next);
+    return refused(`${cannot}: admission webhook "${denied.name}" denied it`, denied.why, next, true);
   }
   const [, failed] = match('webhook', WEBHOOK_FAILED, message) ?? [];
   if (failed === undefined) return undefined;
   const next = `try again; if it stays, ask whoever runs this webhook: ${WEBHOOKS}`;
-  return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next);
+  return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next, false);
 }
 
 /** Whether a policy or webhook refused: they may answer with any status, as 404 and 409. */
@@ -43,6 +48,8 @@ function match(kind: string, pattern: RegExp, message: string): [string, { name:
   return [kind, { name: found[1] ?? '', why: message.slice(found.index + found[0].length) }];
 }
 
-function refused(what: string, why: string, next: string): NodepoolError {
-  return new NodepoolError('cluster', why === '' ? `${what} without a reason` : `${what}: ${why}`, next);
+function refused(what: string, why: string, next: string, isPermanent: boolean): NodepoolError {
+  return new NodepoolError('cluster', why === '' ? `${what} without a reason` : `${what}: ${why}`, next, {
+    isPermanent,
+  });
 }

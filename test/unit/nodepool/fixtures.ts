@@ -10,6 +10,7 @@ export const EMPTY_OBSERVATION: Observation = {
   conflicts: [],
   differing: [],
   failures: [],
+  isRefused: false,
   podCount: undefined,
 };
 

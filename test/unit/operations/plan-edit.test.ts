@@ -74,9 +74,17 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
     covers: ['node a leaves', 'node b leaves', 'node c leaves'],
     needsYes: '3 nodes would leave pool web',
   });
+  // One that is no member any more leaves all the same, and needs no question.
+  const gone = aNode({ name: 'e', record: recordOf({ pool: 'web' }) });
+  const late = await propose(before, after, { nodes: [gone] });
+  assert.deepEqual([late.question, late.released], [undefined, new Set(['e'])]);
   const alone = await propose(before, after, { nodes: [selected('c')] }, false);
   assert.deepEqual(alone.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: c; no pool takes them']);
-  assert.equal(alone.question, undefined);
+  assert.deepEqual(alone.question, {
+    text: 'Save pool web?',
+    covers: ['node c leaves'],
+    needsYes: '1 node would leave pool web',
+  });
 });
 
 test('does not ask where a new nodeSelector lets no node leave, and reads nothing for other fields', async () => {
@@ -86,7 +94,7 @@ test('does not ask where a new nodeSelector lets no node leave, and reads nothin
   });
   assert.deepEqual([same.warnings, same.question], [[], undefined]);
   const label = await propose(before, web({ nodeSelector: { app: 'web' }, handler: 'g', labels: { a: 'b' } }));
-  assert.deepEqual([label.warnings, label.question, label.read], [[], undefined, []]);
+  assert.deepEqual([label.warnings, label.question, label.read, label.released], [[], undefined, [], undefined]);
 });
 
 test('names the workloads of a RuntimeClass that goes with the handler', async () => {
@@ -99,13 +107,14 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   assert.deepEqual(question?.covers, ['Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^1 workload names RuntimeClass node-pool-web/);
   assert.deepEqual(read, ['classes', 'pods']);
-  assert.equal((await propose(before, after, {}, false)).question, undefined);
+  assert.deepEqual((await propose(before, after, {}, false)).question, { ...question, text: 'Save pool web?' });
 
   const none = await propose(before, after, { classes: [] });
   assert.deepEqual([none.warnings, none.question, none.read], [[], undefined, ['classes']]);
   const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
   assert.deepEqual(refused.warnings, ['cannot tell which workloads name the RuntimeClass of pool web: no classes']);
-  assert.equal(refused.question, undefined);
+  const unknown = 'workloads may name the RuntimeClass of pool web, which cannot be read and would be deleted';
+  assert.deepEqual([refused.question?.covers, refused.question?.needsYes], [[unknown], unknown]);
 });
 
 test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {

@@ -189,10 +189,11 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
       'RuntimeClass node-pool-a is deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates',
       'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which is deleted: no DaemonSets',
     ]);
-    assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train']);
+    const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
+    assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train', unread]);
     assert.equal(
       proposal.question?.needsYes,
-      '2 workloads name RuntimeClass node-pool-a, and could create no new pods',
+      `2 workloads name RuntimeClass node-pool-a, and could create no new pods; ${unread}`,
     );
   }
 });
@@ -203,7 +204,7 @@ test('names the workloads also when no plan can be made', async () => {
   const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
   assert.equal(plan, refusal);
   assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a is deleted, and 2 workloads name it: /);
-  assert.deepEqual(question?.covers, ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
+  assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
 });
 
@@ -215,7 +216,7 @@ test('reads no workloads where no RuntimeClass is deleted', async () => {
   }
 });
 
-test('a user who may not list pods gets a warning, and is asked about the other workloads', async () => {
+test('a user who may not list pods gets a warning, and is asked about them and the other workloads', async () => {
   const { warnings, question } = await propose(
     [pool('a', {})],
     [],
@@ -226,7 +227,11 @@ test('a user who may not list pods gets a warning, and is asked about the other 
     },
   );
   assert.match(warnings.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
-  assert.deepEqual(question?.covers.slice(1), ['CronJob ml/nightly']);
+  assert.deepEqual(question?.covers.slice(1), [
+    'CronJob ml/nightly',
+    'pods cannot be read, and may name RuntimeClass node-pool-a',
+    'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a',
+  ]);
 });
 
 test('a script needs --yes for pools that its command line does not name', async () => {

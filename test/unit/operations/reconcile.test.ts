@@ -1,6 +1,7 @@
 /** The question before a reconcile, and what diff says about the same plan. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../src/nodepool/types.ts';
 import { diff } from '../../../src/operations/diff.ts';
 import { proposeReconcile } from '../../../src/operations/reconcile.ts';
@@ -59,6 +60,49 @@ test('does not ask where nothing names it, and reads no workloads where none is 
   assert.equal((await proposeReconcile([], none.deps)).question, undefined);
   assert.deepEqual((await diff([], none.deps)).warnings, []);
   assert.equal(none.reads(), 0);
+});
+
+test('asks before a RuntimeClass is deleted where workloads cannot be read', async () => {
+  const { deps } = depsOf([owned], false);
+  const refused = async () => Promise.reject(new NodepoolError('cluster', 'forbidden'));
+  const { warnings, question } = await proposeReconcile([], {
+    ...deps,
+    workloads: async () => ({ pods: refused, templates: refused }),
+  });
+  const unread = [
+    'pods',
+    ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
+  ];
+  assert.deepEqual(warnings, [
+    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which is deleted: forbidden`,
+  ]);
+  const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
+  assert.deepEqual(question, {
+    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
+    covers: unread.map(may),
+    needsYes: may(unread.join(', ')),
+  });
+});
+
+test('asks after an edit of the nodeSelector about nodes whose release was not shown', async () => {
+  const left = (name: string) => ({ ...member(name, 'a', 'x'), labels: { tier: 'x' } });
+  const { cluster } = server([pool('a', { tier: 'x' })], [left('n1'), left('n2'), member('n3', 'a', 'x')]);
+  const deps = { ...depsOf([], false).deps, cluster };
+  assert.equal((await proposeReconcile([], deps)).question, undefined);
+  assert.equal((await proposeReconcile(['a'], deps, new Set(['n1', 'n2']))).question, undefined);
+  assert.deepEqual((await proposeReconcile(['a'], deps, new Set(['n1']))).question, {
+    text: 'Reconcile, and let node n2 leave pool a?',
+    covers: ['node n2 leaves'],
+    needsYes: '1 node would leave pool a',
+  });
+  const both = override(cluster, { runtimeClasses: { list: async () => [owned] } });
+  const { question } = await proposeReconcile(['a'], { ...depsOf([owned], true).deps, cluster: both }, new Set());
+  assert.match(
+    question?.text ?? '',
+    /^Reconcile, and delete RuntimeClass node-pool-a, let node n1 leave pool a, let node n2 /,
+  );
+  assert.deepEqual(question?.covers, ['node n1 leaves', 'node n2 leaves', 'Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^2 nodes would leave pool a; 1 workload names /);
 });
 
 test('diff notes records and counts that reconcile writes, without a difference', async () => {

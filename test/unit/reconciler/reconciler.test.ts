@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { type Overrides, override } from '../../override.ts';
@@ -64,6 +65,34 @@ test('its own status write enqueues nothing, whether response or event comes fir
     const pool = state.pool('worker') ?? assert.fail();
     state.setPool(withStatus(pool, { ...(pool.status ?? assert.fail()), nodeCount: 7 }));
     assert.deepEqual(reported, ['worker'], 'what somebody else wrote into it is put right');
+  }
+});
+
+test('a pool is Stalled when a write is refused for good, not while it is retried', async () => {
+  const errors: [NodepoolError, isStalled: boolean][] = [
+    [new NodepoolError('cluster', 'overloaded', 'try again', { isTransient: true }), false],
+    [new NodepoolError('cluster', 'somebody else changed it at the same time'), false],
+    [new NodepoolError('cluster', 'lacks the permission', undefined, { isForbidden: true }), true],
+    [new NodepoolError('cluster', 'a policy denied it', undefined, { isPermanent: true }), true],
+    [new NodepoolError('input', 'invalid'), true],
+  ];
+  const held = (error: NodepoolError) => new NodeWriteError(error, { retryAfterMs: 1, isHeldBack: true });
+  for (const [error, isStalled] of errors.flatMap(([each, is]): typeof errors => [
+    [each, is],
+    [held(each), is],
+  ])) {
+    const { reconciler } = create(
+      [aPool({ labels: { tier: 'gold' } }, METADATA)],
+      [aNode({ name: 'a', labels: ROLE })],
+      {
+        nodes: { patch: async () => Promise.reject(error) },
+        pools: { patchStatus: async (pool, status) => ({ kind: 'written', pool: withStatus(pool, status) }) },
+      },
+    );
+    const { status } = await reconciler.reconcile('worker');
+    assert.equal(status?.status, 500);
+    const stalled = status.conditions?.filter(({ type }) => type === 'Stalled').map(({ reason }) => reason);
+    assert.deepEqual(stalled, isStalled ? ['WriteFailed'] : [], error.message);
   }
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
-import { access, failed, now, refusalText as text } from './failure-status.ts';
+import { access, failed, isPermanent, now, refusalText as text } from './failure-status.ts';
 
 const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
 const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
@@ -195,4 +195,14 @@ test('says that a server is not an API server, and where to look', () => {
   }
   const unauthorized = refusal(list, { status: 401, headers: html, text: '<html>' }, access, undefined, now);
   assert.match(unauthorized.message, /refused the credentials/);
+});
+
+test('a retry does not help against a missing permission, an admission plugin and an invalid object', () => {
+  const rbac = 'User "u" cannot patch resource "nodes" in API group ""';
+  const of = (code: number, sentence = 'x') => isPermanent(patchNode, code, failed(code, '', sentence));
+  assert.deepEqual([of(403, rbac), of(403), of(400), of(422)], [true, true, true, true]);
+  assert.deepEqual(
+    [409, 429, 500, 503, 504].map(code => of(code)),
+    [false, false, false, false, false],
+  );
 });

@@ -14,6 +14,11 @@ export function refusalText(asked: Asked, status: number, body: string, certific
   return `${kind}: ${message}; next: ${next}`;
 }
 
+/** Whether a retry alone does not help. */
+export function isPermanent(asked: Asked, status: number, body: string): boolean {
+  return refusal(asked, { status, headers: {}, text: body }, access, undefined, now).isPermanent;
+}
+
 /** A Status that a kube-apiserver 1.36 sends with a refusal. */
 export function failed(code: number, reason: string, message: string, details: object = {}): string {
   return JSON.stringify({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Asked } from '../../../../src/kube/resources/errors.ts';
 import { NODE_POOLS, NODES } from '../../../../src/kube/resources/resource.ts';
-import { failed, refusalText } from './failure-status.ts';
+import { failed, isPermanent, refusalText } from './failure-status.ts';
 
 const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
 const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
@@ -58,5 +58,8 @@ const table: [string, Asked, number, string, string][] = [
   ],
 ];
 for (const [name, asked, status, body, expected] of table) {
-  test(name, () => assert.equal(refusalText(asked, status, body), expected));
+  test(name, () => {
+    assert.equal(refusalText(asked, status, body), expected);
+    assert.equal(isPermanent(asked, status, body), expected.includes('denied it'));
+  });
 }

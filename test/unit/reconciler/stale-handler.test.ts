@@ -1,0 +1,56 @@
+/** A pool without a handler here, which may have one on the server. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aPool } from '../nodepool/fixtures.ts';
+import { owned } from './runtime-class-server.ts';
+
+const METADATA = { name: 'worker', uid: 'uid-worker', finalizers: [FINALIZER] };
+const known = aPool({}, { ...METADATA, resourceVersion: '10' });
+
+/** @param live undefined: it was deleted @returns the requests, without those of status and Events */
+async function requestsOf(live: NodePool | undefined, hasClass = true): Promise<string[]> {
+  const requests: string[] = [];
+  const cluster = {
+    createEvent: async () => {},
+    pools: {
+      getCoerced: async () => {
+        requests.push('get pool');
+        return live;
+      },
+      annotate: async (pool: NodePool) => ({ kind: 'written', pool }),
+      patchStatus: async (pool: NodePool, status: NodePoolStatus) => ({ kind: 'written', pool: { ...pool, status } }),
+    },
+    runtimeClasses: {
+      delete: async () => {
+        requests.push('delete RuntimeClass');
+        return 'deleted';
+      },
+    },
+  } as unknown as ClusterPort;
+  const reconciler = new Reconciler({
+    cluster,
+    state: new ClusterState([known], [], hasClass ? [owned()] : []),
+    limitObjects: work => work(),
+    now: () => new Date('2026-01-03T00:00:00Z'),
+    sleep: async () => {},
+    clock: new FakeClock(),
+    dryRun: false,
+  });
+  await reconciler.reconcile('worker');
+  return requests;
+}
+
+test('reads the pool before its RuntimeClass is deleted, and keeps that of one with a handler', async () => {
+  const withHandler = (resourceVersion: string) => aPool({ handler: 'runc' }, { ...METADATA, resourceVersion });
+  assert.deepEqual(await requestsOf(known), ['get pool', 'delete RuntimeClass']);
+  assert.deepEqual(await requestsOf(withHandler('11')), ['get pool']);
+  // A restored etcd: the cluster state does not go back to an older resourceVersion.
+  assert.ok(!(await requestsOf(withHandler('9'))).includes('delete RuntimeClass'));
+  assert.deepEqual(await requestsOf(undefined), ['get pool']);
+  assert.deepEqual(await requestsOf(known, false), []);
+});
