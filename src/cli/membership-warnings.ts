@@ -1,5 +1,6 @@
 /** Warnings about pools that were created or edited. */
 import type { NodePool } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { type ErrorIo, showWarning } from './error-line.ts';
 import type { Connection } from './factory.ts';
 
@@ -42,18 +43,19 @@ export async function warnOfOthersKeys(pools: readonly NodePool[], io: ErrorIo):
     const found = Map.groupBy(keysOfOthers(spec), ({ provider }) => provider);
     for (const [provider, keys] of found) {
       const named = keys.map(({ key }) => key).join(', ');
-      showWarning(
-        io,
-        `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins; next: choose a key of your own`,
-      );
+      const message = `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins`;
+      showWarning(io, { message, next: 'choose a key of your own' });
     }
   }
 }
 
 /** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
-export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): string | undefined {
+export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
   if (deletionTimestamp === undefined) return undefined;
-  return `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them; next: finish that with \`kubectl nodepool delete ${name}\``;
+  return {
+    message: `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them`,
+    next: `finish that with \`kubectl nodepool delete ${name}\``,
+  };
 }
 
 export function unmanagedWarning(name: string): string {

@@ -41,7 +41,7 @@ export async function showDiff(
     // Without a difference the answer would be "none", which is not known.
     if (nodes.length === 0) throw forbidden;
     const { oneLine, next } = forbidden;
-    showWarning(io, `RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
+    showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
   }
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }

@@ -9,13 +9,14 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
-import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
+import { droppedFields, lackingWarning } from '../../reconciler/status-fields.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;
@@ -25,7 +26,7 @@ export interface ReconcileChoice {
   podCounts: boolean;
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
-  warn?: (warnings: readonly string[]) => void;
+  warn?: (warnings: readonly Warning[]) => void;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -80,10 +81,10 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
-  if (dropped.length > 0) showWarning(io, lackingMessage(dropped));
+  if (dropped.length > 0) showWarning(io, lackingWarning(dropped));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
-    for (const warning of outcome?.warnings ?? []) showWarning(io, `${pool}: ${warning}`);
+    for (const warning of outcome?.warnings ?? []) showWarning(io, warningAbout(pool, warning));
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }

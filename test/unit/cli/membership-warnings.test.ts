@@ -7,6 +7,7 @@ import {
   warnOfOthersKeys,
 } from '../../../src/cli/membership-warnings.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { warningText } from '../../../src/nodepool/warning.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
@@ -25,8 +26,8 @@ test('warns about a pool that is being deleted', () => {
   assert.equal(deletingWarning(aPool({})), undefined);
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   assert.match(
-    deletingWarning(aPool({}, { deletionTimestamp })) ?? '',
-    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*delete worker`$/,
+    warningText(deletingWarning(aPool({}, { deletionTimestamp })) ?? ''),
+    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*; next: .*delete worker`$/,
   );
 });
 
