@@ -2,15 +2,22 @@
 import type { NodePool } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import { type ErrorIo, showWarning } from './error-line.ts';
-import type { Connection } from './factory.ts';
+import type { Connection, Deps } from './factory.ts';
 
-/** Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). */
+/**
+ * Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). Reads nothing where no kubelet
+ * gains anything by that.
+ */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests }: Pick<Connection, 'manifests'>,
+  { root }: Pick<Deps, 'root'>,
 ): Promise<boolean> {
-  const { isMembershipProtected } = await import('../operations/membership-policy.ts');
-  return isMembershipProtected(pools, manifests);
+  const { kubeletRisk } = await import('../nodepool/kubelet-labels.ts');
+  if (pools.every(pool => kubeletRisk(pool) === undefined)) return false;
+  const { readPolicies } = await import('./manifests.ts');
+  const { isMembershipProtected } = await import('../operations/admission-policies.ts');
+  return isMembershipProtected((await readPolicies(root)).objects, manifests);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Runs all checks, in the order in which they depend on each other. */
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { policiesOff } from '../admission-policies.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
@@ -19,7 +20,7 @@ import { checkCrd } from './crd.ts';
 import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
-import { checkPolicies, policiesOff } from './policies.ts';
+import { checkPolicies } from './policies.ts';
 import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs, notLoggedIn } from './server.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
