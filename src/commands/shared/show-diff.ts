@@ -28,18 +28,19 @@ export async function showDiff(
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) io.err(`${note}; reconcile writes it`);
+  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  // Without a difference the answer would be "none", which is not known.
+  if (forbidden !== undefined && nodes.length === 0) throw forbidden;
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
-    io.out(printDiff(plan, output));
+    const { runtimeClasses, ...others } = plan;
+    io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output));
   } else {
     const text = await diffText(plan, io);
     if (text !== '') io.out(text);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
-  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
   if (forbidden !== undefined) {
-    // Without a difference the answer would be "none", which is not known.
-    if (nodes.length === 0) throw forbidden;
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
   }

@@ -9,7 +9,7 @@ import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { role, server } from '../../operations/fake-server.ts';
 
 /** For a user who may not list RuntimeClasses; undefined: nor nodes. */
-async function show(nodes: Node[] | undefined) {
+async function show(nodes: Node[] | undefined, output?: 'json') {
   const { cluster } = server([aPool({ labels: { tier: 'gold' }, handler: 'runc' }, { name: 'a' })], nodes ?? []);
   const next = 'ask for a role';
   const forbidden = new NodepoolError('cluster', 'cannot list runtimeclasses', next, { isForbidden: true });
@@ -21,8 +21,12 @@ async function show(nodes: Node[] | undefined) {
   const connection = {
     cluster: { ...cluster, nodes: readable, runtimeClasses: { ...cluster.runtimeClasses, list } },
   };
-  const count = await showDiff({ all: true }, undefined, { io }, connection as unknown as Connection);
-  return { count, stdout: io.stdoutText(), stderr: io.stderrText() };
+  const shown = showDiff({ all: true }, output, { io }, connection as unknown as Connection);
+  const [count, error] = await shown.then(
+    done => [done, undefined] as const,
+    (refusal: NodepoolError) => [undefined, refusal] as const,
+  );
+  return { count, error, stdout: io.stdoutText(), stderr: io.stderrText() };
 }
 
 test('shows the nodes where RuntimeClasses may not be read, and says so', async () => {
@@ -34,11 +38,20 @@ test('shows the nodes where RuntimeClasses may not be read, and says so', async 
 });
 
 test('says that RuntimeClasses could not be read rather than that there is no difference', async () => {
-  await assert.rejects(show([]), { message: 'cannot list runtimeclasses' });
+  for (const output of [undefined, 'json'] as const) {
+    const { error, stdout } = await show([], output);
+    assert.equal(error?.message, 'cannot list runtimeclasses');
+    assert.equal(stdout, '');
+  }
+});
+
+test('has null in the document for RuntimeClasses that were not read', async () => {
+  const { count, stdout } = await show([aNode({ name: 'n1', labels: role('a') })], 'json');
+  const { nodes, runtimeClasses } = JSON.parse(stdout) as { nodes: unknown[]; runtimeClasses: unknown };
+  assert.deepEqual([count, nodes.length, runtimeClasses], [1, 1, null]);
 });
 
 test('names all that is forbidden where nodes are, too', async () => {
-  await assert.rejects(show(undefined), {
-    lines: ['the user lacks permissions:', 'cannot list nodes', 'cannot list runtimeclasses'],
-  });
+  const { error } = await show(undefined);
+  assert.deepEqual(error?.lines, ['the user lacks permissions:', 'cannot list nodes', 'cannot list runtimeclasses']);
 });
