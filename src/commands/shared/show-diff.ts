@@ -1,4 +1,4 @@
-/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run`. */
+/** Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
 import { showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';

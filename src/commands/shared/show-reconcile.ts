@@ -90,8 +90,6 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   }
   if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);
-  // The status of a pool that nothing was written to is no error.
-  if (dryRun === 'client') return codes.includes(EXIT.error) ? EXIT.error : EXIT.done;
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
