@@ -15,7 +15,7 @@ import {
   skipped,
   unlessRefused,
 } from './check.ts';
-import { checkController } from './controller.ts';
+import { checkController, lookAtLeases } from './controller.ts';
 import { checkCrd } from './crd.ts';
 import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
@@ -67,7 +67,20 @@ async function examine(
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
-  const read = readState(connection, port, sleep);
+  const own = namespaceOf(manifest);
+  const leases = lookAtLeases({
+    namespaces: [own, LEASE_NAMESPACE],
+    lease: connection.lease,
+    now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
+    sleep,
+  });
+  const seen = attempt(() => leases);
+  const controllerRuns = async () => {
+    const found = await seen;
+    // Where leases may not be read, one may run.
+    return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
+  };
+  const read = readState(connection, port, { controllerRuns, sleep });
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
@@ -75,15 +88,7 @@ async function examine(
     unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
-    unlessRefused(() =>
-      checkController({
-        namespaces: [namespaceOf(manifest), LEASE_NAMESPACE],
-        isInstalled,
-        lease: connection.lease,
-        now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
-        sleep,
-      }),
-    ),
+    unlessRefused(() => checkController(leases, { own, isInstalled })),
   ]);
   const policiesFound = await off;
   const isMissing = crd.status === 'error' && 'refusal' in state.pools;

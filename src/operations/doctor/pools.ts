@@ -18,8 +18,8 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  const late = pools.filter(pool => latenessIn(pool, state).length > 0);
-  const details = [...failing.map(whyNot200), ...late.flatMap(pool => latenessIn(pool, state))];
+  const late = pools.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
+  const details = [...failing.map(whyNot200), ...late.flat()];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,

@@ -5,6 +5,7 @@ import type { NodePool } from '../../../../src/nodepool/types.ts';
 import { CHECKS, type CheckId } from '../../../../src/operations/doctor/check.ts';
 import { type DoctorConnection, doctor } from '../../../../src/operations/doctor/doctor.ts';
 import type { Probe } from '../../../../src/operations/doctor-port.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const refusal = (message: string) => new NodepoolError('cluster', message, 'ask for a role');
@@ -13,10 +14,11 @@ interface Parts {
   probe?: () => Promise<Probe>;
   crd?: () => Promise<Record<string, unknown> | undefined>;
   pools?: () => Promise<NodePool[]>;
+  lease?: () => Promise<unknown>;
 }
 
 /** A healthy cluster except for these parts. */
-function connection({ probe, crd, pools }: Parts): DoctorConnection {
+function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };
   const port = {
@@ -30,7 +32,7 @@ function connection({ probe, crd, pools }: Parts): DoctorConnection {
     crd: { get: crd ?? (async () => ({})), otherGroups: async () => [] },
     cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
-    lease: () => ({ get: async () => undefined }),
+    lease: () => ({ get: lease ?? (async () => undefined) }),
   } as unknown as DoctorConnection;
 }
 
@@ -51,6 +53,23 @@ const from = (id: CheckId) => CHECKS.slice(CHECKS.indexOf(id));
 test('reports a healthy cluster', async () => {
   const { error, warning, skipped } = await examine(async () => connection({}));
   assert.deepEqual([error, warning, skipped], [[], [], ['controller-permissions']]);
+});
+
+test('reads the pools once more only where a controller may run', async () => {
+  const status = { status: 200 as const, nodeCount: 9, observedGeneration: 1 };
+  const record = { holder: 'h', durationSeconds: 15, acquired: NOW, renewed: NOW, transitions: 0 };
+  const reads = async (lease: () => Promise<unknown>) => {
+    let count = 0;
+    const pools = async () => {
+      count++;
+      return [aPool({}, { status })];
+    };
+    await examine(async () => connection({ pools, lease }));
+    return count;
+  };
+  assert.equal(await reads(async () => undefined), 1);
+  assert.equal(await reads(async () => ({ record, resourceVersion: '1' })), 2);
+  assert.equal(await reads(() => Promise.reject(refusal('cannot get leases'))), 2);
 });
 
 test('skips the other checks without access or answer, and says why', async () => {
