@@ -1,4 +1,5 @@
 /** Runs all checks, in the order in which they depend on each other. */
+import { ForbiddenError } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { policiesOff } from '../admission-policies.ts';
@@ -114,8 +115,8 @@ async function examine(
 /** A server that refuses the user, or is overloaded, says nothing about the resource. */
 function isNotServed(pools: State['pools']): boolean {
   if ('value' in pools) return false;
-  const { isForbidden, isGeneral, isTransient } = pools.refusal;
-  return !isForbidden && !isGeneral && !isTransient;
+  const { refusal } = pools;
+  return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
 }
 
 /** Of a user who may not read it: pools that can be listed show that there is one. */

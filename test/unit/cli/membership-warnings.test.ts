@@ -8,7 +8,7 @@ import {
   warnOfKubelets,
   warnOfOthersKeys,
 } from '../../../src/cli/membership-warnings.ts';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError } from '../../../src/nodepool/errors.ts';
 import { warningText } from '../../../src/nodepool/warning.ts';
 import type { ManifestObject } from '../../../src/operations/ports.ts';
 import { aPool } from '../nodepool/fixtures.ts';
@@ -43,7 +43,7 @@ const DEFAULTS = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelec
 test('warns of kubelets as far as the admission policy does not stop them, and asks for it only then', async () => {
   const risky = aPool({ nodeSelector: { grp: 'a' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
   const registers = aPool({ nodeSelector: { grp: 'a' }, labels: { 'kubernetes.io/role': 'x' } });
-  const forbidden = new NodepoolError('cluster', 'may not', undefined, { isForbidden: true });
+  const forbidden = new ForbiddenError('may not', []);
   let asked = 0;
   /** @param changes of the specs by kind; undefined: the object is missing */
   const warn = async (pool: typeof risky, changes: Record<string, object | undefined> = {}) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Connection } from '../../../../src/cli/factory.ts';
 import { showDiff } from '../../../../src/commands/shared/show-diff.ts';
-import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { ForbiddenError, type NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
@@ -11,11 +11,10 @@ import { role, server } from '../../operations/fake-server.ts';
 /** For a user who may not list RuntimeClasses; undefined: nor nodes. */
 async function show(nodes: Node[] | undefined, output?: 'json') {
   const { cluster } = server([aPool({ labels: { tier: 'gold' }, handler: 'runc' }, { name: 'a' })], nodes ?? []);
-  const next = 'ask for a role';
-  const forbidden = new NodepoolError('cluster', 'cannot list runtimeclasses', next, { isForbidden: true });
+  const forbidden = new ForbiddenError('cannot list runtimeclasses', ['verb list on runtimeclasses']);
   const list = async () => Promise.reject(forbidden);
   const io = testIo();
-  const noNodes = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role', { isForbidden: true });
+  const noNodes = new ForbiddenError('cannot list nodes', ['verb list on nodes']);
   const readable =
     nodes === undefined ? { ...cluster.nodes, list: async () => Promise.reject(noNodes) } : cluster.nodes;
   const connection = {
@@ -34,7 +33,10 @@ test('shows the nodes where RuntimeClasses may not be read, and says so', async 
   assert.equal(count, 1);
   assert.match(stdout, /^node n1 .*\n.*tier=gold/);
   assert.doesNotMatch(stdout, /RuntimeClass/);
-  assert.equal(stderr, 'warning: RuntimeClasses are not shown: cannot list runtimeclasses; next: ask for a role\n');
+  assert.equal(
+    stderr,
+    'warning: RuntimeClasses are not shown: cannot list runtimeclasses; next: ask for a role with verb list on runtimeclasses\n',
+  );
 });
 
 test('says that RuntimeClasses could not be read rather than that there is no difference', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import { CHECKS, type CheckId } from '../../../../src/operations/doctor/check.ts';
 import { type DoctorConnection, doctor } from '../../../../src/operations/doctor/doctor.ts';
@@ -109,15 +109,16 @@ test('skips the state without the CRD; the pools tell a user who may not read th
 });
 
 test('says why the state is not checked: the resource is not served, or the user may not list pools', async () => {
-  const why = async (options: object) => {
-    const pools = () => Promise.reject(new NodepoolError('cluster', 'no', 'ask', options));
+  const why = async (options: object, refused = new NodepoolError('cluster', 'no', 'ask', options)) => {
+    const pools = () => Promise.reject(refused);
     const { checks } = await examine(async () => connection({ crd: () => Promise.reject(refusal('no')), pools }));
     return checks.find(({ id }) => id === 'drift')?.message;
   };
   assert.equal(await why({}), 'the NodePool resource is not served');
-  for (const options of [{ isForbidden: true }, { isTransient: true }, { isGeneral: true }]) {
+  for (const options of [{ isTransient: true }, { isGeneral: true }]) {
     assert.equal(await why(options), 'pools or nodes could not be read');
   }
+  assert.equal(await why({}, new ForbiddenError('no', [])), 'pools or nodes could not be read');
 });
 
 test('reports pools that cannot be read for another reason', async () => {
