@@ -2,8 +2,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { withoutType } from '../nodepool/other-kinds.ts';
 import { suggest } from '../nodepool/suggest.ts';
+import { withoutType } from '../operations/other-kinds.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Shown, showError } from './error-line.ts';
