@@ -123,9 +123,9 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   const server = await unchanged(['reconcile', '--dry-run=server', '-o', 'json']);
   const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
   const { items } = results(stdout);
-  for (const rehearsed of [client, server]) {
-    assert.deepEqual([rehearsed.code, results(rehearsed.stdout).dryRun], [3, true]);
-    assert.deepEqual(results(rehearsed.stdout).items, items);
+  for (const dryRun of [client, server]) {
+    assert.deepEqual([dryRun.code, results(dryRun.stdout).dryRun], [3, true]);
+    assert.deepEqual(results(dryRun.stdout).items, items);
   }
   assert.equal(code, 3);
   const nodes = { joined: 2, left: 0, updated: 0, unwritten: 0 };

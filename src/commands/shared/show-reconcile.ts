@@ -70,7 +70,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     const { printChanges } = await import('./show-diff.ts');
     await work.aside(() => printChanges(proposal.plan, cluster, io));
   }
-  const target = dryRun === 'client' ? await rehearsed(proposal.state, cluster) : cluster;
+  const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
   const options = { concurrency, dryRun: dryRun !== 'none', consent };
   const summaries = await interruptible(io, signal =>
     reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
@@ -94,9 +94,9 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
-async function rehearsed(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
-  const { rehearsal } = await import('../../operations/rehearsal.ts');
-  return rehearsal(cluster, state);
+async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
+  const { dryRunCluster } = await import('../../operations/dry-run-cluster.ts');
+  return dryRunCluster(cluster, state);
 }
 
 async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
