@@ -4,7 +4,7 @@
  */
 import { Command } from '@oclif/core/command';
 import type * as Interfaces from '@oclif/core/interfaces';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../nodepool/errors.ts';
 import { createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';
@@ -36,10 +36,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     try {
       return await this.execute(flags as FlagsOf<T>, args as ArgsOf<T>, factory.deps);
     } catch (error) {
-      const connection = error instanceof NodepoolError && error.isForbidden ? await factory.opened() : undefined;
+      if (!(error instanceof ForbiddenError)) throw error;
+      const connection = await factory.opened();
       if (connection === undefined) throw error;
       const { withMissingReads } = await import('../operations/missing-reads.ts');
-      throw await withMissingReads(error as NodepoolError, this.id ?? '', connection);
+      throw await withMissingReads(error, this.id ?? '', connection);
     } finally {
       await factory.close();
     }

@@ -1,4 +1,5 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
+import { type Warning, warningText } from '../nodepool/warning.ts';
 import { formatError, formatProblem } from '../render/error.ts';
 import type { Io } from './io.ts';
 
@@ -28,26 +29,24 @@ export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
 }
 
 /** Prints each warning once: a command proposes again after a question. */
-export function warnOnce(io: ErrorIo): (warnings: readonly string[]) => void {
+export function warnOnce(io: ErrorIo): (warnings: readonly Warning[]) => void {
   const said = new Set<string>();
   return warnings => {
     for (const warning of warnings) {
-      if (!said.has(warning)) showWarning(io, warning);
-      said.add(warning);
+      const text = warningText(warning);
+      if (!said.has(text)) showWarning(io, warning);
+      said.add(text);
     }
   };
 }
 
-/** Prints a warning as showError() prints an error. @param message ends with `; next: …` where it has a next step */
-export function showWarning(io: ErrorIo, message: string): void {
-  io.err(warningLine(message, errorWidth(io)));
+/** Prints a warning as showError() prints an error. */
+export function showWarning(io: ErrorIo, warning: Warning): void {
+  io.err(warningLine(warning, errorWidth(io)));
 }
 
-const NEXT = '; next: ';
-
-/** As errorLine(), of the text of showWarning(). */
-export function warningLine(message: string, width?: number): string {
-  const at = message.lastIndexOf(NEXT);
-  if (at < 0) return formatProblem('warning', [message]);
-  return formatProblem('warning', [message.slice(0, at)], message.slice(at + NEXT.length), width);
+/** As errorLine(), of a warning. */
+export function warningLine(warning: Warning, width?: number): string {
+  if (typeof warning === 'string') return formatProblem('warning', [warning]);
+  return formatProblem('warning', [warning.message], warning.next, width);
 }

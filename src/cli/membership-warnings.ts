@@ -1,15 +1,23 @@
 /** Warnings about pools that were created or edited. */
 import type { NodePool } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { type ErrorIo, showWarning } from './error-line.ts';
-import type { Connection } from './factory.ts';
+import type { Connection, Deps } from './factory.ts';
 
-/** Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). */
+/**
+ * Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). Reads nothing where no kubelet
+ * gains anything by that.
+ */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests }: Pick<Connection, 'manifests'>,
+  { root }: Pick<Deps, 'root'>,
 ): Promise<boolean> {
-  const { isMembershipProtected } = await import('../operations/membership-policy.ts');
-  return isMembershipProtected(pools, manifests);
+  const { kubeletRisk } = await import('../nodepool/kubelet-labels.ts');
+  if (pools.every(pool => kubeletRisk(pool) === undefined)) return false;
+  const { readPolicies } = await import('./manifests.ts');
+  const { isMembershipProtected } = await import('../operations/admission-policies.ts');
+  return isMembershipProtected((await readPolicies(root)).objects, manifests);
 }
 
 /**
@@ -42,18 +50,19 @@ export async function warnOfOthersKeys(pools: readonly NodePool[], io: ErrorIo):
     const found = Map.groupBy(keysOfOthers(spec), ({ provider }) => provider);
     for (const [provider, keys] of found) {
       const named = keys.map(({ key }) => key).join(', ');
-      showWarning(
-        io,
-        `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins; next: choose a key of your own`,
-      );
+      const message = `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins`;
+      showWarning(io, { message, next: 'choose a key of your own' });
     }
   }
 }
 
 /** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
-export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): string | undefined {
+export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
   if (deletionTimestamp === undefined) return undefined;
-  return `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them; next: finish that with \`kubectl nodepool delete ${name}\``;
+  return {
+    message: `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them`,
+    next: `finish that with \`kubectl nodepool delete ${name}\``,
+  };
 }
 
 export function unmanagedWarning(name: string): string {

@@ -2,7 +2,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { withoutType } from '../nodepool/other-kinds.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
@@ -20,7 +19,7 @@ export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no differenc
 
 export interface Context {
   io: Io;
-  line: Pick<CommandLine, 'verbosity' | 'jsonLog' | 'words'>;
+  line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
   /** This program's version. */
   version: string;
   /** In the hint at --help: `kubectl nodepool create`. */
@@ -29,6 +28,8 @@ export interface Context {
   flags: string[];
   /** What to type in place of an unknown flag or argument. */
   instead?: string | undefined;
+  /** What to type in place of a type before the names, which ends the message. */
+  typed?: string | undefined;
   /** A command line that is right, for one that lacks a flag or an argument. */
   example?: string | undefined;
   /** Exit code of errors other than usage; 1 if unset. */
@@ -67,12 +68,12 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags, line, instead, example }: Context): Report {
+function reportOf(error: unknown, { version, flags, instead, typed, example }: Context): Report {
   if (error instanceof NodepoolError) {
     return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
   }
   if (error instanceof Errors.CLIError) {
-    const message = parseErrorText(error, instead === undefined ? flags : [], line.words);
+    const message = parseErrorText(error, instead === undefined ? flags : [], typed);
     const lacks = example !== undefined && message.startsWith('missing ');
     return { message, next: instead ?? (lacks ? `write it as in \`${example}\`` : undefined), usage: true };
   }
@@ -85,7 +86,7 @@ function reportOf(error: unknown, { version, flags, line, instead, example }: Co
 }
 
 /** oclif's message of a bad command line, on one line. */
-function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[], words: string[]): string {
+function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[], typed?: string): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
     const [first] = error.flags.map(String);
@@ -96,9 +97,7 @@ function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, know
     const names = error.args.map(arg => (typeof arg === 'string' ? arg : String(arg.name).toUpperCase()));
     if (text.startsWith('Missing')) return `missing argument ${names.join(' ')}`;
     if (text.startsWith('Unexpected')) {
-      const flag = words.findIndex(word => word.startsWith('-'));
-      const next = withoutType(words[0] ?? '', words.slice(1, flag < 0 ? undefined : flag));
-      return `unexpected argument ${names.join(' ')}${next === undefined ? '' : `; ${next}`}`;
+      return `unexpected argument ${names.join(' ')}${typed === undefined ? '' : `; ${typed}`}`;
     }
   }
   const [, value = '', options] = /^Expected (?:--[^=\s]+=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];

@@ -35,10 +35,11 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
     }
     return Number(await run(words, config));
   } catch (error) {
-    const { insteadOf } = await import('./unknown-flag.ts');
+    const { insteadOf, typedInstead } = await import('./unknown-flag.ts');
     return reportError(error, {
       io,
       line,
+      typed: typedInstead(words),
       instead: insteadOf(error, command?.id ?? '', config.bin),
       version: config.version,
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,

@@ -1,5 +1,6 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { own } from '../nodepool/json.ts';
+import { withoutType } from '../operations/other-kinds.ts';
 import { formatNext } from './unknown-format.ts';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
@@ -85,4 +86,10 @@ function forArgument(args: unknown, command: string): string | undefined {
   const word = args.find(arg => typeof arg === 'string' && /^[^=]+=|-$/.test(arg));
   if (word === undefined) return undefined;
   return `BIN ${command} NAME --${/:[A-Z]\w+-?$/.test(word) ? 'taint' : 'label'} ${word}`;
+}
+
+/** What to type where the words have a type before the names, as for kubectl: `drain node web-1`. */
+export function typedInstead([command = '', ...words]: readonly string[]): string | undefined {
+  const flag = words.findIndex(word => word.startsWith('-'));
+  return withoutType(command, flag < 0 ? words : words.slice(0, flag));
 }

@@ -53,7 +53,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const { output } = flags;
     if (!flags.create && output === undefined) {
       const pools = poolsToCreate(candidates, false);
-      const isProtected = readProtection(pools, connection);
+      const isProtected = readProtection(pools, connection, deps);
       await show(candidates, labels, deps);
       await warnOfKubelets(pools, isProtected, io);
       return 0;
@@ -64,7 +64,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     // One name gives one object, as with kubectl get, however many pools are new.
     const asList = names.length !== 1;
     if (!flags.create) {
-      await warnOfKubelets(pools, readProtection(pools, connection), io);
+      await warnOfKubelets(pools, readProtection(pools, connection, deps), io);
       const { printObjects } = await import('../render/printers.ts');
       io.out(printObjects(pools, output ?? 'yaml', asList));
       return 0;
@@ -73,7 +73,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('Nothing to adopt.');
       return 0;
     }
-    const isProtected = readProtection(pools, connection);
+    const isProtected = readProtection(pools, connection, deps);
     const { createAdopted } = await import('../operations/create-adopted.ts');
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
     const adopted = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });

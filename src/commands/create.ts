@@ -70,7 +70,7 @@ ${EXIT_STATUS}`;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [] };
     const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency });
-      isProtected = readProtection(pools, connection);
+      isProtected = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods);
       connected = { connection, approve };

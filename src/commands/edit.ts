@@ -73,7 +73,7 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], readProtection([result.pool], connection), io);
+      await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
       await warnOfOthersKeys([result.pool], io);
     }
     for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);

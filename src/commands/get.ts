@@ -7,6 +7,7 @@ import { poolSelectorFlag } from '../cli/pool-choice.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import type { RawPool } from '../operations/ports.ts';
 import type { PoolsTableOptions } from '../render/pools.ts';
 import { outputOf, type PoolOutput, printPools } from './get/output.ts';
@@ -82,7 +83,7 @@ export default class Get extends BaseCommand<typeof Get> {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) showWarning(io, warning);
     }
-    if (pools.some(hasLostFields)) showWarning(io, `${LOST_FIELDS}; next: ${MEND_LOST_FIELDS}`);
+    if (pools.some(hasLostFields)) showWarning(io, { message: LOST_FIELDS, next: MEND_LOST_FIELDS });
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const isNobody = isNothing && names.length > 0;
     if (isWatch && missing.length === 0 && !isNobody) {
@@ -125,6 +126,6 @@ async function driftOf(all: Promise<{ pools: RawPool[] }> | undefined, { cluster
   );
 }
 
-function oldDrift({ oneLine, next }: NodepoolError): string {
-  return `DRIFT is as of the last reconcile: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`;
+function oldDrift({ oneLine, next }: NodepoolError): Warning {
+  return { message: `DRIFT is as of the last reconcile: ${oneLine}`, next };
 }

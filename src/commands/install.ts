@@ -73,7 +73,7 @@ export default class Install extends BaseCommand<typeof Install> {
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
-    if (status === 'warning') showWarning(io, `${message}; next: ${remedy}`);
+    if (status === 'warning') showWarning(io, { message, next: remedy });
     return 0;
   }
 }

@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
-import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
+import { EXIT_STATUS } from '../cli/report-error.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
 
@@ -52,11 +52,6 @@ ${EXIT_STATUS}`;
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
-    if (dryRun === 'client' && flags.output !== undefined) {
-      const { showDiff } = await import('./shared/show-diff.ts');
-      await showDiff(pools, flags.output, deps, connection);
-      return EXIT.done;
-    }
     const podCounts = flags['pod-counts'];
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, deps.io, connection.pods);
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');

@@ -7,6 +7,7 @@ import { NodepoolError } from './errors.ts';
 import { isObject, own } from './json.ts';
 import { POOL_SCHEMA, type Schema, SPEC_SCHEMA } from './schema.ts';
 import type { NodePool } from './types.ts';
+import type { Warning } from './warning.ts';
 
 /** Names of the spec fields that are missing. The pool must be as the API server returned it, with managedFields. */
 export function droppedFields({ metadata, spec }: NodePool): string[] {
@@ -40,10 +41,13 @@ export class DroppedFieldsError extends NodepoolError {
 }
 
 /** The warning for a pool that must not be written; undefined for all others. */
-export function droppedWarning({ metadata, dropped = [] }: Pick<NodePool, 'metadata' | 'dropped'>): string | undefined {
+export function droppedWarning({
+  metadata,
+  dropped = [],
+}: Pick<NodePool, 'metadata' | 'dropped'>): Warning | undefined {
   if (dropped.length === 0 || metadata.deletionTimestamp !== undefined) return undefined;
   const { message, next } = new DroppedFieldsError(metadata.name, dropped);
-  return `${message}; next: ${next}`;
+  return { message, next };
 }
 
 /** Throws DroppedFieldsError when the server drops fields of the pool. A pool that is being deleted needs no spec. */

@@ -4,7 +4,6 @@ interface NodepoolErrorOptions extends ErrorOptions {
   /** See NodepoolError. */
   isGeneral?: boolean;
   isTransient?: boolean;
-  isForbidden?: boolean;
   isPermanent?: boolean;
 }
 
@@ -29,23 +28,19 @@ export class NodepoolError extends Error {
   readonly isGeneral: boolean;
   /** Can pass without intervention: the server is unavailable, restarting or overloaded. */
   readonly isTransient: boolean;
-  /** The user lacks the permission for this request; others may succeed. */
-  readonly isForbidden: boolean;
   /** A retry alone does not help: an invalid object, no permission, a denial by an admission policy or webhook. */
   readonly isPermanent: boolean;
 
   constructor(kind: NodepoolError['kind'], message: string, next?: string, options: NodepoolErrorOptions = {}) {
-    const { items = [], isGeneral = false, isTransient = false, isForbidden = false } = options;
-    const { isPermanent = kind === 'input' || isForbidden } = options;
+    const { items = [], isGeneral = false, isTransient = false, isPermanent = kind === 'input', ...rest } = options;
     const lines = [message, ...items];
-    super(lines.join('\n  '), options);
+    super(lines.join('\n  '), rest);
     this.name = 'NodepoolError';
     this.kind = kind;
     this.next = next;
     this.lines = lines;
     this.isGeneral = isGeneral;
     this.isTransient = isTransient;
-    this.isForbidden = isForbidden;
     this.isPermanent = isPermanent;
   }
 
@@ -53,5 +48,28 @@ export class NodepoolError extends Error {
   get oneLine(): string {
     const [message = '', ...items] = this.lines;
     return items.length === 0 ? message : `${message} ${items.join('; ')}`;
+  }
+}
+
+/** The user lacks the permission for this request; others may succeed. */
+export class ForbiddenError extends NodepoolError {
+  /** The permissions, as `verb list on nodes`. */
+  readonly missing: readonly string[];
+  /** What helps without them, as the end of the next step. */
+  readonly otherwise: string | undefined;
+
+  constructor(
+    message: string,
+    missing: readonly string[],
+    options: Pick<NodepoolErrorOptions, 'items' | 'cause'> & { otherwise?: string | undefined } = {},
+  ) {
+    const { otherwise, ...rest } = options;
+    const role = `ask for a role with ${missing.join(', ')}`;
+    super('cluster', message, otherwise === undefined ? role : `${role}, or ${otherwise}`, {
+      ...rest,
+      isPermanent: true,
+    });
+    this.missing = missing;
+    this.otherwise = otherwise;
   }
 }

@@ -5,6 +5,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { allPermitted } from './permitted.ts';
 import { takenText } from './pool-exists.ts';
@@ -61,11 +62,11 @@ export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool
 }
 
 /** Of those that poolsToCreate() leaves out since they share nodes with others: a sentence each. */
-export function leftOut(candidates: readonly Candidate[]): string[] {
+export function leftOut(candidates: readonly Candidate[]): Warning[] {
   return candidates.flatMap(({ pool, state }) => {
     if (state.kind !== 'overlap') return [];
     const { problem, next } = overlapText(state);
-    return [`${pool.metadata.name} is not created: it ${problem}; next: ${next}`];
+    return [{ message: `${pool.metadata.name} is not created: it ${problem}`, next }];
   });
 }
 

@@ -4,6 +4,7 @@ import { createLimiter } from '../controller/limiter.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { andMore } from '../nodepool/plural.ts';
+import { type Warning, warningAbout, warningText } from '../nodepool/warning.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
@@ -32,7 +33,7 @@ export interface ApplyDeps {
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
   /** Gets sentences for people. */
-  warn: (warnings: string[]) => void;
+  warn: (warnings: readonly Warning[]) => void;
   /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
   signal?: AbortSignal;
 }
@@ -85,13 +86,14 @@ export function movesOf(results: readonly PoolResult[]): NodeMove[] {
 }
 
 /** Warnings about a pool outside of the intent whose nodes or status could not be written. */
-export function notUpToDate({ pool, outcome, error }: PoolResult): string[] {
+export function notUpToDate({ pool, outcome, error }: PoolResult): Warning[] {
   const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
   const [first] = problems;
-  const warnings = (outcome?.warnings ?? []).map(text => `${pool}: ${text}`);
+  const warnings = (outcome?.warnings ?? []).map(warning => warningAbout(pool, warning));
   if (first === undefined) return warnings;
   const more = andMore(problems.length - 1, ' (', ')');
-  return [...warnings, `${pool} is not up to date: ${first}${more}; next: run \`kubectl nodepool reconcile ${pool}\``];
+  const message = `${pool} is not up to date: ${first}${more}`;
+  return [...warnings, { message, next: `run \`kubectl nodepool reconcile ${pool}\`` }];
 }
 
 /** Reconciles again a pool that another pool's reconcile gave a node, or took one from. */
@@ -113,7 +115,7 @@ async function reconciledAgain(
       lacking: [...new Set([...first.lacking, ...outcome.lacking])],
       statusWritten: first.statusWritten || outcome.statusWritten,
       moves: [...first.moves, ...outcome.moves],
-      warnings: [...new Set([...first.warnings, ...outcome.warnings])],
+      warnings: [...new Map([...first.warnings, ...outcome.warnings].map(each => [warningText(each), each])).values()],
     },
     error,
   };

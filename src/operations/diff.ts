@@ -3,6 +3,7 @@
  * a status, a finalizer) is no difference; records and counts are notes.
  */
 import type { NodepoolError } from '../nodepool/errors.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
@@ -15,7 +16,7 @@ import type { WorkloadsPort } from './workloads-port.ts';
 
 export interface Diff {
   plan: ClusterPlan;
-  warnings: string[];
+  warnings: Warning[];
   notes: string[];
   /** Why the plan has no RuntimeClasses: the user may not list them. */
   forbidden?: NodepoolError;
@@ -38,7 +39,7 @@ export async function diff(
   );
   const classes = await reading;
   const pools = selectPools('diff', state, names);
-  const warnings = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
+  const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools });
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);

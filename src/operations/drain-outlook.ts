@@ -4,12 +4,13 @@ import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filter
 import { type Unplaced, whyUnplaced } from '../nodepool/placement.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { attempt } from './attempt.ts';
 import type { DrainPort } from './drain-port.ts';
 
 export interface Outlook {
   /** What somebody may have to change first. */
-  warnings: string[];
+  warnings: Warning[];
   /** What a drain waits for, mostly for a while. */
   notes: string[];
   blocked: BlockedPods;
@@ -93,13 +94,16 @@ function severalLines(forecasts: readonly Forecast[]): string[] {
 }
 
 /** The server refuses the evictions that such a budget covers. */
-function unknownText(forecast: Forecast): string[] {
+function unknownText(forecast: Forecast): Warning[] {
   if (forecast.kind !== 'unknown') return [];
   const { budget, pods, why } = forecast;
   const reason = why === undefined ? '' : ` (${why})`;
   const [namespace, name] = budget.split('/');
   return [
-    `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait; next: see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+    {
+      message: `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait`,
+      next: `see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+    },
   ];
 }
 

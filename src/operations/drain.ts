@@ -8,6 +8,7 @@ import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
 import { type BlockedPods, outlookOf } from './drain-outlook.ts';
@@ -24,7 +25,7 @@ type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
 export interface DrainPlan {
   pools: PlannedPool[];
   /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
-  warnings: string[];
+  warnings: Warning[];
   /** What the drain will wait for. */
   notes: string[];
   blocked: BlockedPods;

@@ -82,7 +82,7 @@ function wouldBe(wanted: object, live: object | undefined): Applied {
 }
 
 /** The server adds defaults to what it is sent, and a list as long as ours has the same items in the same order. */
-export function isWithin(wanted: unknown, live: unknown): boolean {
+function isWithin(wanted: unknown, live: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isWithin(item, live[at]));
   }

@@ -2,6 +2,8 @@
  * Adds nodes to a pool, removes them from it, or moves them: one guarded patch a node, with the membership labels and
  * everything that follows from them. No other node is written.
  */
+
+import { type Warning, warningAbout } from '../nodepool/warning.ts';
 import type { WriteFailure } from '../reconciler/failure.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
 import type { PlannedMoves } from './plan-moves.ts';
@@ -16,7 +18,7 @@ export interface MovedNode {
 export interface MoveResult {
   moved: MovedNode[];
   failures: WriteFailure[];
-  warnings: string[];
+  warnings: Warning[];
   /** Of every pool that was looked at. */
   results: PoolResult[];
 }
@@ -53,7 +55,9 @@ export async function moveNodes(
     if (hasRecord) failures.push(isNotReleased(node, pool));
     else if (!failed.has(node)) failures.push(wanted === undefined ? isBack(node, pool) : isNotKept(node, pool));
   }
-  const warnings = results.flatMap(({ pool, outcome }) => (outcome?.warnings ?? []).map(text => `${pool}: ${text}`));
+  const warnings = results.flatMap(({ pool, outcome }) =>
+    (outcome?.warnings ?? []).map(warning => warningAbout(pool, warning)),
+  );
   return { moved, failures, warnings, results };
 }
 

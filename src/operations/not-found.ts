@@ -1,10 +1,10 @@
 /** What was named and is not there. */
 
 import { NodepoolError } from '../nodepool/errors.ts';
-import { forNodes, withoutType } from '../nodepool/other-kinds.ts';
 import { noun } from '../nodepool/plural.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { forNodes, withoutType } from './other-kinds.ts';
 
 interface Known {
   /** Names of pools, where they were read. */

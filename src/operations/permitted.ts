@@ -1,5 +1,5 @@
 /** Reads for which the user may lack the permission. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { ForbiddenError, type NodepoolError } from '../nodepool/errors.ts';
 
 export type Permitted<T> = { value: T } | { forbidden: NodepoolError };
 
@@ -8,7 +8,7 @@ export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
   try {
     return { value: await read };
   } catch (error) {
-    if (isForbidden(error)) return { forbidden: error };
+    if (error instanceof ForbiddenError) return { forbidden: error };
     throw error;
   }
 }
@@ -25,27 +25,18 @@ export async function allPermitted<T extends readonly unknown[]>(
   try {
     return (await Promise.all(reads)) as unknown as T;
   } catch (error) {
-    if (!isForbidden(error)) throw error;
+    if (!(error instanceof ForbiddenError)) throw error;
     const refusals = (await Promise.allSettled(reads)).flatMap(read =>
-      read.status === 'rejected' ? [read.reason] : [],
+      read.status === 'rejected' && read.reason instanceof ForbiddenError ? [read.reason] : [],
     );
-    throw missing(refusals.filter(isForbidden), error);
+    throw inOne(refusals, error);
   }
 }
 
-const ASK = 'ask for a role with ';
-
-function missing(errors: readonly NodepoolError[], first: NodepoolError): NodepoolError {
-  const roles = [...new Set(errors.flatMap(({ next }) => next?.replace(ASK, '') ?? []))];
+function inOne(errors: readonly ForbiddenError[], first: ForbiddenError): ForbiddenError {
   if (errors.length < 2) return first;
+  const missing = [...new Set(errors.flatMap(error => error.missing))];
   const items = errors.flatMap(({ lines }) => (lines.length > 1 ? lines.slice(1) : lines));
-  return new NodepoolError('cluster', 'the user lacks permissions:', `${ASK}${roles.join(', ')}`, {
-    items,
-    isForbidden: true,
-    cause: first,
-  });
-}
-
-function isForbidden(error: unknown): error is NodepoolError {
-  return error instanceof NodepoolError && error.isForbidden;
+  const otherwise = errors.find(error => error.otherwise !== undefined)?.otherwise;
+  return new ForbiddenError('the user lacks permissions:', missing, { items, otherwise, cause: first });
 }

@@ -6,9 +6,10 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
 import { STATUS_WORDS } from '../nodepool/status.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
+import { warningText } from '../nodepool/warning.ts';
 import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { Reconciler } from '../reconciler/reconciler.ts';
-import { lackingMessage, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../reconciler/status-fields.ts';
+import { lackingWarning, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../reconciler/status-fields.ts';
 
 interface PoolReconcileDeps {
   log: Log;
@@ -37,7 +38,7 @@ export function poolReconcile(
     if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     if (hasChanged(outcome)) onChanged(outcome);
     if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
-    for (const warning of outcome.warnings) log('warning', `${name}: ${warning}`);
+    for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
     if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     const { failures, retryAfterMs } = outcome;
@@ -72,7 +73,7 @@ function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => voi
       said.delete(pool);
       return;
     }
-    const text = lackingMessage(lacking);
+    const text = warningText(lackingWarning(lacking));
     if (![...said.values()].includes(text)) log('warning', text);
     said.set(pool, text);
   };

@@ -1,6 +1,6 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import { withoutType } from '../nodepool/other-kinds.ts';
+
 import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
@@ -11,6 +11,7 @@ import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
+import { withoutType } from './other-kinds.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';

@@ -1,6 +1,7 @@
 /** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
 import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 
@@ -12,17 +13,16 @@ export function firstStripWarning(
   state: ClusterState,
   name: string,
   { areShown = false, among }: { areShown?: boolean; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
-): string[] {
+): Warning[] {
   if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
   const held = state.held(name);
   const before = held.some(node => strips(state.ownership(node.name)?.record));
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
   const nodes = written.filter(node => planOf(state, node.name)?.changes.some(change => change.reason === 'unmanaged'));
   if (before || nodes.length === 0) return [];
-  const next = areShown ? '' : `; next: see them with \`kubectl nodepool diff ${name}\``;
-  return [
-    `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes${next}`,
-  ];
+  const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;
+  const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
+  return [{ message, next }];
 }
 
 /** Whether the pool that wrote the record has stripped something already. */

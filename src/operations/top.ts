@@ -3,7 +3,7 @@
 import type { Clock } from '../controller/clock.ts';
 import { collectGarbage } from '../controller/collect.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../nodepool/label-selector.ts';
 import { omittedTexts } from '../nodepool/node-resources.ts';
 import { NO_LOAD, type NodeFacts, type Reading, Tally } from '../nodepool/resource-usage.ts';
@@ -113,11 +113,9 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
 
 /** What nodes offer is known without pods. */
 function withNoPods(error: unknown): unknown {
-  if (!(error instanceof NodepoolError) || !error.isForbidden) return error;
-  const next = [...(error.next === undefined ? [] : [error.next]), 'show allocatable only with --no-pods'].join(
-    ', or ',
-  );
-  return new NodepoolError(error.kind, error.message, next, { isForbidden: true, cause: error });
+  if (!(error instanceof ForbiddenError)) return error;
+  const otherwise = 'show allocatable only with --no-pods';
+  return new ForbiddenError(error.message, error.missing, { otherwise, cause: error });
 }
 
 /** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */

@@ -1,5 +1,6 @@
 /** A run that selects nodes of a pool: what it does not know of the others. */
 import type { NodePool } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 
 /**
  * Whether the status of the pool cannot be told after the run.
@@ -14,8 +15,11 @@ export function isStatusUnknown({ metadata, status }: NodePool, due: number, oth
 }
 
 /** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
-export function notApplied(pool: string, nodes: number, isUnknown: boolean): string {
+export function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
   const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
   const status = isUnknown ? ', and the status was not written' : '';
-  return `${subject} from the labels and taints of the pool${status}; next: run \`kubectl nodepool reconcile ${pool}\``;
+  return {
+    message: `${subject} from the labels and taints of the pool${status}`,
+    next: `run \`kubectl nodepool reconcile ${pool}\``,
+  };
 }

@@ -1,5 +1,6 @@
 /** What one reconcile of a pool did. */
 import type { NodePoolStatus } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import type { WriteFailure } from './failure.ts';
 import type { NodeMove } from './node-move.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
@@ -27,7 +28,7 @@ export interface PoolOutcome {
   /** Milliseconds until the first node that is held back, or the status, may be written. */
   retryAfterMs?: number;
   /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
-  warnings: string[];
+  warnings: Warning[];
 }
 
 export function emptyOutcome(pool: string): PoolOutcome {

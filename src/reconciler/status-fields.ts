@@ -1,6 +1,7 @@
 /** Fields of the status that the server does not keep, since its CRD is another version's. */
 import { isObject } from '../nodepool/json.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 
 const RESOURCES = 'status.allocatable';
 export const STATUS_SUBRESOURCE = 'subresources.status';
@@ -24,12 +25,12 @@ export function droppedFields(lacking: readonly string[]): string[] {
 }
 
 /** @param lacking of any number of pools; at least one */
-export function lackingMessage(lacking: readonly string[]): string {
+export function lackingWarning(lacking: readonly string[]): Warning {
   const crd = 'the CRD nodepools.nodes.lailin.xyz';
   const what = lacking.includes(STATUS_SUBRESOURCE)
     ? 'serves no status subresource: the status of pools cannot be written'
     : `is of another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
-  return `${crd} ${what}; next: run \`kubectl nodepool install\``;
+  return { message: `${crd} ${what}`, next: 'run `kubectl nodepool install`' };
 }
 
 function missingIn(sent: unknown, kept: unknown, path: string): string[] {

@@ -1,6 +1,7 @@
 /** `reconcile -o json|yaml`. */
 
 import { troubleIn } from '../nodepool/status.ts';
+import { warningText } from '../nodepool/warning.ts';
 import type { PoolSummary } from '../operations/reconcile.ts';
 import type { WriteFailure } from '../reconciler/failure.ts';
 import { printDocument } from './documents.ts';
@@ -23,6 +24,6 @@ function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
     nodes: { joined, left, updated, unwritten: outcome?.unwritten ?? 0 },
     runtimeClass: outcome?.runtimeClass.kind ?? 'unchanged',
     failures: failures.map(({ message, next = null, node = null }) => ({ message, next, node })),
-    warnings: outcome?.warnings ?? [],
+    warnings: (outcome?.warnings ?? []).map(warningText),
   };
 }

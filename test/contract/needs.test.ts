@@ -18,7 +18,9 @@ const needs = needsOf(Object.keys(commands), controller);
 
 const CLASS_USERS =
   'list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch';
-const BINDING = 'get validatingadmissionpolicybindings.admissionregistration.k8s.io';
+const PROTECTION = ['policies', 'policybindings']
+  .map(resource => `get validatingadmission${resource}.admissionregistration.k8s.io`)
+  .join(', ');
 
 /** As granted by a role without namespaces and resourceNames. */
 const anywhere = ({ namespace: _namespace, name: _name, ...question }: AccessQuestion) => questionText(question);
@@ -43,11 +45,11 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'diff with NoExecute: list pods',
     `diff with deleted RuntimeClass: ${CLASS_USERS}`,
     'create with NoExecute: list pods',
-    `create with kubelet labels: ${BINDING}`,
-    `adopt with kubelet labels: ${BINDING}`,
+    `create with kubelet labels: ${PROTECTION}`,
+    `adopt with kubelet labels: ${PROTECTION}`,
     'edit with NoExecute: list pods',
     `edit with deleted RuntimeClass: ${CLASS_USERS}`,
-    `edit with kubelet labels: ${BINDING}`,
+    `edit with kubelet labels: ${PROTECTION}`,
     ...['add', 'remove', 'move', 'reconcile'].map(command => `${command} with NoExecute: list pods`),
     `reconcile with deleted RuntimeClass: ${CLASS_USERS}`,
     'reconcile --pod-counts: list pods',

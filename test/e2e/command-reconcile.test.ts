@@ -119,8 +119,14 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   const results = (stdout: string) => JSON.parse(stdout) as { dryRun: boolean; items: Record<string, unknown>[] };
   const dry = await unchanged(['reconcile', 'gpu', '--dry-run=server', '-o', 'json']);
   assert.deepEqual([dry.code, results(dry.stdout).dryRun], [0, true]);
+  const client = await unchanged(['reconcile', '--dry-run=client', '-o', 'json']);
+  const server = await unchanged(['reconcile', '--dry-run=server', '-o', 'json']);
   const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
   const { items } = results(stdout);
+  for (const dryRun of [client, server]) {
+    assert.deepEqual([dryRun.code, results(dryRun.stdout).dryRun], [3, true]);
+    assert.deepEqual(results(dryRun.stdout).items, items);
+  }
   assert.equal(code, 3);
   const nodes = { joined: 2, left: 0, updated: 0, unwritten: 0 };
   const gpu = { pool: 'gpu', result: 'reconciled', status: 200, reason: null, nodeCount: 2, nodes };

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
+import { type Warning, warningText } from '../../src/nodepool/warning.ts';
 import { deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
 import { cli } from '../cluster/harness.ts';
@@ -93,7 +94,7 @@ async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
     throw new NodepoolError('cluster', 'not today');
   };
   const cluster = override(connection.cluster, { [call === 'patch' ? 'nodes' : 'pools']: { [call]: fail } });
-  const warn = (said: string[]) => void testEnv.warnings.push(...said);
+  const warn = (said: readonly Warning[]) => void testEnv.warnings.push(...said.map(warningText));
   const deps = {
     ...connection,
     cluster,

@@ -15,6 +15,7 @@ import {
   type RuntimeClass,
   type Taint,
 } from '../../src/nodepool/types.ts';
+import { warningText } from '../../src/nodepool/warning.ts';
 import type { ApplyDeps } from '../../src/operations/apply.ts';
 import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
 import { findPools } from '../../src/operations/propose-deletion.ts';
@@ -87,7 +88,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
     now: () => new Date(),
     clock: systemClock,
     sleep: ms => sleep(ms),
-    warn: said => void warnings.push(...said),
+    warn: said => void warnings.push(...said.map(warningText)),
   });
   const run = async (names: string[], dryRun: boolean, cluster?: ClusterPort) => {
     const all = { ...(await deps()), ...(cluster === undefined ? {} : { cluster }) };

@@ -3,6 +3,7 @@ import type { Written } from '../../cli/approve.ts';
 import { type ErrorIo, errorWidth } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { noun } from '../../nodepool/plural.ts';
+import type { Warning } from '../../nodepool/warning.ts';
 import { attempt } from '../../operations/attempt.ts';
 import type { Approve } from '../../operations/consent.ts';
 import type { RawPool } from '../../operations/ports.ts';
@@ -23,7 +24,7 @@ export function hintReconcile(names: readonly string[], io: ErrorIo): void {
 export interface ReconcileNext {
   concurrency: number;
   approve: Approve;
-  warn?: (warnings: readonly string[]) => void;
+  warn?: (warnings: readonly Warning[]) => void;
   /** See ReconcileChoice. */
   released?: ReadonlySet<string> | undefined;
   /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */

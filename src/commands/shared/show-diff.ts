@@ -1,4 +1,4 @@
-/** Shows what a reconcile would change: for `diff` and for `reconcile --dry-run`. */
+/** Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
 import { showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
@@ -28,20 +28,21 @@ export async function showDiff(
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) io.err(`${note}; reconcile writes it`);
+  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  // Without a difference the answer would be "none", which is not known.
+  if (forbidden !== undefined && nodes.length === 0) throw forbidden;
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
-    io.out(printDiff(plan, output));
+    const { runtimeClasses, ...others } = plan;
+    io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output));
   } else {
     const text = await diffText(plan, io);
     if (text !== '') io.out(text);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
-  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
   if (forbidden !== undefined) {
-    // Without a difference the answer would be "none", which is not known.
-    if (nodes.length === 0) throw forbidden;
     const { oneLine, next } = forbidden;
-    showWarning(io, `RuntimeClasses are not shown: ${oneLine}${next === undefined ? '' : `; next: ${next}`}`);
+    showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
   }
   return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }

@@ -9,13 +9,14 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
-import { droppedFields, lackingMessage } from '../../reconciler/status-fields.ts';
+import { droppedFields, lackingWarning } from '../../reconciler/status-fields.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;
@@ -25,7 +26,7 @@ export interface ReconcileChoice {
   podCounts: boolean;
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
-  warn?: (warnings: readonly string[]) => void;
+  warn?: (warnings: readonly Warning[]) => void;
   /** See proposeReconcile(). */
   released?: ReadonlySet<string> | undefined;
   /** To stdout; lines by default. */
@@ -71,7 +72,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     const { printChanges } = await import('./show-diff.ts');
     await work.aside(() => printChanges(proposal.plan, cluster, io));
   }
-  const target = dryRun === 'client' ? await rehearsed(proposal.state, cluster) : cluster;
+  const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
   const options = { concurrency, dryRun: dryRun !== 'none', consent };
   const summaries = await interruptible(io, signal =>
     reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
@@ -82,24 +83,22 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
-  if (dropped.length > 0) showWarning(io, lackingMessage(dropped));
+  if (dropped.length > 0) showWarning(io, lackingWarning(dropped));
   const said = new Set<string>();
   for (const { pool, outcome, error } of summaries) {
-    for (const warning of outcome?.warnings ?? []) showWarning(io, `${pool}: ${warning}`);
+    for (const warning of outcome?.warnings ?? []) showWarning(io, warningAbout(pool, warning));
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
   if (isInterrupted(summaries)) return reportInterruption(io, summaries);
   const codes = summaries.map(exitCode);
-  // The status of a pool that nothing was written to is no error.
-  if (dryRun === 'client') return codes.includes(EXIT.error) ? EXIT.error : EXIT.done;
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
-async function rehearsed(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
-  const { rehearsal } = await import('../../operations/rehearsal.ts');
-  return rehearsal(cluster, state);
+async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
+  const { dryRunCluster } = await import('../../operations/dry-run-cluster.ts');
+  return dryRunCluster(cluster, state);
 }
 
 async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {

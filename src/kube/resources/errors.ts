@@ -1,5 +1,5 @@
 /** Errors for requests that the server refused, each with a next step. */
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 import { type Access, addressPlace } from '../auth/kubeconfig.ts';
 import type { Answer } from '../transport/answer.ts';
 import { policyRefusal } from './policy-refusal.ts';
@@ -187,12 +187,7 @@ function forbidden(asked: Asked, cannot: string, reason: string, access: Access)
   }
   const [plural = '', subresource] = resource.split('/');
   const what = qualifiedName({ plural, group }) + (subresource === undefined ? '' : `/${subresource}`);
-  return new NodepoolError(
-    'cluster',
-    `${cannot}: user "${user}" lacks the permission`,
-    `ask for a role with verb ${verb} on ${what}`,
-    { isForbidden: true },
-  );
+  return new ForbiddenError(`${cannot}: user "${user}" lacks the permission`, [`verb ${verb} on ${what}`]);
 }
 
 function notFound(

@@ -8,33 +8,35 @@ import { error, type Finding, ok, warning } from './check.ts';
 /** The leader renews the lease every 2 s. */
 const LOOK_AGAIN_MS = 4_000;
 
-export interface ControllerFacts {
+export interface LeaseFacts {
   /** Where a lease may be; the first is where the controller in the cluster has its own. */
   namespaces: readonly string[];
-  isInstalled: () => Promise<boolean>;
   lease: (namespace: string, name: string) => LeasePort;
   /** By the server's clock. */
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
 }
 
-interface Seen {
+export interface SeenLease {
   namespace: string;
   record: LeaseRecord;
   ageMs: number;
   isAlive: boolean;
 }
 
-export async function checkController(facts: ControllerFacts): Promise<Finding> {
-  const { namespaces } = facts;
-  const [installed, ...leases] = await Promise.all([
-    facts.isInstalled(),
-    ...namespaces.map(namespace => look(namespace, facts)),
-  ]);
-  const seen = leases.filter(lease => lease !== undefined);
+export async function lookAtLeases(facts: LeaseFacts): Promise<SeenLease[]> {
+  const leases = await Promise.all(facts.namespaces.map(namespace => look(namespace, facts)));
+  return leases.filter(lease => lease !== undefined);
+}
+
+/** @param own the namespace in which the controller in the cluster has its lease */
+export async function checkController(
+  leases: Promise<readonly SeenLease[]>,
+  { own, isInstalled }: { own: string; isInstalled: () => Promise<boolean> },
+): Promise<Finding> {
+  const [installed, seen] = await Promise.all([isInstalled(), leases]);
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);
-  const [own] = namespaces;
   if (alive.length > 1) {
     const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${own}`;
     return warning('two controllers run, each with its own lease', remedy, details);
@@ -57,7 +59,7 @@ export async function checkController(facts: ControllerFacts): Promise<Finding> 
 }
 
 /** The time in a lease is by its holder's clock, which may be wrong: a lease that looks expired is read a second time. */
-async function look(namespace: string, { lease, now, sleep }: ControllerFacts): Promise<Seen | undefined> {
+async function look(namespace: string, { lease, now, sleep }: LeaseFacts): Promise<SeenLease | undefined> {
   const port = lease(namespace, LEASE);
   const first = await port.get();
   if (first === undefined) return undefined;
@@ -77,7 +79,7 @@ function isTimely(ageMs: number, { durationSeconds }: LeaseRecord): boolean {
   return Math.abs(ageMs) <= durationSeconds * 1000;
 }
 
-function leaseText({ namespace, record, ageMs, isAlive }: Seen): string {
+function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
   const lease = `lease ${namespace}/${LEASE}`;
   const seconds = plural(Math.round(Math.abs(ageMs) / 1000), 'second');
   const { holder, durationSeconds } = record;

@@ -1,6 +1,8 @@
 /** Runs all checks, in the order in which they depend on each other. */
+import { ForbiddenError } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { policiesOff } from '../admission-policies.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
@@ -14,12 +16,12 @@ import {
   skipped,
   unlessRefused,
 } from './check.ts';
-import { checkController } from './controller.ts';
+import { checkController, lookAtLeases } from './controller.ts';
 import { checkCrd } from './crd.ts';
 import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
-import { checkPolicies, policiesOff } from './policies.ts';
+import { checkPolicies } from './policies.ts';
 import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs, notLoggedIn } from './server.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
@@ -66,7 +68,20 @@ async function examine(
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies } = options;
   const isInstalled = once(() => isControllerInstalled(manifest, connection));
-  const read = readState(connection, port, sleep);
+  const own = namespaceOf(manifest);
+  const leases = lookAtLeases({
+    namespaces: [own, LEASE_NAMESPACE],
+    lease: connection.lease,
+    now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
+    sleep,
+  });
+  const seen = attempt(() => leases);
+  const controllerRuns = async () => {
+    const found = await seen;
+    // Where leases may not be read, one may run.
+    return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
+  };
+  const read = readState(connection, port, { controllerRuns, sleep });
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
@@ -74,15 +89,7 @@ async function examine(
     unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
     unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
     unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
-    unlessRefused(() =>
-      checkController({
-        namespaces: [namespaceOf(manifest), LEASE_NAMESPACE],
-        isInstalled,
-        lease: connection.lease,
-        now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
-        sleep,
-      }),
-    ),
+    unlessRefused(() => checkController(leases, { own, isInstalled })),
   ]);
   const policiesFound = await off;
   const isMissing = crd.status === 'error' && 'refusal' in state.pools;
@@ -108,8 +115,8 @@ async function examine(
 /** A server that refuses the user, or is overloaded, says nothing about the resource. */
 function isNotServed(pools: State['pools']): boolean {
   if ('value' in pools) return false;
-  const { isForbidden, isGeneral, isTransient } = pools.refusal;
-  return !isForbidden && !isGeneral && !isTransient;
+  const { refusal } = pools;
+  return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
 }
 
 /** Of a user who may not read it: pools that can be listed show that there is one. */

@@ -4,8 +4,8 @@
  */
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { MEMBERSHIP } from '../admission-policies.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
-import { MEMBERSHIP } from '../membership-policy.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
@@ -19,7 +19,9 @@ const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
 /** Whether a warning about kubelets is needed. */
-const PROTECTION = `get validatingadmissionpolicybindings.admissionregistration.k8s.io ${MEMBERSHIP}`;
+const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+  resource => `get ${resource}.admissionregistration.k8s.io ${MEMBERSHIP}`,
+);
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
 const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
@@ -71,14 +73,14 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],
-  'create with kubelet labels': [PROTECTION],
+  'create with kubelet labels': PROTECTION,
   adopt: LOOK,
   'adopt --create': [...LOOK, `create ${POOLS}`],
-  'adopt with kubelet labels': [PROTECTION],
+  'adopt with kubelet labels': PROTECTION,
   edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
-  'edit with kubelet labels': [PROTECTION],
+  'edit with kubelet labels': PROTECTION,
   add: RECONCILE,
   'add with NoExecute': PODS,
   remove: RECONCILE,

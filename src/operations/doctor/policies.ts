@@ -7,20 +7,12 @@ import {
   kubeletRiskText,
 } from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { isWithin } from '../install.ts';
-import { MEMBERSHIP } from '../membership-policy.ts';
-import type { ManifestObject, ManifestsPort } from '../ports.ts';
+import { MEMBERSHIP } from '../admission-policies.ts';
 import { type Finding, ok, warning } from './check.ts';
 
 const INSTALL = 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs';
 const APPLY =
   'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';
-
-/** The names of those that are not in force: an object is missing, or is not as this version has it. */
-export async function policiesOff(policies: readonly ManifestObject[], port: ManifestsPort): Promise<string[]> {
-  const live = await Promise.all(policies.map(port.get));
-  return [...new Set(policies.flatMap((wanted, at) => (isWithin(wanted, live[at]) ? [] : [wanted.metadata.name])))];
-}
 
 /** @param off see policiesOff() */
 export function checkPolicies(off: readonly string[], isInstalled: boolean): Finding {

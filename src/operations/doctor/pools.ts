@@ -18,8 +18,8 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  const late = pools.filter(pool => latenessIn(pool, state).length > 0);
-  const details = [...failing.map(whyNot200), ...late.flatMap(pool => latenessIn(pool, state))];
+  const late = pools.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
+  const details = [...failing.map(whyNot200), ...late.flat()];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
@@ -60,7 +60,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     const { metadata, status } = pool;
     const late = lateness(pool);
     const nodes = differing?.(metadata.name);
-    const isNewer = late !== undefined && late === newerSpec(pool);
+    const isNewer = late?.kind === 'newer spec';
     if (late !== undefined && !(isNewer && nodes !== undefined)) {
       omitted++;
       return [];
@@ -96,22 +96,25 @@ export function isBehind(pool: NodePool, state: ClusterState): boolean {
 
 function latenessIn(pool: NodePool, state: ClusterState | undefined): string[] {
   const late = lateness(pool);
-  if (late !== undefined) return [late];
+  if (late !== undefined) return [`${pool.metadata.name}: ${late.text}`];
   return state === undefined ? [] : notRecorded(state, pool).map(text => `${pool.metadata.name}: ${text}`);
 }
 
-function lateness(pool: NodePool): string | undefined {
-  const { metadata, status } = pool;
-  const { name, generation, deletionTimestamp } = metadata;
-  if (deletionTimestamp !== undefined) return `${name}: being deleted since ${deletionTimestamp}`;
-  // A status of another writer may be without the number.
-  if (status?.status === undefined) return `${name}: never reconciled`;
-  const { observedGeneration } = status;
-  if (hasLostFields(pool)) return `${name}: ${LOST_FIELDS}: ${MEND_LOST_FIELDS}`;
-  if (observedGeneration === undefined) return `${name}: not reconciled by this program yet`;
-  return observedGeneration === generation ? undefined : newerSpec(pool);
+interface Late {
+  kind: 'newer spec' | 'other';
+  text: string;
 }
 
-function newerSpec({ metadata }: NodePool): string {
-  return `${metadata.name}: its spec changed after it was reconciled`;
+function lateness(pool: NodePool): Late | undefined {
+  const { metadata, status } = pool;
+  const { generation, deletionTimestamp } = metadata;
+  const other = (text: string): Late => ({ kind: 'other', text });
+  if (deletionTimestamp !== undefined) return other(`being deleted since ${deletionTimestamp}`);
+  // A status of another writer may be without the number.
+  if (status?.status === undefined) return other('never reconciled');
+  const { observedGeneration } = status;
+  if (hasLostFields(pool)) return other(`${LOST_FIELDS}: ${MEND_LOST_FIELDS}`);
+  if (observedGeneration === undefined) return other('not reconciled by this program yet');
+  if (observedGeneration === generation) return undefined;
+  return { kind: 'newer spec', text: 'its spec changed after it was reconciled' };
 }

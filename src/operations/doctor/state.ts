@@ -18,17 +18,20 @@ export interface State {
 /** Longer than a controller takes for a change of a node: it writes the status of a pool every 2 s at most. */
 const SETTLE_MS = 3_000;
 
-/** Reads once more where a pool is behind its nodes, so that what a controller is about to write is not reported. */
+/**
+ * Reads once more where a pool is behind its nodes, so that what a controller is about to write is not reported.
+ * @param controllerRuns asked only then
+ */
 export async function readState(
   connection: Pick<Connection, 'cluster'>,
   port: DoctorPort,
-  sleep: (ms: number) => Promise<void>,
+  { controllerRuns, sleep }: { controllerRuns: () => Promise<boolean>; sleep: (ms: number) => Promise<void> },
 ): Promise<State> {
   const state = await readOnce(connection, port);
   const { pools, nodes } = state;
   if ('refusal' in pools || 'refusal' in nodes) return state;
   const cluster = new ClusterState(pools.value, nodes.value, []);
-  if (!pools.value.some(pool => isBehind(pool, cluster))) return state;
+  if (!pools.value.some(pool => isBehind(pool, cluster)) || !(await controllerRuns())) return state;
   await sleep(SETTLE_MS);
   return readOnce(connection, port);
 }

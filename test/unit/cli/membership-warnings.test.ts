@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readPolicies } from '../../../src/cli/manifests.ts';
 import {
   deletingWarning,
   readProtection,
   warnOfKubelets,
   warnOfOthersKeys,
 } from '../../../src/cli/membership-warnings.ts';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError } from '../../../src/nodepool/errors.ts';
+import { warningText } from '../../../src/nodepool/warning.ts';
+import type { ManifestObject } from '../../../src/operations/ports.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
@@ -25,37 +29,62 @@ test('warns about a pool that is being deleted', () => {
   assert.equal(deletingWarning(aPool({})), undefined);
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   assert.match(
-    deletingWarning(aPool({}, { deletionTimestamp })) ?? '',
-    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*delete worker`$/,
+    warningText(deletingWarning(aPool({}, { deletionTimestamp })) ?? ''),
+    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*; next: .*delete worker`$/,
   );
 });
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const { objects } = await readPolicies(ROOT);
+
+/** What the server adds. */
+const DEFAULTS = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
 
 test('warns of kubelets as far as the admission policy does not stop them, and asks for it only then', async () => {
   const risky = aPool({ nodeSelector: { grp: 'a' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
   const registers = aPool({ nodeSelector: { grp: 'a' }, labels: { 'kubernetes.io/role': 'x' } });
-  const binding = (...validationActions: string[]) => ({ spec: { validationActions } });
-  const forbidden = new NodepoolError('cluster', 'may not', undefined, { isForbidden: true });
+  const forbidden = new ForbiddenError('may not', []);
   let asked = 0;
-  const warn = async (pool: typeof risky, answer: object | undefined) => {
+  /** @param changes of the specs by kind; undefined: the object is missing */
+  const warn = async (pool: typeof risky, changes: Record<string, object | undefined> = {}) => {
     const io = testIo();
-    const get = async () => {
+    const get = async ({ kind, metadata: { name } }: ManifestObject) => {
       asked += 1;
-      if (answer instanceof Error) throw answer;
-      return answer;
+      const live = objects.find(each => each.kind === kind && each.metadata.name === name) ?? assert.fail();
+      const { matchConstraints } = live.spec as { matchConstraints?: object };
+      const defaults = matchConstraints && { matchConstraints: { ...matchConstraints, ...DEFAULTS } };
+      const change = changes[kind];
+      if (change instanceof Error) throw change;
+      if (Object.hasOwn(changes, kind) && change === undefined) return undefined;
+      return { ...live, status: {}, spec: { ...(live.spec as object), ...defaults, ...change } };
     };
-    await warnOfKubelets([pool], readProtection([pool], { manifests: { get } as never }), io);
+    await warnOfKubelets([pool], readProtection([pool], { manifests: { get } as never }, { root: ROOT }), io);
     const lines = io
       .stderrText()
       .split('\n')
       .filter(line => line !== '');
     return lines.map(line => /own node to lose|may register/.exec(line)?.[0]);
   };
-  assert.deepEqual(await warn(risky, binding('Deny', 'Audit')), []);
-  for (const answer of [undefined, binding('Audit'), {}, forbidden]) {
-    assert.deepEqual(await warn(risky, answer), ['own node to lose']);
+  assert.deepEqual(await warn(risky), []);
+  assert.deepEqual(await warn(registers), ['may register']);
+  assert.equal(asked, 4);
+  const policy = 'ValidatingAdmissionPolicy';
+  const binding = 'ValidatingAdmissionPolicyBinding';
+  const excluding = { excludeResourceRules: [{ apiGroups: [''], resources: ['nodes'] }] };
+  for (const changes of [
+    { [binding]: undefined },
+    { [policy]: undefined },
+    { [binding]: { validationActions: ['Audit'] } },
+    { [binding]: { policyName: 'other' } },
+    { [binding]: { matchResources: excluding } },
+    { [binding]: { paramRef: { selector: { matchLabels: { a: 'b' } }, parameterNotFoundAction: 'Allow' } } },
+    { [policy]: { validations: [{ expression: 'true' }] } },
+    { [binding]: forbidden },
+    { [policy]: forbidden },
+  ]) {
+    assert.deepEqual(await warn(risky, changes), ['own node to lose'], JSON.stringify(changes));
   }
-  assert.deepEqual(await warn(registers, binding('Deny')), ['may register']);
-  assert.equal(asked, 6);
-  assert.deepEqual(await warn(aPool({ labels: { a: 'b' } }), undefined), []);
-  assert.equal(asked, 6);
+  const before = asked;
+  assert.deepEqual(await warn(aPool({ labels: { a: 'b' } })), []);
+  assert.equal(asked, before);
 });

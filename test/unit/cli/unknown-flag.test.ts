@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { INSTEAD, insteadOf } from '../../../src/cli/unknown-flag.ts';
+import { INSTEAD, insteadOf, typedInstead } from '../../../src/cli/unknown-flag.ts';
 
 const BIN = 'kubectl nodepool';
 
@@ -39,4 +39,13 @@ test('no command has the flags that others stand for', () => {
     const flags = Object.entries(commands[command]?.flags ?? assert.fail(command));
     assert.ok(!flags.some(([name, { char }]) => [`--${name}`, `-${char}`].includes(flag)), `${command} ${flag}`);
   }
+});
+
+test('names what to type where a type precedes the names, up to the first flag', () => {
+  assert.equal(
+    typedInstead(['remove', 'pool', 'web', '-l', 'a=b']),
+    'leave out "pool": names of pools follow the command',
+  );
+  assert.equal(typedInstead(['edit', 'node', 'a', 'b']), 'for nodes: `kubectl edit node a b`');
+  assert.equal(typedInstead(['edit', 'web', 'node']), undefined);
 });

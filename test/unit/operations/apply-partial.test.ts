@@ -27,7 +27,10 @@ test('keeps the status of failed writes in a run that does not try them again', 
   assert.deepEqual(statusesIn(writes), []);
   assert.equal(live.get('n1')?.labels?.tier, 'a');
   assert.deepEqual(own[0]?.outcome?.warnings, [
-    '1 other node differs from the labels and taints of the pool, and the status was not written; next: run `kubectl nodepool reconcile a`',
+    {
+      message: '1 other node differs from the labels and taints of the pool, and the status was not written',
+      next: 'run `kubectl nodepool reconcile a`',
+    },
   ]);
 });
 

@@ -85,7 +85,10 @@ test('writes only the nodes of the intent for another pool', async () => {
   assert.deepEqual(live.get('n1')?.labels, { ...role('b'), tier: 'b' });
   const [a] = others;
   assert.deepEqual(a?.outcome?.warnings, [
-    '1 other node differs from the labels and taints of the pool, and the status was not written; next: run `kubectl nodepool reconcile a`',
+    {
+      message: '1 other node differs from the labels and taints of the pool, and the status was not written',
+      next: 'run `kubectl nodepool reconcile a`',
+    },
   ]);
 });
 

@@ -52,7 +52,11 @@ test('names the policy where waiting does not help pods that are not Ready, and 
   });
   const { warnings, notes } = await plan();
   assert.deepEqual(warnings, [
-    'PodDisruptionBudget ns/db has no current status (no scale), and allows no eviction until it has one; 1 pod would wait; next: see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+    {
+      message:
+        'PodDisruptionBudget ns/db has no current status (no scale), and allows no eviction until it has one; 1 pod would wait',
+      next: 'see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+    },
   ]);
   assert.deepEqual(notes, [
     'PodDisruptionBudget ns/web allows 0 of 1 pod to be evicted now; 1 is not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction',
@@ -78,7 +82,11 @@ test('warns of what does not pass by waiting', async () => {
   const { warnings, notes } = await plan();
   assert.deepEqual(warnings, [
     'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction',
-    'PodDisruptionBudget ns/db has no current status, and allows no eviction until it has one; 1 pod would wait; next: see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+    {
+      message:
+        'PodDisruptionBudget ns/db has no current status, and allows no eviction until it has one; 1 pod would wait',
+      next: 'see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+    },
     'the server evicts no pod with more than one PodDisruptionBudget (one, two); keep one of them, or use --disable-eviction: ns/r',
     'pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity: ns/r',
   ]);

@@ -1,19 +1,19 @@
 /** A refused command names the other reads that it needs, and asks the server only then. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { AccessQuestion } from '../../../src/operations/doctor-port.ts';
 import { withMissingReads } from '../../../src/operations/missing-reads.ts';
 
 const POOLS = 'nodepools.nodes.lailin.xyz';
 
-function refusal(next: string): NodepoolError {
-  return new NodepoolError('cluster', 'the user lacks permissions:', next, { items: ['a', 'b'], isForbidden: true });
+function refusal(...missing: string[]): ForbiddenError {
+  return new ForbiddenError('the user lacks permissions:', missing, { items: ['a', 'b'], otherwise: 'wait' });
 }
 
-async function next(given: string, command: string, isAllowed: (question: AccessQuestion) => boolean) {
+async function found(given: ForbiddenError, command: string, isAllowed: (question: AccessQuestion) => boolean) {
   const asked: string[] = [];
-  const error = await withMissingReads(refusal(given), command, {
+  const error = await withMissingReads(given, command, {
     doctor: async () => ({
       async allowed(questions) {
         asked.push(...questions.map(({ verb, resource }) => `${verb} ${resource}`));
@@ -21,27 +21,27 @@ async function next(given: string, command: string, isAllowed: (question: Access
       },
     }),
   });
-  assert.deepEqual([error.lines, error.isForbidden], [['the user lacks permissions:', 'a', 'b'], true]);
-  return { next: error.next, asked };
+  assert.deepEqual(error.lines, ['the user lacks permissions:', 'a', 'b']);
+  return { error, asked };
 }
 
 test('names the reads of the command that the user lacks', async () => {
-  const given = `ask for a role with verb list on ${POOLS}, verb list on nodes, or wait`;
-  const { next: all, asked } = await next(given, 'drain', ({ resource }) => resource === 'daemonsets');
-  const others = 'verb get on nodes, verb list on pods, verb get on pods, verb list on poddisruptionbudgets.policy';
-  assert.equal(all, `ask for a role with verb list on ${POOLS}, verb list on nodes, ${others}, or wait`);
+  const given = [`verb list on ${POOLS}`, 'verb list on nodes'];
+  const { error, asked } = await found(refusal(...given), 'drain', ({ resource }) => resource === 'daemonsets');
+  const others = ['get on nodes', 'list on pods', 'get on pods', 'list on poddisruptionbudgets.policy'];
+  const all = [...given, ...others.map(each => `verb ${each}`)];
+  assert.deepEqual(error.missing, all);
+  assert.equal(error.next, `ask for a role with ${all.join(', ')}, or wait`);
   assert.deepEqual(asked, ['get nodes', 'list pods', 'get pods', 'get daemonsets', 'list poddisruptionbudgets']);
 });
 
-test('asks nothing where all reads are named, or another thing is missing', async () => {
-  const all = [POOLS, 'nodes', 'runtimeclasses.node.k8s.io'].map(what => `verb list on ${what}`).join(', ');
-  for (const given of [`ask for a role with ${all}`, 'ask an administrator']) {
-    assert.deepEqual(await next(given, 'diff', () => false), { next: given, asked: [] });
-  }
+test('asks nothing where all reads are named', async () => {
+  const given = refusal(...[POOLS, 'nodes', 'runtimeclasses.node.k8s.io'].map(what => `verb list on ${what}`));
+  assert.deepEqual(await found(given, 'diff', () => false), { error: given, asked: [] });
 });
 
 test('leaves the error as it was where the server does not answer', async () => {
-  const given = refusal('ask for a role with verb list on nodes');
+  const given = refusal('verb list on nodes');
   const doctor = async () => {
     throw new NodepoolError('cluster', 'no');
   };

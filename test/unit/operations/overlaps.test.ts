@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { overlapTexts } from '../../../src/operations/overlaps.ts';
 import type { ClusterReader, RawPool } from '../../../src/operations/ports.ts';
@@ -25,5 +25,5 @@ test('names the nodes of other pools that a new pool selects', async () => {
 });
 
 test('says nothing where nodes may not be read', async () => {
-  assert.deepEqual(await texts(new NodepoolError('cluster', 'no', undefined, { isForbidden: true })), []);
+  assert.deepEqual(await texts(new ForbiddenError('no', [])), []);
 });

@@ -1,12 +1,11 @@
 /** Reads of which the user may make none, some or all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { allPermitted } from '../../../src/operations/permitted.ts';
 
-function forbidden(plural: string): NodepoolError {
-  const text = `cannot list ${plural}: user "bob" lacks the permission`;
-  return new NodepoolError('cluster', text, `ask for a role with verb list on ${plural}`, { isForbidden: true });
+function forbidden(plural: string): ForbiddenError {
+  return new ForbiddenError(`cannot list ${plural}: user "bob" lacks the permission`, [`verb list on ${plural}`]);
 }
 
 async function failing(error: Error, afterMs = 0): Promise<never> {
@@ -22,7 +21,7 @@ test('names all missing permissions, in the order of the reads', async () => {
   ] as const;
   await assert.rejects(allPermitted(reads), {
     kind: 'cluster',
-    isForbidden: true,
+    missing: ['verb list on nodepools', 'verb list on runtimeclasses'],
     lines: [
       'the user lacks permissions:',
       'cannot list nodepools: user "bob" lacks the permission',

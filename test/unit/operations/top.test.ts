@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../src/nodepool/quantity.ts';
 import type { Figures, Tally } from '../../../src/nodepool/resource-usage.ts';
 import { top } from '../../../src/operations/top.ts';
@@ -229,13 +229,13 @@ test('waits for usage 5 s longer than for the rest', async () => {
 });
 
 test('the error of a user who may not list pods names --no-pods, except where pods are to be shown', async () => {
-  const refused = (options: object, eachPod = false) => {
-    const refusal = new NodepoolError('cluster', 'cannot list pods', 'ask for a role', options);
+  const refused = (refusal: NodepoolError, eachPod = false) => {
     const deps = { ...depsOf(topCluster()), pods: { demand: () => Promise.reject(refusal) } };
     return top({ ...PLAIN, eachPod }, deps).catch((error: NodepoolError) => `${error.message}; ${error.next}`);
   };
-  const asked = 'cannot list pods; ask for a role';
-  assert.equal(await refused({ isForbidden: true }), `${asked}, or show allocatable only with --no-pods`);
-  assert.equal(await refused({}), asked);
-  assert.equal(await refused({ isForbidden: true }, true), asked);
+  const forbidden = new ForbiddenError('cannot list pods', ['verb list on pods']);
+  const asked = 'cannot list pods; ask for a role with verb list on pods';
+  assert.equal(await refused(forbidden), `${asked}, or show allocatable only with --no-pods`);
+  assert.equal(await refused(new NodepoolError('cluster', 'no', 'wait')), 'no; wait');
+  assert.equal(await refused(forbidden, true), asked);
 });

@@ -1,7 +1,7 @@
 /** Cases that need a fake server; test/e2e and test/fault have the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
@@ -72,7 +72,7 @@ test('a pool is Stalled when a write is refused for good, not while it is retrie
   const errors: [NodepoolError, isStalled: boolean][] = [
     [new NodepoolError('cluster', 'overloaded', 'try again', { isTransient: true }), false],
     [new NodepoolError('cluster', 'somebody else changed it at the same time'), false],
-    [new NodepoolError('cluster', 'lacks the permission', undefined, { isForbidden: true }), true],
+    [new ForbiddenError('lacks the permission', ['verb patch on nodes']), true],
     [new NodepoolError('cluster', 'a policy denied it', undefined, { isPermanent: true }), true],
     [new NodepoolError('input', 'invalid'), true],
   ];

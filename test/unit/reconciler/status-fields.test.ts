@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { warningText } from '../../../src/nodepool/warning.ts';
 import {
   droppedFields,
   lackingFields,
-  lackingMessage,
+  lackingWarning,
   STATUS_SUBRESOURCE,
 } from '../../../src/reconciler/status-fields.ts';
 
@@ -41,10 +42,10 @@ for (const [name, kept, expected] of [
 
 test('names the next step', () => {
   assert.equal(
-    lackingMessage(['status.b', 'status.a', 'status.b']),
+    warningText(lackingWarning(['status.b', 'status.a', 'status.b'])),
     'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; next: run `kubectl nodepool install`',
   );
-  assert.match(lackingMessage([STATUS_SUBRESOURCE]), /serves no status subresource/);
+  assert.match(warningText(lackingWarning([STATUS_SUBRESOURCE])), /serves no status subresource/);
 });
 
 test('does not list a missing status subresource as a dropped field', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LeaseRecord } from '../../../../src/controller/leader-election.ts';
-import { checkController } from '../../../../src/operations/doctor/controller.ts';
+import { checkController, lookAtLeases } from '../../../../src/operations/doctor/controller.ts';
 import type { LeasePort } from '../../../../src/operations/ports.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -28,15 +28,15 @@ async function check(leases: Record<string, LeaseRecord>, { isInstalled = false,
     create: () => Promise.reject(new Error('it writes')),
     update: () => Promise.reject(new Error('it writes')),
   });
-  const finding = await checkController({
+  const seen = lookAtLeases({
     namespaces: ['nodepool-system', 'kube-system'],
-    isInstalled: async () => isInstalled,
     lease: port,
     now: () => new Date(NOW.getTime() + slept),
     sleep: async ms => {
       slept += ms;
     },
   });
+  const finding = await checkController(seen, { own: 'nodepool-system', isInstalled: async () => isInstalled });
   return { ...finding, slept };
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import { CHECKS, type CheckId } from '../../../../src/operations/doctor/check.ts';
 import { type DoctorConnection, doctor } from '../../../../src/operations/doctor/doctor.ts';
 import type { Probe } from '../../../../src/operations/doctor-port.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const refusal = (message: string) => new NodepoolError('cluster', message, 'ask for a role');
@@ -13,10 +14,11 @@ interface Parts {
   probe?: () => Promise<Probe>;
   crd?: () => Promise<Record<string, unknown> | undefined>;
   pools?: () => Promise<NodePool[]>;
+  lease?: () => Promise<unknown>;
 }
 
 /** A healthy cluster except for these parts. */
-function connection({ probe, crd, pools }: Parts): DoctorConnection {
+function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };
   const port = {
@@ -30,7 +32,7 @@ function connection({ probe, crd, pools }: Parts): DoctorConnection {
     crd: { get: crd ?? (async () => ({})), otherGroups: async () => [] },
     cluster: { pools: { listCoerced: pools ?? (async () => []) } },
     manifests: { get: async () => undefined },
-    lease: () => ({ get: async () => undefined }),
+    lease: () => ({ get: lease ?? (async () => undefined) }),
   } as unknown as DoctorConnection;
 }
 
@@ -51,6 +53,23 @@ const from = (id: CheckId) => CHECKS.slice(CHECKS.indexOf(id));
 test('reports a healthy cluster', async () => {
   const { error, warning, skipped } = await examine(async () => connection({}));
   assert.deepEqual([error, warning, skipped], [[], [], ['controller-permissions']]);
+});
+
+test('reads the pools once more only where a controller may run', async () => {
+  const status = { status: 200 as const, nodeCount: 9, observedGeneration: 1 };
+  const record = { holder: 'h', durationSeconds: 15, acquired: NOW, renewed: NOW, transitions: 0 };
+  const reads = async (lease: () => Promise<unknown>) => {
+    let count = 0;
+    const pools = async () => {
+      count++;
+      return [aPool({}, { status })];
+    };
+    await examine(async () => connection({ pools, lease }));
+    return count;
+  };
+  assert.equal(await reads(async () => undefined), 1);
+  assert.equal(await reads(async () => ({ record, resourceVersion: '1' })), 2);
+  assert.equal(await reads(() => Promise.reject(refusal('cannot get leases'))), 2);
 });
 
 test('skips the other checks without access or answer, and says why', async () => {
@@ -90,15 +109,16 @@ test('skips the state without the CRD; the pools tell a user who may not read th
 });
 
 test('says why the state is not checked: the resource is not served, or the user may not list pools', async () => {
-  const why = async (options: object) => {
-    const pools = () => Promise.reject(new NodepoolError('cluster', 'no', 'ask', options));
+  const why = async (options: object, refused = new NodepoolError('cluster', 'no', 'ask', options)) => {
+    const pools = () => Promise.reject(refused);
     const { checks } = await examine(async () => connection({ crd: () => Promise.reject(refusal('no')), pools }));
     return checks.find(({ id }) => id === 'drift')?.message;
   };
   assert.equal(await why({}), 'the NodePool resource is not served');
-  for (const options of [{ isForbidden: true }, { isTransient: true }, { isGeneral: true }]) {
+  for (const options of [{ isTransient: true }, { isGeneral: true }]) {
     assert.equal(await why(options), 'pools or nodes could not be read');
   }
+  assert.equal(await why({}, new ForbiddenError('no', [])), 'pools or nodes could not be read');
 });
 
 test('reports pools that cannot be read for another reason', async () => {

@@ -162,21 +162,24 @@ test('reports counts and records that are behind the nodes', () => {
   ]);
 });
 
-test('reads once more where the status is behind, as a controller is about to write it', async () => {
+test('reads once more where the status is behind and a controller runs, which is about to write it', async () => {
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
-  const read = async (counts: number[]) => {
+  const read = async (counts: number[], runs = true) => {
     const status = () => ({ ...GOOD, nodeCount: counts.shift() ?? 0 });
     const cluster = { pools: { listCoerced: async () => [worker({ status: status() } as object)] } };
     let slept = 0;
     const port = { nodes: { list: async () => nodes } } as unknown as DoctorPort;
-    const state = await readState({ cluster } as unknown as Connection, port, async ms => {
+    const sleep = async (ms: number) => {
       slept += ms;
-    });
+    };
+    const deps = { controllerRuns: async () => runs, sleep };
+    const state = await readState({ cluster } as unknown as Connection, port, deps);
     return [stateFindings(state).pools?.status, slept];
   };
   assert.deepEqual(await read([1]), ['ok', 0]);
   assert.deepEqual(await read([2, 1]), ['ok', 3000]);
   assert.deepEqual(await read([2, 2]), ['warning', 3000]);
+  assert.deepEqual(await read([2, 1], false), ['warning', 0]);
 });
 
 test('reports invalid specs', () => {

@@ -4,7 +4,7 @@ import { patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 
 /** The cluster as the state has it. Not known: what the server would refuse or alter. @param state follows the writes */
-export function rehearsal(cluster: ClusterPort, state: ClusterState): ClusterPort {
+export function dryRunCluster(cluster: ClusterPort, state: ClusterState): ClusterPort {
   return {
     nodes: {
       ...cluster.nodes,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
+import { dryRunCluster } from '../../../src/operations/dry-run-cluster.ts';
 import { proposeReconcile, reconcile } from '../../../src/operations/reconcile.ts';
-import { rehearsal } from '../../../src/operations/rehearsal.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role, server } from './fake-server.ts';
 
@@ -33,7 +33,7 @@ test('gives the result of the run, and sends nothing', async () => {
       cluster,
       workloads: () => assert.fail('no RuntimeClass is deleted'),
     });
-    const target = dryRun ? rehearsal(cluster, proposal.state) : cluster;
+    const target = dryRun ? dryRunCluster(cluster, proposal.state) : cluster;
     const summaries = await reconcile(proposal, { concurrency: 4, dryRun }, { ...deps, cluster: target });
     const results = summaries.map(({ pool, outcome, error, joined, left, updated }) => {
       const { status, runtimeClass, failures } = outcome ?? {};
