@@ -105,7 +105,7 @@ async function makePrograms(chosen: string[]): Promise<void> {
     ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
     ...(anyImports("'./gitops.ts'") ? GITOPS_BINARIES : []),
     ...(anyImports("'./prometheus.ts'") ? PROMETHEUS_BINARIES : []),
-    ...(anyImports("'./helm.ts'") ? HELM_BINARIES : []),
+    ...(anyImports("/helm.ts'") ? HELM_BINARIES : []),
     ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
     ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),
   ]);

@@ -13,7 +13,7 @@ import { onStopSignal } from './signals.ts';
 export async function interruptible<T>(
   io: Io,
   work: (signal: AbortSignal) => Promise<T>,
-  onStop = () => io.err('Stopping: waiting for the writes under way. Ctrl-C again ends it at once.'),
+  onStop = () => io.err('Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
 ): Promise<T> {
   const stopping = new AbortController();
   const unsubscribe = onStopSignal(() => {

@@ -42,7 +42,12 @@ ${EXIT_STATUS}`;
   static override flags = {
     ...createPoolFlags,
     filename: filenameFlag,
-    nodes: Flags.string({ summary: 'Comma-separated nodes to make members.', helpValue: 'NODE,…' }),
+    nodes: Flags.string({
+      summary: 'Nodes to make members; may be repeated.',
+      helpValue: 'NODE,…',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
     reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),

@@ -125,7 +125,8 @@ export class PoolIndex {
   }
 }
 
-function olderFirst(a: NodePool, b: NodePool): number {
+/** By creation, then by name. */
+export function olderFirst(a: NodePool, b: NodePool): number {
   const [aAge, bAge] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   if (aAge !== bAge) return aAge < bAge ? -1 : 1;
   return a.metadata.name < b.metadata.name ? -1 : 1;

@@ -38,8 +38,8 @@ export async function install(
   { crd, controller, dryRun, timeoutMs }: InstallOptions,
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
-  const deployment = controller.find(({ kind }) => kind === 'Deployment');
-  if (deployment !== undefined) refuseHelmRelease(await ports.manifests.get(deployment), 'install');
+  // The CRD stays after a release is gone, so it says nothing. Any other object may be what is left of one.
+  for (const live of await Promise.all(controller.map(ports.manifests.get))) refuseHelmRelease(live, 'install');
   if (dryRun === 'client') return compare(crd, controller, ports);
   const outcome: InstallOutcome = {
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),

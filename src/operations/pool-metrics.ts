@@ -1,16 +1,17 @@
 /** Metrics of each pool, of the process that reconciles: a candidate that waits for the lease has none, or sums would count twice. */
 import type { Labels, MetricInfo, Registry } from '../controller/metrics.ts';
+import { olderFirst } from '../nodepool/membership.ts';
 import { parseQuantity, quantityToNumber } from '../nodepool/quantity.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 
-/** Pools with series, the first by name: whoever may create pools must not be able to fill the memory of Prometheus. */
+/** Pools with series, the oldest: whoever may create pools can neither fill Prometheus' memory nor displace the others. */
 const MAX_POOLS = 1_000;
 /** Series of allocatable resources: a node may report 128 resources of any name. */
 const MAX_RESOURCE_SERIES = 10_000;
 
-type Series = Iterable<readonly [Labels, number]>;
+type Series = (readonly [Labels, number])[];
 type PoolState = Pick<ClusterState, 'pools' | 'lost' | 'pool'>;
 
 interface Reconciled {
@@ -22,10 +23,12 @@ interface Reconciled {
 export class PoolMetrics {
   readonly #registry: Registry;
   readonly #now: () => Date;
-  /** Since this process started. Pools that are gone are left out when the metrics are read. */
+  /** By pool, since this process started. */
   readonly #reconciled = new Map<string, Reconciled>();
   #state: PoolState | undefined;
-  #leads = () => false;
+  #isLeader = () => false;
+  /** When this process became leader, in milliseconds since 1970. */
+  #leaderSince = 0;
 
   /** @param version of this program */
   constructor(registry: Registry, { now, version }: { now: () => Date; version: string }) {
@@ -35,22 +38,30 @@ export class PoolMetrics {
     this.#define();
   }
 
-  /** @param leads whether this process reconciles */
-  follow(state: PoolState, leads: () => boolean): void {
+  /** @param isLeader whether this process reconciles */
+  observe(state: PoolState, isLeader: () => boolean): void {
     this.#state = state;
-    this.#leads = leads;
+    this.#isLeader = isLeader;
+  }
+
+  /** This process reconciles from now on. */
+  started(): void {
+    this.#leaderSince = this.#now().getTime();
   }
 
   /** A reconcile of the pool ended without a failure. */
-  succeeded(pool: string): void {
-    this.#of(pool).succeededAt = this.#now().getTime();
+  reconcileSucceeded(pool: string): void {
+    // A reconcile also releases the nodes of pools that are gone, whose names anybody may have written.
+    if (this.#state?.pool(pool) === undefined) this.#reconciled.delete(pool);
+    else this.#of(pool).succeededAt = this.#now().getTime();
   }
 
-  /** What was written on nodes: counts the records that no pool can have written. */
-  moved(moves: readonly NodeMove[]): void {
+  /** Counts the records among what was written that no pool can have written. */
+  nodesWritten(moves: readonly NodeMove[]): void {
     for (const { from, to, invalidRecord } of moves) {
       const pool = to ?? from;
-      if (invalidRecord !== undefined && pool !== undefined) this.#of(pool).invalidRecords++;
+      const isKnown = pool !== undefined && this.#state?.pool(pool) !== undefined;
+      if (invalidRecord !== undefined && isKnown) this.#of(pool).invalidRecords++;
     }
   }
 
@@ -89,13 +100,13 @@ export class PoolMetrics {
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);
     gauge(
       'nodepool_observed_generation',
-      'The generation that the status describes; 0 before the first reconcile.',
-      ({ status }) => (status?.status === undefined ? 0 : status.observedGeneration),
+      'The generation that the status describes; 0 before the first reconcile by this program.',
+      ({ status }) => status?.observedGeneration ?? 0,
     );
     gauge(
       'nodepool_last_success_timestamp_seconds',
-      'When a reconcile of the pool last ended without a failure, in seconds since 1970. Missing until the first one in this process.',
-      ({ metadata }) => seconds(this.#reconciled.get(metadata.name)?.succeededAt),
+      'When a reconcile of the pool last ended without a failure, in seconds since 1970. Until the first one: when this process became leader.',
+      ({ metadata }) => (this.#reconciled.get(metadata.name)?.succeededAt ?? this.#leaderSince) / 1000,
     );
     this.#each(
       {
@@ -113,11 +124,11 @@ export class PoolMetrics {
         help: 'Sum of what the members can allocate, in the unit of the resource: cores, bytes, pieces.',
         labels: ['pool', 'resource'],
       },
-      () => this.#allocatable().slice(0, MAX_RESOURCE_SERIES),
+      () => this.#shown().flatMap(resourcesOf).slice(0, MAX_RESOURCE_SERIES),
     );
     this.#registry.collect(
       { name: 'nodepool_pools', type: 'gauge', help: 'All pools, also those without series of their own.', labels: [] },
-      () => (this.#isShown() ? [[{}, [...(this.#state?.pools() ?? [])].length]] : []),
+      () => (this.#isShown() ? [[{}, this.#all().length]] : []),
     );
     this.#registry.collect(
       {
@@ -131,48 +142,43 @@ export class PoolMetrics {
   }
 
   #each(info: MetricInfo, value: (pool: NodePool) => number | undefined): void {
-    const read = (): Series =>
-      this.#pools().flatMap(pool => {
+    this.#registry.collect(info, () =>
+      this.#shown().flatMap((pool): Series => {
         const found = value(pool);
-        return found === undefined ? [] : [[{ pool: pool.metadata.name }, found] as const];
-      });
-    this.#registry.collect(info, read);
-  }
-
-  #isShown(): boolean {
-    return this.#state !== undefined && this.#leads();
-  }
-
-  /** Those with series. */
-  #pools(): NodePool[] {
-    if (this.#state === undefined || !this.#leads()) return [];
-    for (const name of this.#reconciled.keys()) {
-      if (this.#state.pool(name) === undefined) this.#reconciled.delete(name);
-    }
-    const pools = [...this.#state.pools()];
-    return pools.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)).slice(0, MAX_POOLS);
-  }
-
-  #allocatable(): (readonly [Labels, number])[] {
-    return this.#pools().flatMap(({ metadata, status }) =>
-      Object.entries(status?.allocatable ?? {}).map(
-        ([resource, text]) => [{ pool: metadata.name, resource }, numberOf(text)] as const,
-      ),
+        return found === undefined ? [] : [[{ pool: pool.metadata.name }, found]];
+      }),
     );
   }
 
-  #omitted(): number {
-    const pools = [...(this.#state?.pools() ?? [])].length;
-    return Math.max(0, pools - MAX_POOLS) + Math.max(0, this.#allocatable().length - MAX_RESOURCE_SERIES);
+  #isShown(): boolean {
+    return this.#state !== undefined && this.#isLeader();
   }
+
+  #all(): NodePool[] {
+    return [...(this.#state?.pools() ?? [])];
+  }
+
+  /** The pools with series. */
+  #shown(): NodePool[] {
+    if (!this.#isShown()) return [];
+    const pools = this.#all();
+    return pools.length <= MAX_POOLS ? pools : pools.sort(olderFirst).slice(0, MAX_POOLS);
+  }
+
+  #omitted(): number {
+    const shown = this.#shown();
+    const resources = shown.reduce((sum, { status }) => sum + Object.keys(status?.allocatable ?? {}).length, 0);
+    return this.#all().length - shown.length + Math.max(0, resources - MAX_RESOURCE_SERIES);
+  }
+}
+
+function resourcesOf({ metadata, status }: NodePool): Series {
+  const entries = Object.entries(status?.allocatable ?? {});
+  return entries.map(([resource, quantity]) => [{ pool: metadata.name, resource }, numberOf(quantity)]);
 }
 
 function drifted({ nodeCount, updatedNodeCount }: NodePoolStatus): number | undefined {
   return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
-}
-
-function seconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
 }
 
 /** NaN, which Prometheus knows, for what is no quantity: anyone who may write the status can put it there. */

@@ -61,7 +61,7 @@ export interface CrdPort {
 export type ManifestObject = {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; [field: string]: unknown };
+  metadata: { name: string; namespace?: string; uid?: string; [field: string]: unknown };
   [field: string]: unknown;
 };
 
@@ -74,6 +74,7 @@ export interface ManifestsPort {
     object: ManifestObject,
     options: { dryRun: boolean },
   ): Promise<'created' | 'configured' | 'unchanged' | 'no namespace'>;
+  /** With its UID as precondition, if it has one; throws NodepoolError when another object has the name by now. */
   delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
 }
 

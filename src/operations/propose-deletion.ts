@@ -10,6 +10,7 @@ import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
+import { withoutType } from './other-kinds.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
 import { mayEvict } from './taint-evictions.ts';
@@ -82,17 +83,21 @@ export function needsYesFor(pools: readonly string[], users: string | undefined)
 /** Pools that are named in one sentence. */
 export const MAX_NAMED = 5;
 
-/** As kubectl, the pools that exist and an error for the others. Throws when none does, or nodes cannot be detached. */
+/**
+ * As kubectl, the pools that exist and an error for the others. Throws when none does, or nodes cannot be detached; and after
+ * a type, as in `delete node web`, where the user may have meant another object than the pool of that name.
+ */
 export async function findPools(
   { ignoreNotFound, detachNodes, ...choice }: FindOptions,
   pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>,
 ): Promise<{ pools: RawPool[]; missing: NodepoolError | undefined }> {
   const { found, missing: names } = await chosenPools(choice, pools);
-  const isError = names.length > 0 && !ignoreNotFound;
+  const isTyped = withoutType('delete', names) !== undefined;
+  const isError = names.length > 0 && (isTyped || !ignoreNotFound);
   const missing = isError
     ? poolNotFound('delete', names, { pools: await namesToSuggest('delete', names, pools) })
     : undefined;
-  if (missing !== undefined && found.length === 0) throw missing;
+  if (missing !== undefined && (isTyped || found.length === 0)) throw missing;
   const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return { pools: found, missing };

@@ -24,7 +24,7 @@ export async function uninstallController(
   for (const object of controller.toReversed()) {
     const live = await manifests.get(object);
     refuseHelmRelease(live, 'uninstall');
-    if (live !== undefined) found.push(object);
+    if (live !== undefined) found.push(live);
   }
   if (found.length === 0) return { kind: 'absent' };
   if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined' };

@@ -132,14 +132,14 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     statusLimiter: new StatusRateLimiter(clock),
     onMoves: written => {
       moves.add(written);
-      poolMetrics.moved(written);
+      poolMetrics.nodesWritten(written);
     },
     ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
   });
   const reconcilePool = poolReconcile(reconciler, {
     log,
     onChanged: deps.onChanged,
-    onSuccess: pool => poolMetrics.succeeded(pool),
+    onSuccess: pool => poolMetrics.reconcileSucceeded(pool),
     requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
   });
   const controller = new Controller<string>({
@@ -160,6 +160,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   });
   let resync: Resync = { look() {}, stop() {} };
   const begin = () => {
+    poolMetrics.started();
     handlers.start();
     // Pods are many, and only the number of pods depends on them: they are listed again only after a pause.
     const onInterval = () => {
@@ -187,7 +188,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     log,
   });
-  poolMetrics.follow(state, () => manager.isReady && manager.isLeader);
+  poolMetrics.observe(state, () => manager.isReady && manager.isLeader);
   return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
 }
 

@@ -12,7 +12,7 @@ export interface Column<Row> {
 }
 
 /** After the last header where columns are left out. */
-const LEFT_OUT = ' …';
+export const LEFT_OUT = ' …';
 
 /** A list cut to less says too little. */
 const LEAST_WIDTH = 12;

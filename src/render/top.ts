@@ -4,6 +4,7 @@ import type { Figures, Tally } from '../nodepool/resource-usage.ts';
 import type { NoUsage, PodUsage } from '../operations/pods-port.ts';
 import type { Top } from '../operations/top.ts';
 import { NONE, nodeStatusCell, oneWord } from './cells.ts';
+import { LEFT_OUT } from './fit-columns.ts';
 import type { Style } from './style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
 import { amount, nodesCell, percentCell, podsCell, type TopTableOptions } from './top-cells.ts';
@@ -175,7 +176,8 @@ function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOpti
   const ranks = [...new Set(columns.map(({ rank }) => rank))].filter(rank => rank > 0).toSorted((a, b) => b - a);
   for (const rank of ranks) {
     if (takenWidth(rowsOf(left), DESCRIBE) - DESCRIBE.gap <= terminal.columns) break;
-    left = left.filter(column => column.rank !== rank);
+    const rest = columns.filter(column => column.rank < rank);
+    left = rest.map((column, i) => (i < rest.length - 1 ? column : { ...column, header: column.header + LEFT_OUT }));
   }
   return renderTable(rowsOf(left), DESCRIBE);
 }

@@ -27,7 +27,7 @@ test('sets every field by flags, labels the members and reconciles them', async 
     '--taint',
     'x:NoExecute',
   ];
-  const more = ['--handler', 'runc', '--unmanaged', 'Keep', '--nodes', 'a,b', '--reconcile'];
+  const more = ['--handler', 'runc', '--unmanaged', 'Keep', '--nodes', 'a', '--nodes', 'b', '--reconcile'];
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'create', 'worker', ...flags, ...more]);
   assert.deepEqual(
     { code, stdout, stderr },

@@ -63,6 +63,14 @@ test('deletes the pools that exist and names the others, unless --ignore-not-fou
   await testEnv.pool('one');
   await refused(['delete', 'nope', 'nada'], 1, `error: nodepools "nope", "nada" not found; ${next}`);
   await refused(['delete', 'nope', '--ignore-not-found'], 0, '');
+  // kubectl's type before the name: another object may be meant.
+  for (const type of ['node', 'pool', 'pods']) {
+    await refused(
+      ['delete', type, 'one', '--ignore-not-found'],
+      1,
+      new RegExp(`^error: nodepool "${type}" not found; next: `),
+    );
+  }
   const out = await ok(['delete', 'nope', 'one', 'one', '--ignore-not-found']);
   assert.equal(out, `${id('one')} deleted (0 nodes released)\n`);
 });

@@ -142,7 +142,8 @@ describe('NoExecute', () => {
     await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
     const first = ['create', 'q', '--taint', 'x:NoExecute'];
     // Pool p owns the node: the new pool would not get it.
-    await ok([...first, '--dry-run=server']);
+    const { code, stderr } = await cli(cluster(), [...first, '--dry-run=server']);
+    assert.deepEqual([code, stderr], [0, 'warning: pool q selects 1 node of other pools, which stay there: a (p)\n']);
     const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);
     assert.deepEqual([edited.code, edited.stdout], [0, 'nodepool.nodes.lailin.xyz/p edited\n']);
     await ok(['edit', 'p', '--label', 'tier=y']);

@@ -32,6 +32,12 @@ const FAULTS: Record<string, { series: string; values: string }> = {
     series: 'workqueue_longest_running_processor_seconds{name="nodepool-controller"}',
     values: `${good('1')} 700x19 0x30`,
   },
+  NodePoolSeriesOmitted: { series: 'nodepool_omitted_series', values: `${good('0')} 2x19 0x30` },
+};
+
+/** The second series of a rule that has an `or`. */
+const ALSO: Record<string, { series: string; values: string }> = {
+  NodePoolConflict: { series: 'nodepool_status_code{pool="class"}', values: `${good('200')} 409x19 200x30` },
 };
 
 const testEnv = useTestEnv();
@@ -49,6 +55,7 @@ test('promtool: each alert fires under its fault, and neither before nor after i
     interval: '1m',
     input_series: [
       { series, values },
+      ...(ALSO[alert] === undefined ? [] : [ALSO[alert]]),
       // What the rules compare with, and the sign of life.
       ...(alert === 'NodePoolControllerDown' ? [] : [{ series: 'nodepool_pools', values: '2x180' }]),
       ...(alert === 'NodePoolNotReconciled' ? [{ series: 'nodepool_generation{pool="web"}', values: '2x60' }] : []),
@@ -61,7 +68,11 @@ test('promtool: each alert fires under its fault, and neither before nor after i
     ].map(([minute, firing]) => ({
       expr: 'count by (alertname) (ALERTS{alertstate="firing"}) or vector(0) unless count(ALERTS{alertstate="firing"})',
       eval_time: `${minute}m`,
-      exp_samples: [firing === 0 ? { labels: '{}', value: 0 } : { labels: `{alertname="${alert}"}`, value: 1 }],
+      exp_samples: [
+        firing === 0
+          ? { labels: '{}', value: 0 }
+          : { labels: `{alertname="${alert}"}`, value: ALSO[alert] === undefined ? 1 : 2 },
+      ],
     })),
   }));
   const file = join(folder, 'tests.json');

@@ -142,9 +142,10 @@ test('refuses values that it does not know, and a namespace of others', async ()
     assert.notEqual(code, 0);
     assert.match(stderr, expected);
   };
-  await refused(/'replica' not allowed/, '--namespace', 'a', '--set', 'replica=3');
-  await refused(/image\/digest/, '--namespace', 'a', '--set', 'image.digest=latest');
-  await refused(/--namespace nodepool-system --create-namespace/);
+  await refused(/'replica' not allowed/, '--namespace', NAMESPACE, '--set', 'replica=3');
+  await refused(/image\/digest/, '--namespace', NAMESPACE, '--set', 'image.digest=latest');
+  // A second controller, with a lease of its own, or one that `kubectl nodepool` does not find.
+  await refused(/--namespace nodepool-system --create-namespace/, '--namespace', 'infra');
 });
 
 test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
@@ -164,7 +165,7 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   await helm.ok('upgrade', ...where, '--set', 'replicas=3');
   assert.equal((await read()).spec.replicas, 3);
   // A second release would be a second controller.
-  const second = await helm.run('install', 'other', chart, '--namespace', 'other', '--create-namespace');
+  const second = await helm.run('install', 'other', chart, '--namespace', NAMESPACE);
   assert.notEqual(second.code, 0);
   assert.match(second.stderr, /nodepool/);
 

@@ -22,7 +22,7 @@ export interface Helm {
 export async function useHelm(home: string, kubeconfig?: string): Promise<Helm> {
   const { helm } = await ensureBinaries(HELM_BINARIES);
   const env = { PATH: process.env.PATH, HOME: home, ...(kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig }) };
-  const start = (...args: string[]) => run(helm, args, { env });
+  const start = (...args: string[]) => run(helm, args, { env, timeoutMs: 150_000 });
   const ok = async (...args: string[]) => {
     const { code, stdout, stderr } = await start(...args);
     assert.equal(code, 0, `helm ${args.join(' ')}: ${stderr}`);

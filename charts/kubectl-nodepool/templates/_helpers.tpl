@@ -1,5 +1,11 @@
-{{/* One name for all objects: a cluster has one controller of NodePools, and a second release is refused by Helm. */}}
+{{/*
+One name and one namespace: a cluster has one controller of NodePools, and `kubectl nodepool` looks for it there. A second one would have a
+lease of its own.
+*/}}
 {{- define "nodepool.name" -}}
+{{- if ne .Release.Namespace "nodepool-system" }}
+{{- fail "the controller belongs into the namespace nodepool-system: add --namespace nodepool-system --create-namespace" }}
+{{- end -}}
 nodepool-controller
 {{- end }}
 

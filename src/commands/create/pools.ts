@@ -9,7 +9,7 @@ import { sanitizeLine } from '../../render/sanitize.ts';
 
 /** The pools of the flags or of the files. Throws where both are given, or neither. */
 export async function poolsToCreate(
-  flags: PoolFlags & { filename: string[] | undefined; nodes: string | undefined },
+  flags: PoolFlags & { filename: string[] | undefined; nodes: string[] | undefined },
   name: string | undefined,
   { io, requestTimeoutMs }: Deps,
 ): Promise<NodePool[]> {
@@ -38,14 +38,14 @@ export async function poolsToCreate(
 }
 
 /** Throws for a flag without a name: an empty variable in a script. */
-export function splitNames(list: string | undefined): string[] {
-  if (list === undefined) return [];
-  const names = list
-    .split(',')
+export function splitNames(lists: readonly string[] | undefined): string[] {
+  if (lists === undefined) return [];
+  const names = lists
+    .flatMap(list => list.split(','))
     .map(name => withoutKind(name.trim()))
     .filter(name => name !== '');
   if (names.length === 0) {
-    throw new NodepoolError('usage', `--nodes: "${list}" names no node`, 'write it like --nodes a,b');
+    throw new NodepoolError('usage', `--nodes: "${lists.join(',')}" names no node`, 'write it like --nodes a,b');
   }
   return names;
 }

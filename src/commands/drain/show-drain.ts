@@ -162,7 +162,9 @@ async function interruptibleDrain(
     }
     return Math.max(...codes);
   };
-  return interruptible(io, run, () => live.update('Stopping. Ctrl-C again ends it at once')).finally(() => live.stop());
+  return interruptible(io, run, () => live.update('Shutting down. Ctrl-C again exits at once')).finally(() =>
+    live.stop(),
+  );
 }
 
 function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): void {

@@ -23,7 +23,12 @@ export function manifestsPort(api: Api): ManifestsPort {
       return isDeepStrictEqual(contents(before), contents(write.object)) ? 'unchanged' : 'configured';
     },
     async delete(object, { dryRun }) {
-      const result = await api.delete(toResource(object), { name: object.metadata.name }, dryRun);
+      const { name, uid } = object.metadata;
+      const result = await api.delete(toResource(object), { name, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      if (result === 'conflict') {
+        const text = `cannot delete ${object.kind} ${name}: it was replaced by another in the meantime`;
+        throw new NodepoolError('cluster', text, 'run the command again');
+      }
       return result === 'gone' ? 'gone' : 'deleted';
     },
   };

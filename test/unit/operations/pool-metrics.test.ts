@@ -21,12 +21,15 @@ function poolNamed(name: string, status?: NodePoolStatus, more: object = {}): No
   return { ...pool, metadata: { ...pool.metadata, name, uid: name, generation: 2 } };
 }
 
+const clock = { now: Date.parse('2026-01-01T00:00:00Z') };
+
 /** The metrics of a process that reconciles these pools, and their series as an object. */
-function metricsOf(pools: NodePool[], nodes = [aNode()], leads = () => true) {
+function metricsOf(pools: NodePool[], nodes = [aNode()], isLeader = () => true) {
   const registry = new Registry();
-  const metrics = new PoolMetrics(registry, { now: () => new Date('2026-01-01T00:00:00Z'), version: '1.2.3' });
+  const metrics = new PoolMetrics(registry, { now: () => new Date(clock.now), version: '1.2.3' });
   const state = new ClusterState(pools, nodes, []);
-  metrics.follow(state, leads);
+  metrics.observe(state, isLeader);
+  metrics.started();
   const series = () => {
     const lines = registry
       .text()
@@ -52,6 +55,7 @@ test('has the figures of the status, in base units', () => {
     'nodepool_status_code{pool="web"}': 200,
     'nodepool_generation{pool="web"}': 2,
     'nodepool_observed_generation{pool="web"}': 2,
+    'nodepool_last_success_timestamp_seconds{pool="web"}': clock.now / 1000,
     'nodepool_invalid_records_total{pool="web"}': 0,
     'nodepool_allocatable{pool="web",resource="cpu"}': 7.91,
     'nodepool_allocatable{pool="web",resource="memory"}': 1024 ** 3,
@@ -69,6 +73,7 @@ test('a pool that was never reconciled has an observed generation of 0, and no f
       'nodepool_nodes_conflicting{pool="web"}',
       'nodepool_generation{pool="web"}',
       'nodepool_observed_generation{pool="web"}',
+      'nodepool_last_success_timestamp_seconds{pool="web"}',
       'nodepool_invalid_records_total{pool="web"}',
     ],
   );
@@ -90,35 +95,40 @@ test('a candidate that waits for the lease has no series of pools', () => {
   assert.ok('nodepool_nodes{pool="web"}' in series());
 });
 
-test('remembers the last success and invalid records, and forgets pools that are gone', () => {
+test('has the last success and invalid records, and forgets pools that are gone', () => {
   const { metrics, state, series } = metricsOf([poolNamed('web', STATUS)], []);
-  metrics.succeeded('web');
-  metrics.succeeded('gone');
-  metrics.moved([
+  const startedAt = clock.now / 1000;
+  clock.now += 60_000;
+  metrics.reconcileSucceeded('web');
+  metrics.reconcileSucceeded('gone');
+  metrics.nodesWritten([
+    { node: 'c', from: 'forged', to: undefined, changes: [], invalidRecord: 'not JSON' },
     { node: 'a', from: undefined, to: 'web', changes: [], invalidRecord: 'not JSON' },
     { node: 'b', from: undefined, to: 'web', changes: [] },
   ]);
-  assert.equal(
-    series()['nodepool_last_success_timestamp_seconds{pool="web"}'],
-    Date.parse('2026-01-01T00:00:00Z') / 1000,
-  );
+  assert.equal(series()['nodepool_last_success_timestamp_seconds{pool="web"}'], startedAt + 60);
   assert.equal(series()['nodepool_invalid_records_total{pool="web"}'], 1);
-  assert.doesNotMatch(JSON.stringify(series()), /gone/);
+  assert.doesNotMatch(JSON.stringify(series()), /gone|forged/);
   state.removePool('web', 'web');
   assert.doesNotMatch(JSON.stringify(series()), /web/);
   // A pool of the same name that is created later starts anew.
-  state.setPool(poolNamed('web', STATUS));
-  assert.ok(!('nodepool_last_success_timestamp_seconds{pool="web"}' in series()));
+  metrics.reconcileSucceeded('web');
+  state.setPool({ ...poolNamed('web', STATUS), metadata: { ...poolNamed('web').metadata, uid: 'later' } });
+  assert.equal(series()['nodepool_last_success_timestamp_seconds{pool="web"}'], startedAt);
 });
 
 test('bounds the number of series, and says how many are left out', () => {
   const allocatable = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`example.com/r${at}`, '1']));
   const pools = Array.from({ length: 1_003 }, (_, at) => poolNamed(`p${at}`, { ...STATUS, allocatable }));
+  // A name that sorts first displaces no older pool.
+  const late = poolNamed('a-late', STATUS);
+  pools[1_002] = { ...late, metadata: { ...late.metadata, creationTimestamp: '2026-02-01T00:00:00Z' } };
   const { series } = metricsOf(pools, []);
   const found = series();
   const names = Object.keys(found);
   assert.equal(names.filter(name => name.startsWith('nodepool_nodes{')).length, 1_000);
   assert.equal(names.filter(name => name.startsWith('nodepool_allocatable{')).length, 10_000);
+  assert.ok(!('nodepool_nodes{pool="a-late"}' in found));
   assert.equal(found.nodepool_pools, 1_003);
   assert.equal(found.nodepool_omitted_series, 3 + 10_000);
 });

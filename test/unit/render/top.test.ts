@@ -29,7 +29,7 @@ test('fits a terminal of 80 columns by leaving out columns, and any other but th
   assert.equal(
     renderTopPools(top, terminal(80), plain),
     `
-POOL    NODES  CPU%    CPU-FREE  MEM%    MEM-FREE  PODS    GPU%    GPU-FREE
+POOL    NODES  CPU%    CPU-FREE  MEM%    MEM-FREE  PODS    GPU%    GPU-FREE …
 empty   0/0    <none>  0         <none>  0         0/0     <none>  0
 gpu     1/2    25%     7.82      46%     4Gi       4/220   37%     1
 worker  2/3    82%     0.1       12%     4.7Gi     16/330  <none>  0
