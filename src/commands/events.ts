@@ -29,7 +29,7 @@ export default class Events extends BaseCommand<typeof Events> {
   protected async execute(
     flags: FlagsOf<typeof Events>,
     args: ArgsOf<typeof Events>,
-    { io, connect }: Deps,
+    { io, connect, requestTimeoutMs }: Deps,
   ): Promise<number> {
     const { output, verbosity, 'no-headers': noHeaders } = flags;
     const named = args.name ?? (flags.for === undefined ? [] : [flags.for]);
@@ -48,7 +48,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const found = objects ?? (await events.list());
     if (flags.watch && !isNone) {
       const { showEventChanges } = await import('./events/watch.ts');
-      return showEventChanges({ pools, output, headers: !noHeaders, verbosity }, io, events);
+      return showEventChanges({ pools, output, headers: !noHeaders, verbosity, requestTimeoutMs }, io, events);
     }
     if (output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');

@@ -63,7 +63,7 @@ export default class Get extends BaseCommand<typeof Get> {
   protected async execute(
     flags: FlagsOf<typeof Get>,
     args: ArgsOf<typeof Get>,
-    { io, connect }: Deps,
+    { io, connect, requestTimeoutMs }: Deps,
   ): Promise<number> {
     const names = args.name ?? [];
     const asList = names.length !== 1;
@@ -90,7 +90,17 @@ export default class Get extends BaseCommand<typeof Get> {
       const { showPoolChanges } = await import('./get/watch.ts');
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
-      const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
+      const changes = {
+        names,
+        selector,
+        fieldSelector,
+        output,
+        sort,
+        asEvents,
+        changesOnly,
+        verbosity,
+        requestTimeoutMs,
+      };
       return showPoolChanges(changes, io, connection);
     }
     const counted = await counting;

@@ -57,7 +57,11 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     if (flags.watch && typeof output === 'object') {
       const { showNodeChanges } = await import('./nodes/watch.ts');
       if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
-      return showNodeChanges({ ...options, table: output, sort, verbosity: flags.verbosity }, io, connection);
+      return showNodeChanges(
+        { ...options, table: output, sort, verbosity: flags.verbosity, requestTimeoutMs: deps.requestTimeoutMs },
+        io,
+        connection,
+      );
     }
     const withoutSetters = output === 'name' || (typeof output === 'object' && !output.wide);
     const nodes = withoutSetters ? listed : await withSettersOf(listed, connection, io);

@@ -173,3 +173,11 @@ test('shows the named pools only, in the given order', async t => {
   const { code, stdout } = await cli(cluster(), ['get', '-w', 'nope', 'a', '-o', 'name']);
   assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
 });
+
+test('--request-timeout ends a watch, as with kubectl', async () => {
+  await testEnv.pool('gpu');
+  for (const args of [['get', '-o', 'name'], ['nodes'], ['events']]) {
+    const { code, stderr } = await cli(cluster(), [...args, '--watch', '--request-timeout=1s'], { timeoutMs: 20_000 });
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  }
+});

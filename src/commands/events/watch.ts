@@ -6,20 +6,19 @@ import type { PoolEventObject, PoolEventRecord } from '../../operations/ports.ts
 import { eventsPrinter, ofPools } from '../../render/events.ts';
 import { objectStream } from '../../render/object-stream.ts';
 import { makeStyle } from '../../render/style.ts';
-import { type Changes, showChanges } from '../shared/show-changes.ts';
+import { type Changes, showChanges, type WatchOptions } from '../shared/show-changes.ts';
 
-interface EventChanges {
+interface EventChanges extends WatchOptions {
   /** Undefined: all. */
   pools: readonly string[] | undefined;
   /** Undefined: a table. */
   output: 'json' | 'yaml' | undefined;
   headers: boolean;
-  verbosity: number;
 }
 
 /** Returns the exit code. */
 export function showEventChanges(
-  { pools, output, headers, verbosity }: EventChanges,
+  { pools, output, headers, ...options }: EventChanges,
   io: Io,
   events: ChosenEvents,
 ): Promise<number> {
@@ -36,11 +35,11 @@ export function showEventChanges(
   if (output === undefined) {
     const render = eventsPrinter(headers, makeStyle(io.color), terminalWidth(io));
     const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
-    return showChanges({ ...rows, watched: events.watch() }, verbosity, io);
+    return showChanges({ ...rows, watched: events.watch() }, options, io);
   }
   const render = objectStream(output, false);
   const objects = changes<PoolEventObject>(found => {
     for (const { object } of found) io.out(render(object, 'ADDED'));
   });
-  return showChanges({ ...objects, watched: events.watchObjects() }, verbosity, io);
+  return showChanges({ ...objects, watched: events.watchObjects() }, options, io);
 }

@@ -6,10 +6,10 @@ import type { RawPool } from '../../operations/ports.ts';
 import { objectStream } from '../../render/object-stream.ts';
 import { poolsPrinter } from '../../render/pools.ts';
 import { makeStyle } from '../../render/style.ts';
-import { showChanges } from '../shared/show-changes.ts';
+import { showChanges, type WatchOptions } from '../shared/show-changes.ts';
 import { type PoolOutput, widthFor } from './output.ts';
 
-export interface PoolChanges {
+export interface PoolChanges extends WatchOptions {
   names: string[];
   selector: string | undefined;
   fieldSelector: string | undefined;
@@ -20,12 +20,11 @@ export interface PoolChanges {
   changesOnly: boolean;
   /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
-  verbosity: number;
 }
 
 /** Returns the exit code. */
 export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
-  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, verbosity } = changes;
+  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort } = changes;
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
@@ -42,7 +41,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
       onChanged: (pool, type) => print([pool], type),
       onDeleted: pool => print([pool], 'DELETED'),
     },
-    verbosity,
+    changes,
     io,
   );
 }

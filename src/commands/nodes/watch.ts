@@ -5,19 +5,18 @@ import { followNodes } from '../../operations/follow-nodes.ts';
 import type { NodesOptions, PoolNode } from '../../operations/nodes.ts';
 import { type NodesTableOptions, nodesPrinter } from '../../render/nodes.ts';
 import { makeStyle } from '../../render/style.ts';
-import { untilStopped } from '../shared/show-changes.ts';
+import { untilStopped, type WatchOptions } from '../shared/show-changes.ts';
 import { withTerminal } from './output.ts';
 
-export interface NodeChanges extends NodesOptions {
+export interface NodeChanges extends NodesOptions, WatchOptions {
   table: NodesTableOptions;
   /** Sorts the current nodes. */
   sort: (nodes: PoolNode[]) => PoolNode[];
-  verbosity: number;
 }
 
 /** Returns the exit code. */
 export function showNodeChanges(
-  { table, sort, verbosity, ...options }: NodeChanges,
+  { table, sort, verbosity, requestTimeoutMs, ...options }: NodeChanges,
   io: Io,
   { cluster }: Connection,
 ): Promise<number> {
@@ -37,7 +36,7 @@ export function showNodeChanges(
         },
         { cluster, ...deps },
       ),
-    verbosity,
+    { verbosity, requestTimeoutMs },
     io,
   );
 }

@@ -11,28 +11,35 @@ import { oneLine } from '../../render/error.ts';
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;
 
+export interface WatchOptions {
+  /** That of -v. */
+  verbosity: number;
+  /** --request-timeout, which ends a watch too, as with kubectl; undefined and 0: none. */
+  requestTimeoutMs: number | undefined;
+}
+
 export type Changes<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | 'onStart' | 'onChanged' | 'onDeleted'>;
 
 /** Makes a function whose error ends the watch: the next call would fail as well. */
 type Guarded = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
 
 /** Returns the exit code. */
-export function showChanges<T>(changes: Changes<T>, verbosity: number, io: Io): Promise<number> {
+export function showChanges<T>(changes: Changes<T>, options: WatchOptions, io: Io): Promise<number> {
   const { resource, watched, onStart, onChanged, onDeleted } = changes;
   return untilStopped(
     (signal, guarded, deps) => {
       const handlers = { onStart: guarded(onStart), onChanged: guarded(onChanged), onDeleted: guarded(onDeleted) };
       return follow({ resource, watched, ...handlers, signal }, deps);
     },
-    verbosity,
+    options,
     io,
   );
 }
 
-/** Runs it until Ctrl-C, until stdout is closed or until a guarded function fails. Returns the exit code. */
+/** Runs it until Ctrl-C, the timeout, stdout is closed or a guarded function fails. Returns the exit code. */
 export async function untilStopped(
   run: (signal: AbortSignal, guarded: Guarded, deps: FollowDeps) => Promise<void>,
-  verbosity: number,
+  { verbosity, requestTimeoutMs }: WatchOptions,
   io: Io,
 ): Promise<number> {
   const stopping = new AbortController();
@@ -54,6 +61,7 @@ export async function untilStopped(
     else if (verbosity >= INFO_VERBOSITY) io.err(text);
   };
   const unsubscribe = onStopSignal(stop);
+  const timer = requestTimeoutMs ? setTimeout(stop, requestTimeoutMs) : undefined;
   // The reader has gone (`| head`); io.ts ignores the error itself.
   io.stdout.once('error', stop);
   try {
@@ -62,6 +70,7 @@ export async function untilStopped(
     return EXIT.done;
   } finally {
     leaveSoon();
+    clearTimeout(timer);
     unsubscribe();
     io.stdout.off('error', stop);
   }
