@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { buildFromSource } from './build.ts';
 import { downloadRelease } from './download.ts';
 import { withLock } from './lock.ts';
-import { type Binary, type Provider, VERSIONS, type Wanted } from './programs.ts';
+import { type Binary, type Provider, programOf, versionOf, type Wanted } from './programs.ts';
 import type { ProgressStream } from './progress.ts';
 
 export interface BinaryOptions {
@@ -69,14 +69,14 @@ async function lookUp(names: readonly Binary[], env: NodeJS.ProcessEnv): Promise
     if ((await findBinary(name, env)) !== undefined) continue;
     const path = cachedPath(name, env);
     await mkdir(join(path, '..'), { recursive: true });
-    missing.push({ name, version: VERSIONS[name], path });
+    missing.push({ name, version: versionOf(name), path });
   }
   return missing;
 }
 
-/** kube-apiserver -> TEST_ASSET_KUBE_APISERVER. */
+/** kube-apiserver -> TEST_ASSET_KUBE_APISERVER, kubectl-1.30 -> TEST_ASSET_KUBECTL_1_30. */
 function assetVariable(name: Binary): string {
-  return `TEST_ASSET_${name.toUpperCase().replaceAll('-', '_')}`;
+  return `TEST_ASSET_${name.toUpperCase().replaceAll(/[-.]/g, '_')}`;
 }
 
 /** The cache of downloaded and built programs. */
@@ -85,7 +85,7 @@ export function cacheFolder(env: NodeJS.ProcessEnv): string {
 }
 
 function cachedPath(name: Binary, env: NodeJS.ProcessEnv): string {
-  return join(cacheFolder(env), `${process.platform}-${process.arch}`, VERSIONS[name], name);
+  return join(cacheFolder(env), `${process.platform}-${process.arch}`, versionOf(name), programOf(name).program);
 }
 
 export async function isExecutable(path: string): Promise<boolean> {

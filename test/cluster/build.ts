@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startWatcher, type Watcher } from './daemon.ts';
-import type { Binary, Wanted } from './programs.ts';
+import { type Binary, programOf, type VERSIONS, type Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
@@ -17,7 +17,7 @@ const PROMETHEUS_TAGS = 'remove_all_sd';
 const ERROR_LINES = 20;
 
 /** The module folder under go/ and the package of each program, its build tags, and its file of versions if that is not go.mod. */
-const SOURCES: Record<Binary, { module: string; package: string; tags?: string; versions?: string }> = {
+const SOURCES: Record<keyof typeof VERSIONS, { module: string; package: string; tags?: string; versions?: string }> = {
   'kube-apiserver': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
   kubectl: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
   'kube-controller-manager': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
@@ -61,8 +61,14 @@ export async function buildFromSource(wanted: readonly Wanted[], progress: Progr
   }
 }
 
+/** The older minor versions of Kubernetes have files of versions of their own. */
+function sourceOf(name: Binary) {
+  const { program, minor } = programOf(name);
+  return { ...SOURCES[program], ...(minor === undefined ? {} : { versions: `${minor}.mod` }) };
+}
+
 async function build({ name, version, path }: Wanted): Promise<void> {
-  const source = SOURCES[name];
+  const source = sourceOf(name);
   const [major = '', minor = ''] = version.slice(1).split('.');
   const flags = ['-s', '-w'];
   // Without its version kubectl refuses to compare itself with the server.

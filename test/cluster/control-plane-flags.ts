@@ -41,5 +41,6 @@ export function apiserverFlags(
     ...(controlled ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
     // The endpoints of the service "kubernetes" may not be a loopback address.
     '--endpoint-reconciler-type=none',
+    ...(process.env.NODEPOOL_TEST_FEATURE_GATES ? [`--feature-gates=${process.env.NODEPOOL_TEST_FEATURE_GATES}`] : []),
   ];
 }

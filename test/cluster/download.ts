@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import type { Binary, Wanted } from './programs.ts';
+import { programOf, type Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
 
 /** The pinned version of the index, and its hash, as the programs that it names are run by the tests. */
@@ -13,7 +13,7 @@ const INDEX_COMMIT = '2b2bbdfb5ed4d62cf0c665425c2a424223c46df8';
 const INDEX_SHA512 =
   'ad9b963c3f8c154641771a1e5eef247189ddc4d28a5104f6e0414b15a748d36b98c020478f2a2426208859c6684a8600497444edcd14eac82590c93c19a92c7a';
 const INDEX_URL = `https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/${INDEX_COMMIT}/envtest-releases.yaml`;
-const IN_ARCHIVE: readonly Binary[] = ['kube-apiserver', 'etcd', 'kubectl'];
+const IN_ARCHIVE: readonly string[] = ['kube-apiserver', 'etcd', 'kubectl'];
 /** How long the index may take to answer: many machines cannot reach it. */
 const PROBE_MS = 2_000;
 const DOWNLOAD_MS = 600_000;
@@ -27,7 +27,7 @@ let unreachable = false;
 
 /** Provides nothing if the index is unreachable or lacks the release, or if the hash differs. */
 export async function downloadRelease(wanted: readonly Wanted[], progress: ProgressStream): Promise<void> {
-  const here = wanted.filter(({ name }) => IN_ARCHIVE.includes(name));
+  const here = wanted.filter(({ name }) => IN_ARCHIVE.includes(programOf(name).program));
   const kubernetes = here.find(({ name }) => name !== 'etcd')?.version;
   // One attempt per process, and none for etcd alone, whose version the index does not name.
   if (kubernetes === undefined || unreachable) return;
@@ -102,8 +102,8 @@ async function fetchInto(archive: { url: string; sha512: string }, wanted: reado
     await writeFile(file, bytes);
     await promisify(execFile)('tar', ['-xzf', file, '--strip-components=2', '-C', folder]);
     for (const { name, path } of wanted) {
-      await chmod(join(folder, name), 0o755);
-      await rename(join(folder, name), path);
+      await chmod(join(folder, programOf(name).program), 0o755);
+      await rename(join(folder, programOf(name).program), path);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

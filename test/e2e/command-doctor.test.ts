@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';
+import { before, MINOR } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { doctorOf, POOLS } from './doctoring.ts';
@@ -37,7 +38,8 @@ describe('in a reconciled cluster', () => {
     const { find, troubles } = await doctor();
     assert.deepEqual(troubles, ['controller-permissions skipped']);
     assert.equal(find('pools').message, 'the one pool is 200');
-    assert.equal(find('handlers').message, 'no member is known to lack the runtime handler of its pool');
+    const untold = MINOR < 31 ? '; 1 member does not report what it offers' : '';
+    assert.equal(find('handlers').message, `no member is known to lack the runtime handler of its pool${untold}`);
     const text = await ok(['doctor']);
     assert.match(text, /^ok {7}kubeconfig {14}\//);
     assert.match(text, /\n\n18 checks: 17 ok, 1 skipped\n$/);
@@ -86,7 +88,8 @@ describe('in a reconciled cluster', () => {
     assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
   });
 
-  test('reports a handler that members do not support', async () => {
+  const noHandlers = before(31, 'the server drops the runtime handlers of nodes');
+  test('reports a handler that members do not support', { skip: noHandlers }, async () => {
     await testEnv.nodes(
       { name: 'a', labels: role('gpu') },
       { name: 'b', labels: role('gpu') },

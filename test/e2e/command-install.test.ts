@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
 import { commands } from '../../src/commands/index.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
+import { serverVersion } from '../cluster/minor.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL, stateOf } from './commands.ts';
@@ -122,13 +123,14 @@ test('uninstall asks first on a terminal', { skip: NO_TERMINAL ?? false }, async
 });
 
 test('version prints client and server versions', async () => {
-  const both = `Client Version: ${pjson.version}\nServer Version: v1.36.3\n`;
+  const server = await serverVersion(cluster());
+  const both = `Client Version: ${pjson.version}\nServer Version: ${server}\n`;
   assert.equal((await kubectl(cluster(), ['nodepool', 'version'])).stdout, both);
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
   assert.equal(await ok(['--version'], nowhere), `Client Version: ${pjson.version}\n`);
   assert.deepEqual(JSON.parse(await ok(['version', '-o', 'json'])), {
     clientVersion: pjson.version,
-    serverVersion: 'v1.36.3',
+    serverVersion: server,
   });
   const { code, stdout, stderr } = await cli(cluster(), ['version'], nowhere);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: `Client Version: ${pjson.version}\n` });

@@ -7,6 +7,7 @@ import { decodePool } from '../../src/nodepool/decode.ts';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
 import { validatePool } from '../../src/nodepool/validation.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
+import { MINOR } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';
 import { POOL_CASES } from '../contract/pool-cases.ts';
 import { eventually } from './watching.ts';
@@ -23,6 +24,9 @@ const crd = load(readFileSync(file, 'utf8')) as Crd;
 interface Crd {
   spec: { versions: { schema?: unknown }[] } & Record<string, unknown>;
 }
+
+/** The minor version whose server accepts a status write to a pool that breaks rules which it broke before. */
+const RATCHETED_STATUS = 33;
 
 interface Status {
   message: string;
@@ -195,7 +199,10 @@ describe('a pool created before the rules', () => {
       const pool = (await client().expect('GET', `${POOLS}/${name}`)) as NodePool;
       assert.notDeepEqual(validatePool(pool), []);
       assert.deepEqual(pool.spec, spec);
-      await client().expect('PATCH', `${POOLS}/${name}/status`, { status: { status: 422, nodeCount: 0 } });
+      const status = { status: 422, nodeCount: 0 };
+      const answer = await client().request('PATCH', `${POOLS}/${name}/status`, { status });
+      // Older servers check rules on unchanged fields too when only the status is written.
+      assert.ok(answer.status === 200 || (MINOR < RATCHETED_STATUS && answer.status === 422), JSON.stringify(answer));
       await client().expect('DELETE', `${POOLS}/${name}`);
       await client().expect('PATCH', `${POOLS}/${name}`, { metadata: { finalizers: [] } });
       assert.equal((await client().request('GET', `${POOLS}/${name}`)).status, 404);

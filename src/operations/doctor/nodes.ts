@@ -85,7 +85,10 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
     );
   }
   if (asked === 0) return ok('no pool has a runtime handler');
-  const untold = silent === 0 ? '' : `; ${plural(silent, 'member')} do not report what they offer`;
+  const untold =
+    silent === 0
+      ? ''
+      : `; ${plural(silent, 'member')} ${silent === 1 ? 'does not report what it offers' : 'do not report what they offer'}`;
   return ok(`no member is known to lack the runtime handler of its pool${untold}`);
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ensureBinaries, findBinary } from '../../cluster/binaries.ts';
-import { VERSIONS, type Wanted } from '../../cluster/programs.ts';
+import { OLDER, VERSIONS, type Wanted } from '../../cluster/programs.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'binaries-test-'));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -34,6 +34,25 @@ test('looks in its own variable, then KUBEBUILDER_ASSETS, then the cache', async
   assert.equal(await findBinary('kube-apiserver', env), own);
   env.TEST_ASSET_KUBE_APISERVER = join(folder, 'nowhere');
   await assert.rejects(findBinary('kube-apiserver', env), /TEST_ASSET_KUBE_APISERVER names .*nowhere/);
+});
+
+test('looks for an older minor version by its own names', async () => {
+  const env: NodeJS.ProcessEnv = { XDG_CACHE_HOME: join(folder, 'older') };
+  const platform = `${process.platform}-${process.arch}`;
+  // By its plain name: a kubectl that is called kubectl-1.30 takes itself for a plugin.
+  const cached = await executable(join(folder, 'older', 'kubectl-nodepool', platform, OLDER['1.30'], 'kubectl'));
+  assert.equal(await findBinary('kubectl-1.30', env), cached);
+  assert.equal(await findBinary('kubectl', env), undefined);
+  env.TEST_ASSET_KUBECTL_1_30 = await executable(join(folder, 'own', 'old-kubectl'));
+  assert.equal(await findBinary('kubectl-1.30', env), env.TEST_ASSET_KUBECTL_1_30);
+});
+
+test('builds each older minor version from the modules of that patch', async () => {
+  for (const [minor, version] of Object.entries(OLDER)) {
+    const modules = await readFile(new URL(`../../cluster/go/kubernetes/${minor}.mod`, import.meta.url), 'utf8');
+    assert.match(modules, new RegExp(`^(require |\\t)k8s.io/kubernetes ${version}( |$)`, 'm'));
+    assert.match(modules, new RegExp(`k8s.io/apiserver => k8s.io/apiserver ${version.replace('v1', 'v0')}$`, 'm'));
+  }
 });
 
 test('uses a cache in the home directory without XDG_CACHE_HOME', async () => {

@@ -105,6 +105,10 @@ test('reports missing runtime handlers, except of nodes that do not report them'
   ];
   assert.deepEqual(find('handlers', [pool], nodes), ['error', 'worker: 1 member of 3 without gvisor: a']);
   assert.deepEqual(find('handlers', [pool], nodes.slice(1)), ['ok']);
+  const said = (...nodes: ExaminedNode[]) =>
+    stateFindings({ pools: { value: [pool] }, nodes: { value: nodes } }).handlers?.message.split('; ')[1];
+  assert.equal(said(node('c')), '1 member does not report what it offers');
+  assert.equal(said(node('c'), node('e')), '2 members do not report what they offer');
 });
 
 test('reports invalid quantities of members', () => {
