@@ -1,10 +1,14 @@
 /** Consent to commands on pools when the cluster changes meanwhile: see consent.ts. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
+import { stateOf } from './commands.ts';
 import { STRICT, useConsent } from './consent.ts';
+import { openTerminal } from './terminal.ts';
 import { role } from './test-env.ts';
 
 const { testEnv, pod, busy, taints, relabel, remove, testRows } = useConsent();
+const PODS = '/api/v1/namespaces/default/pods';
 const api = () => raw(testEnv.cluster());
 
 testRows([
@@ -49,22 +53,6 @@ testRows([
       await testEnv.pool('p');
     },
     meanwhile: () => relabel('b', role('p')),
-    isAskedAgain: true,
-  },
-  {
-    title: 'edit --reconcile asks about a node that leaves since the edit was saved',
-    args: ['edit', 'p', '--node-selector', 'kind=big', '--reconcile'],
-    prepare: async () => {
-      await testEnv.nodes({ name: 'a', labels: { grp: 'p', kind: 'big' } });
-      await testEnv.pool('p', { nodeSelector: { grp: 'p' }, handler: 'runc' });
-      await testEnv.reconcile();
-      const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
-      const spec = { nodeName: 'a', runtimeClassName: 'node-pool-p', containers };
-      await api().expect('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'user' }, spec });
-      // The edit does not remove the handler: the first question is that of the reconcile.
-      await testEnv.edit('p', { spec: { handler: null } });
-    },
-    meanwhile: () => relabel('a', { kind: null }),
     isAskedAgain: true,
   },
   {
@@ -134,3 +122,25 @@ testRows([
     isAskedAgain: true,
   },
 ]);
+
+test('edit --reconcile asks about a node that leaves since the edit was saved', { timeout: 120_000 }, async t => {
+  await testEnv.nodes({ name: 'a', labels: { grp: 'p', kind: 'big' } });
+  await testEnv.pool('p', { nodeSelector: { grp: 'p' }, handler: 'runc' });
+  await testEnv.reconcile();
+  const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+  const spec = { nodeName: 'a', runtimeClassName: 'node-pool-p', containers };
+  await api().expect('POST', PODS, { metadata: { name: 'user' }, spec });
+  t.after(() => api().expect('DELETE', `${PODS}/user?gracePeriodSeconds=0`));
+  // The edit does not remove the handler: the first question is that of the reconcile.
+  await testEnv.edit('p', { spec: { handler: null } });
+  const args = ['edit', 'p', '--node-selector', 'kind=big', '--reconcile'];
+  const terminal = openTerminal(t, testEnv.cluster(), args, { columns: 160, rows: 60, env: { NO_COLOR: '1' } });
+  await terminal.shows(/delete RuntimeClass node-pool-p\? \[y\/N\]/);
+  await relabel('a', { kind: null });
+  const before = await stateOf(testEnv.cluster());
+  terminal.type('y{enter}');
+  await terminal.shows(/let node a leave pool p\? \[y\/N\]/);
+  terminal.type('n{enter}');
+  assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
+  assert.deepEqual(await stateOf(testEnv.cluster()), before, 'a no writes nothing');
+});
