@@ -41,10 +41,12 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
   const metrics = standardMetrics(registry);
   const poolMetrics = new PoolMetrics(registry, { now: io.now, version: deps.version });
   const log = createLog(io, options.logFormat, options.verbosity);
+  // Until there is a manager, the only POST asks for permissions.
+  let mayWrite = () => true;
   const connection = await deps.connect({
     concurrency: options.concurrency,
     onRequest: metrics.request,
-    mayWrite: () => manager.isLeader,
+    mayWrite: () => mayWrite(),
     loginLimitMs: LOGIN_LIMIT_MS,
     log,
   });
@@ -79,6 +81,7 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
       },
     });
   let { manager, state } = create();
+  mayWrite = () => manager.isLeader;
   const servers: Server[] = [];
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
   const unsubscribe = onStopSignal(() => {
