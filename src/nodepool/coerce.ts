@@ -11,7 +11,7 @@ import { fits, readTyped } from './typed.ts';
 import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from './types.ts';
 
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
-const NEVER_OBSERVED = -1;
+export const NEVER_OBSERVED = -1;
 
 /** @param raw the pool with metadata as the API server validates it for every object */
 export function coercePool<P extends NodePool>(raw: P): P {

@@ -1,4 +1,5 @@
 /** The condition of `wait --for`. */
+import { NEVER_OBSERVED } from './coerce.ts';
 import type { NodePool } from './types.ts';
 
 export type WaitCondition =
@@ -60,7 +61,8 @@ function conditionOf({ status }: NodePool, wanted: string) {
 
 function isOld({ metadata, status }: NodePool, observed = status?.observedGeneration): boolean {
   const { generation = 0 } = metadata;
-  return (observed ?? generation) < generation;
+  const seen = observed === NEVER_OBSERVED ? undefined : observed;
+  return (seen ?? generation) < generation;
 }
 
 function ageText(pool: NodePool, observed = pool.status?.observedGeneration): string {
