@@ -68,6 +68,7 @@ test('packs only needed files', () => {
       'bin/kubectl_complete-nodepool.js',
       'dist/npm/THIRD-PARTY-LICENSES',
       'manifests/controller.yaml',
+      'manifests/kustomization.yaml',
       'manifests/nodepools.nodes.lailin.xyz.yaml',
       'manifests/protect-membership.yaml',
       'manifests/protect-records.yaml',
