@@ -15,6 +15,7 @@ import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
 import { startLender } from '../test/cluster/lender.ts';
 import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
+import type { Binary } from '../test/cluster/programs.ts';
 import { step } from '../test/cluster/progress.ts';
 import { GITOPS_BINARIES } from '../test/package/gitops.ts';
 import { HELM_BINARIES } from '../test/package/helm.ts';
@@ -41,6 +42,18 @@ const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-m
 
 /** Tests with a command of their own, `npm run test:node`. */
 const NODE_FILES = /^test\/node\//;
+
+/** What a file needs beside the API server and kubectl, by what it imports. */
+const PROGRAMS: Readonly<Record<string, readonly Binary[]>> = {
+  '/cluster/controllers.ts': CONTROLLER_BINARIES,
+  '/full-test-env.ts': CONTROLLER_BINARIES,
+  "'./node-env.ts'": [...CONTROLLER_BINARIES, ...NODE_BINARIES],
+  "'./gitops.ts'": GITOPS_BINARIES,
+  "'./prometheus.ts'": PROMETHEUS_BINARIES,
+  "/helm.ts'": HELM_BINARIES,
+  "'./krew.ts'": KREW_BINARIES,
+  "'./registry.ts'": REGISTRY_BINARIES,
+};
 
 type Speed = 'quick' | 'slow';
 
@@ -99,16 +112,8 @@ rmSync(folder, { recursive: true });
 async function makePrograms(chosen: string[]): Promise<void> {
   if (chosen.every(file => /^test\/(unit|linear|contract)\//.test(file))) return;
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
-  await ensureBinaries([
-    ...(['etcd', 'kube-apiserver', 'kubectl'] as const),
-    ...(anyImports('/cluster/controllers.ts') || anyImports('/full-test-env.ts') ? CONTROLLER_BINARIES : []),
-    ...(anyImports("'./node-env.ts'") ? [...CONTROLLER_BINARIES, ...NODE_BINARIES] : []),
-    ...(anyImports("'./gitops.ts'") ? GITOPS_BINARIES : []),
-    ...(anyImports("'./prometheus.ts'") ? PROMETHEUS_BINARIES : []),
-    ...(anyImports("/helm.ts'") ? HELM_BINARIES : []),
-    ...(anyImports("'./krew.ts'") ? KREW_BINARIES : []),
-    ...(anyImports("'./registry.ts'") ? REGISTRY_BINARIES : []),
-  ]);
+  const needed = Object.entries(PROGRAMS).flatMap(([module, programs]) => (anyImports(module) ? programs : []));
+  await ensureBinaries([...new Set<Binary>(['etcd', 'kube-apiserver', 'kubectl', ...needed])]);
 }
 
 /** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */

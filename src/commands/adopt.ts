@@ -9,7 +9,8 @@ import { readProtection, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { reportErrors, showCreated } from './shared/show-created.ts';
+import { reportErrors } from './shared/report-errors.ts';
+import { showCreated } from './shared/show-created.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';

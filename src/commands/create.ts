@@ -12,7 +12,8 @@ import type { Approve } from '../operations/consent.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { poolsToCreate, splitNames } from './create/pools.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
-import { reportErrors, showCreated } from './shared/show-created.ts';
+import { reportErrors } from './shared/report-errors.ts';
+import { showCreated } from './shared/show-created.ts';
 
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';

@@ -22,7 +22,8 @@ import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
 import { deletePools } from '../operations/delete.ts';
 import { proposeDeletion } from '../operations/propose-deletion.ts';
-import { deletedLine, reportDeletion, reportMissing, showPlan } from './delete/report.ts';
+import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
+import { reportErrors } from './shared/report-errors.ts';
 
 /** With -f, the names in the files. */
 async function chosenPools(
@@ -90,11 +91,12 @@ export default class Delete extends BaseCommand<typeof Delete> {
       return EXIT.error;
     }
     const { proposal, consent } = agreed;
-    const { pools, missing } = proposal;
+    const { pools } = proposal;
+    const missing = proposal.missing === undefined ? [] : [proposal.missing];
     if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
-      return reportMissing(missing, io);
+      return reportErrors(missing, io);
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await interruptible(io, signal =>
@@ -104,6 +106,6 @@ export default class Delete extends BaseCommand<typeof Delete> {
       ).finally(work.stop),
     );
     const codes = results.map(result => reportDeletion(result, shown, deps));
-    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportMissing(missing, io), ...codes);
+    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportErrors(missing, io), ...codes);
   }
 }

@@ -1,11 +1,11 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showError, showWarning } from '../cli/error-line.ts';
+import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { namesArg } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
-import { EXIT } from '../cli/report-error.ts';
 import type { Description } from '../operations/describe.ts';
+import { reportErrors } from './shared/report-errors.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
   static override summary = 'Show pools in detail: spec, nodes, conditions, events.';
@@ -31,8 +31,7 @@ export default class Describe extends BaseCommand<typeof Describe> {
     const { descriptions, missing } = names?.length === 0 ? none : await describe(names ?? [], connection);
     if (descriptions.length + missing.length === 0) reportNoPools(io);
     if (descriptions.length > 0) await show(descriptions, io);
-    for (const error of missing) showError(io, error);
-    return missing.length > 0 ? EXIT.error : EXIT.done;
+    return reportErrors(missing, io);
   }
 }
 

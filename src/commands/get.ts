@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showWarning } from '../cli/error-line.ts';
+import { showError, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../cli/flags.ts';
 import { poolSelectorFlag } from '../cli/pool-choice.ts';
@@ -111,10 +111,7 @@ export default class Get extends BaseCommand<typeof Get> {
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
-    if (missing.length > 0) {
-      const { showError } = await import('../cli/error-line.ts');
-      for (const error of missing) showError(io, error);
-    }
+    for (const error of missing) showError(io, error);
     return missing.length > 0 ? 1 : 0;
   }
 }

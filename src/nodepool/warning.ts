@@ -1,4 +1,4 @@
-/** What a user is told beside the result; a text alone has no next step. */
+/** A warning to the user; a text alone has no next step. */
 export type Warning = string | { message: string; next: string | undefined };
 
 /** In one text, for a log, JSON and as a key. Nothing takes it apart: the message may contain "; next: " of others. */

@@ -1,4 +1,5 @@
 /** Which pools a command works on: those named, those with labels, or all. */
+import { firstFew, plural } from '../nodepool/plural.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { listPools } from './get.ts';
 import type { RawPool } from './ports.ts';
@@ -37,4 +38,12 @@ export async function chosenPools(
 
 function selectorOf(choice: Exclude<PoolChoice, { names: readonly string[] }>): string | undefined {
   return 'selector' in choice ? choice.selector : undefined;
+}
+
+/** Pools that are named in one sentence. */
+export const MAX_NAMED = 5;
+
+/** Why a script needs --yes for pools that its command line does not name: `2 pools would be drained: a, b`. */
+export function chosenText(pools: readonly string[], fate: 'deleted' | 'drained'): string {
+  return `${plural(pools.length, 'pool')} would be ${fate}: ${firstFew(pools, MAX_NAMED)}`;
 }

@@ -39,8 +39,9 @@ export async function install(
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
   // The CRD stays after a release is gone, so it says nothing. Any other object may be what is left of one.
-  for (const live of await Promise.all(controller.map(ports.manifests.get))) refuseHelmRelease(live, 'install');
-  if (dryRun === 'client') return compare(crd, controller, ports);
+  const installed = await Promise.all(controller.map(ports.manifests.get));
+  for (const live of installed) refuseHelmRelease(live, 'install');
+  if (dryRun === 'client') return compare(crd, controller, installed, ports);
   const outcome: InstallOutcome = {
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
     otherGroups: await otherGroups(ports),
@@ -65,13 +66,13 @@ async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
 async function compare(
   crd: Record<string, unknown>,
   controller: ManifestObject[],
+  installed: (ManifestObject | undefined)[],
   ports: InstallDeps,
 ): Promise<InstallOutcome> {
-  const [live, ...objects] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
   return {
     otherGroups: await otherGroups(ports),
-    crd: wouldBe(crd, live),
-    controller: controller.map((object, at) => ({ object, applied: wouldBe(object, objects[at]), checked: true })),
+    crd: wouldBe(crd, await ports.crd.get()),
+    controller: controller.map((object, at) => ({ object, applied: wouldBe(object, installed[at]), checked: true })),
   };
 }
 

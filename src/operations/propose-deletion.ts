@@ -1,13 +1,12 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
-
-import { firstFew, noun, plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodePoolsClient, RuntimeClassesClient } from '../reconciler/ports.ts';
-import { chosenPools, type PoolChoice } from './choose-pools.ts';
+import { chosenPools, chosenText, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
@@ -77,12 +76,9 @@ export async function proposeDeletion(
 /** For a script whose command line does not name the pools: they may not be the ones that it means. */
 export function needsYesFor(pools: readonly string[], users: string | undefined): string | undefined {
   if (pools.length === 0) return users;
-  const what = `${plural(pools.length, 'pool')} would be deleted: ${firstFew(pools, MAX_NAMED)}`;
+  const what = chosenText(pools, 'deleted');
   return users === undefined ? what : `${what}; ${users}`;
 }
-
-/** Pools that are named in one sentence. */
-export const MAX_NAMED = 5;
 
 /**
  * As kubectl, the pools that exist and an error for the others. Throws when none does, or nodes cannot be detached; and after

@@ -45,7 +45,7 @@ export async function findRuntimeClassUsers(
 }
 
 /** The RuntimeClasses that are deleted with the pools, without those of other owners. It needs no nodes, as a plan does. */
-export function classesDeletedWith(pools: readonly NodePool[], existing: readonly RuntimeClass[]): string[] {
+export function classesDeletedWith(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
   const marked = pools.map(pool => ({ ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } }));
   return deletedClasses(marked, existing);
 }

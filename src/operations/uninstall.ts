@@ -6,11 +6,12 @@ import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { summarized } from '../reconciler/failure.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
+import { MAX_NAMED } from './choose-pools.ts';
 import { type Approve, agree } from './consent.ts';
 import { deletePools } from './delete.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
-import { findPools, MAX_NAMED, needsYesFor } from './propose-deletion.ts';
+import { findPools, needsYesFor } from './propose-deletion.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
@@ -67,7 +68,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
     const pools = [...state.pools()];
     const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
-    const users = await findRuntimeClassUsers(classesDeletedWith(pools, [...state.runtimeClasses()]), deps.workloads);
+    const users = await findRuntimeClassUsers(classesDeletedWith(pools, state.runtimeClasses()), deps.workloads);
     deps.warn(users.warnings);
     const question = {
       text: deps.question(found),

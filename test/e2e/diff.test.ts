@@ -5,7 +5,7 @@ import { diff } from '../../src/operations/diff.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
-import { whileRefusing } from './refusal.ts';
+import { nodeRefusal, whileRefusing } from './refusal.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -46,14 +46,7 @@ test('reconcile exits with 1 when a write failed, also when the status of a pool
   await testEnv.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   await testEnv.pool('idle');
-  const refusal = {
-    group: '',
-    resource: 'nodes',
-    operation: 'UPDATE',
-    unless: "object.metadata.name != 'a'",
-    probe: ['PATCH', '/api/v1/nodes/a', { metadata: { labels: { x: 'y' } } }] as [string, string, unknown],
-  } as const;
-  await whileRefusing(testEnv.cluster(), refusal, async () => {
+  await whileRefusing(testEnv.cluster(), nodeRefusal('a'), async () => {
     const { code, stdout, stderr } = await cli(testEnv.cluster(), ['reconcile']);
     assert.equal(code, 1);
     assert.match(stdout, /^held +500,.*\nidle +503,/);

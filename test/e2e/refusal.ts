@@ -12,6 +12,19 @@ export interface Refusal {
   probe: [method: string, path: string, body?: unknown];
 }
 
+/** Refuses every update of the node, or those that set the label. */
+export function nodeRefusal(name: string, label?: { key: string; value: string }): Refusal {
+  const set = label === undefined ? '' : ` || object.metadata.labels['${label.key}'] != '${label.value}'`;
+  const labels = label === undefined ? { x: 'y' } : { [label.key]: label.value };
+  return {
+    group: '',
+    resource: 'nodes',
+    operation: 'UPDATE',
+    unless: `object.metadata.name != '${name}'${set}`,
+    probe: ['PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } }],
+  };
+}
+
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const NAME = 'refusal';
 

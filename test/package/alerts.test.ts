@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
-import { whileRefusing } from '../e2e/refusal.ts';
+import { nodeRefusal, whileRefusing } from '../e2e/refusal.ts';
 import { role, useTestEnv } from '../e2e/test-env.ts';
 import { eventually, startWatching } from '../e2e/watching.ts';
 import { temporaryFolder } from './copy.ts';
@@ -114,14 +114,7 @@ test('Prometheus: alerts of real faults, and every query of the dashboard has se
   await testEnv.patchNode('c', { metadata: { labels: { 'node-role.kubernetes.io/idle': null } } });
   await eventually('both clear', async () => (await firing()).length === 0);
 
-  const refusal = {
-    group: '',
-    resource: 'nodes',
-    operation: 'UPDATE',
-    unless: "object.metadata.name != 'a' || object.metadata.labels['tier'] != 'silver'",
-    probe: ['PATCH', '/api/v1/nodes/a', { metadata: { labels: { tier: 'silver' } } }] as [string, string, unknown],
-  } as const;
-  await whileRefusing(testEnv.cluster(), refusal, async () => {
+  await whileRefusing(testEnv.cluster(), nodeRefusal('a', { key: 'tier', value: 'silver' }), async () => {
     await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
     const expected = ['NodePoolDrift web', 'NodePoolReconcileStale web', 'NodePoolWritesFail web'];
     await eventually('writes fail', async () => same(await firing(), expected), 90_000);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import { useCrd } from '../e2e/earlier-crd.ts';
-import { whileRefusing } from '../e2e/refusal.ts';
+import { nodeRefusal, whileRefusing } from '../e2e/refusal.ts';
 import { role, useTestEnv } from '../e2e/test-env.ts';
 import { healthOf, kstatusOf, type Reading } from './gitops.ts';
 
@@ -51,14 +51,7 @@ test('a pool without a Ready node, and one in a conflict, are InProgress', async
 test('a pool whose nodes cannot be written is Failed with the reason, and Current once they can', async () => {
   await testEnv.nodes({ name: 'a', labels: role('held') });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
-  const refusal = {
-    group: '',
-    resource: 'nodes',
-    operation: 'UPDATE',
-    unless: "object.metadata.name != 'a'",
-    probe: ['PATCH', '/api/v1/nodes/a', { metadata: { labels: { x: 'y' } } }] as [string, string, unknown],
-  } as const;
-  await whileRefusing(testEnv.cluster(), refusal, async () => {
+  await whileRefusing(testEnv.cluster(), nodeRefusal('a'), async () => {
     await testEnv.reconcile('held');
     assert.equal(await statesOf('held'), 'Failed,Degraded');
     for (const { message } of await readings('held')) assert.match(message, /1 of 1 node differs .*not in this test/);

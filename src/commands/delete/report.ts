@@ -4,7 +4,6 @@ import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Proposal } from '../../operations/consent.ts';
@@ -58,13 +57,6 @@ export function reportDeletion(
     deletedLine(pool, shown, ` (${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}${off})`),
   );
   return 0;
-}
-
-/** After the pools that were deleted, as kubectl; returns the exit code. */
-export function reportMissing(missing: NodepoolError | undefined, io: Io): number {
-  if (missing === undefined) return EXIT.done;
-  showError(io, missing);
-  return EXIT.error;
 }
 
 /** The pools that own the released nodes now. */

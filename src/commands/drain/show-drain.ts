@@ -13,7 +13,7 @@ import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { firstFew, noun, plural } from '../../nodepool/plural.ts';
-import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
+import { chosenNames, chosenText, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
 import {
   type DrainDeps,
@@ -43,7 +43,6 @@ export interface DrainChoice extends DrainOptions {
 
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;
-const MAX_POOLS = 5;
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =
@@ -114,7 +113,7 @@ function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choic
   const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
   const reasons = [
     // The command line names them otherwise.
-    ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun)]),
+    ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun, 'drained')]),
     ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
   ];
   return {
@@ -122,10 +121,6 @@ function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choic
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
     needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
   };
-}
-
-function chosenText(pools: readonly string[]): string {
-  return `${plural(pools.length, 'pool')} would be drained: ${firstFew(pools, MAX_POOLS)}`;
 }
 
 function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {

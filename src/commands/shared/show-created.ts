@@ -1,11 +1,7 @@
 /** What was created: for `create` and `adopt --create`. */
 
-import { showError } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import type { Io } from '../../cli/io.ts';
-import { EXIT } from '../../cli/report-error.ts';
-import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { poolRef } from '../../render/pool-ref.ts';
@@ -17,13 +13,6 @@ export interface CreatedOutput {
   /** A List, even of one pool. */
   asList: boolean;
   dryRun: DryRun;
-}
-
-/** Prints the errors of the others; returns the exit code. */
-export function reportErrors(errors: readonly NodepoolError[], io: Io): number {
-  for (const error of errors) showError(io, error);
-  if (errors.some(({ kind }) => kind === 'interrupted')) return EXIT.interrupted;
-  return errors.length > 0 ? EXIT.error : EXIT.done;
 }
 
 export async function showCreated(

@@ -2,7 +2,7 @@
 
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../../cli/approve.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
@@ -41,11 +41,10 @@ export async function showMoves(
 ): Promise<number> {
   const { io, connect } = deps;
   const connection = await connect({ concurrency });
-  const said = new Set<string>();
+  const warn = warnOnce(io);
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);
-    for (const warning of planned.warnings.filter(text => !said.has(text))) showWarning(io, warning);
-    for (const warning of planned.warnings) said.add(warning);
+    warn(planned.warnings);
     if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
     if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
       const { renderDiff } = await import('../../render/diff.ts');
