@@ -1,5 +1,5 @@
 /** `npm run release` builds all release files of this version in dist/release. */
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { buildImage } from './image/build.ts';
 import { writeArchive } from './package/archive.ts';
@@ -8,6 +8,7 @@ import { checksums, sha256Of } from './package/checksums.ts';
 import { buildExecutable } from './package/executable.ts';
 import { KREW_FILE, krewManifest } from './package/krew.ts';
 import { executableLicenses } from './package/licenses.ts';
+import { checkListing } from './package/listing.ts';
 import { packNpm } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
@@ -32,7 +33,14 @@ const chart = await packChart(folder);
 const bill = await sbom(packages);
 const executable = async (target: Target) => executablePath(target);
 const image = await buildImage(folder, { executable, licenses, sbom: bill });
-await writeFile(join(folder, KREW_FILE), krewManifest(archives));
+const krew = krewManifest(archives);
+await checkListing({
+  krew,
+  archives: archives.map(({ path }) => path),
+  chart: { yaml: await readFile(join(ROOT, 'charts', 'kubectl-nodepool', 'Chart.yaml'), 'utf8'), path: chart },
+  npm,
+});
+await writeFile(join(folder, KREW_FILE), krew);
 await writeFile(join(folder, SBOM_FILE), bill);
 await writeFile(join(folder, SCHEMA_FILE), jsonSchema());
 const files = [

@@ -43,10 +43,14 @@ export interface ImageParts {
 }
 
 /** Writes the layout into the folder, which exists and is empty. Equal parts give equal bytes. Returns the digest of the image. */
-export async function writeImage(folder: string, parts: ImageParts): Promise<string> {
+export async function writeImage(
+  folder: string,
+  parts: ImageParts,
+  targets: readonly Target[] = IMAGE_TARGETS,
+): Promise<string> {
   const layout = await Layout.create(folder);
   const platforms: Descriptor[] = [];
-  for (const target of IMAGE_TARGETS) platforms.push(await addPlatform(layout, target, parts));
+  for (const target of targets) platforms.push(await addPlatform(layout, target, parts));
   const image = await layout.addJson(INDEX_TYPE, { ...indexOf(platforms), annotations: LABELS });
   const bill = await addSbom(layout, image, parts.sbom);
   // The first annotation is the layout's name of the image, the second is the one under which containerd imports it.

@@ -15,7 +15,7 @@ const DOWNLOAD_MS = 180_000;
 export interface DebianPackage {
   name: string;
   version: string;
-  arch: 'amd64' | 'arm64';
+  arch: 'amd64' | 'arm64' | 'all';
   /** As Debian's signed index has it. */
   sha256: string;
 }
@@ -49,9 +49,10 @@ async function download(wanted: DebianPackage, cached: string): Promise<void> {
   // An index of its own, because the machine's may lack this architecture, and only root may write it.
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     await mkdir(join(work, folder), { recursive: true });
+  const system = arch === 'all' ? 'amd64' : arch;
   const settings = {
-    'APT::Architecture': arch,
-    'APT::Architectures': arch,
+    'APT::Architecture': system,
+    'APT::Architectures': system,
     'APT::Sandbox::User': '',
     'Acquire::Retries': '0',
     'Acquire::http::Timeout': '20',
@@ -74,5 +75,5 @@ async function download(wanted: DebianPackage, cached: string): Promise<void> {
 
 /** Named as apt-get names it. */
 function cachedPackage({ name, version, arch }: DebianPackage): string {
-  return join(cacheFolder(process.env), 'debian', `${name}_${version}_${arch}.deb`);
+  return join(cacheFolder(process.env), 'debian', `${name}_${version.replace(':', '%3a')}_${arch}.deb`);
 }

@@ -6,7 +6,7 @@ import { programOf, type Target } from './targets.ts';
 /** krew requires the plugin's name as kubectl calls it. */
 export const KREW_FILE = 'nodepool.yaml';
 
-const SHORT = 'Manage pools of nodes: labels, taints, RuntimeClass';
+const SHORT = 'Manage node pools: labels, taints, RuntimeClass';
 const REPOSITORY = pjson.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
 /** @param archives the SHA-256 of each platform's archive */

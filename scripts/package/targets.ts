@@ -1,5 +1,8 @@
 /** The platforms with an executable, named as by Go and krew. */
 import { fileURLToPath } from 'node:url';
+// Nothing installs this package: npm's advisories and update bots know a version only by such files.
+import bunPackage from './bun/package.json' with { type: 'json' };
+import bunLock from './bun/package-lock.json' with { type: 'json' };
 
 export interface Target {
   os: 'linux' | 'darwin' | 'windows';
@@ -10,40 +13,42 @@ export interface Target {
   integrity: string;
 }
 
-export const BUN_VERSION = '1.4.5';
+export const BUN_VERSION = bunPackage.devDependencies.bun;
 
-export const TARGETS: readonly Target[] = [
+const PLATFORMS: readonly Omit<Target, 'integrity'>[] = [
   {
     os: 'linux',
     arch: 'amd64',
     bun: 'linux-x64',
-    integrity: 'sha512-IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g==',
   },
   {
     os: 'linux',
     arch: 'arm64',
     bun: 'linux-aarch64',
-    integrity: 'sha512-4BXmsSKnjOrlGWqZV4x/oWa7AVoR+B6lCXddMzOAXBIm3t50eslg9wb66gmtW1AamEQ1l1CDvmmruysEhqOWMg==',
   },
   {
     os: 'darwin',
     arch: 'amd64',
     bun: 'darwin-x64',
-    integrity: 'sha512-qkLPMGHZM9NI6CeHTWwVezzmlo6cC4Ta7yUAjYIWXS366qQcOlcp75t2uZyiuVRBMPS0h9qE0tCcvCHGaFqjJg==',
   },
   {
     os: 'darwin',
     arch: 'arm64',
     bun: 'darwin-aarch64',
-    integrity: 'sha512-4MIFXHmctH2EhAxLXm2/qxNtv17dFtLJylvaOCsrgq6KSqHTs6eW5YSrJjRbJxYUJaR901fsN8JfZOa+CsWpWQ==',
   },
   {
     os: 'windows',
     arch: 'amd64',
     bun: 'windows-x64',
-    integrity: 'sha512-FNvply651vcE/GHgNWz6mZvhmkwBuu8Hw54oNzA+CQog+HW+542rXQmZqNHRkFxazD9L3xi+iTtvO3engAgJfw==',
   },
 ];
+
+const locked = bunLock.packages as Record<string, { integrity?: string }>;
+
+export const TARGETS: readonly Target[] = PLATFORMS.map(platform => ({
+  ...platform,
+  integrity: locked[`node_modules/@oven/bun-${platform.bun}`]?.integrity ?? '',
+}));
 
 export function nameOf({ os, arch }: Target): string {
   return `${os}-${arch}`;

@@ -4,9 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from '../e2e/commands.ts';
+import { IMAGE, NAME, startController } from '../e2e/in-cluster.ts';
 import { nodeRefusal, whileRefusing } from '../e2e/refusal.ts';
 import { role, useTestEnv } from '../e2e/test-env.ts';
-import { eventually, startWatching } from '../e2e/watching.ts';
+import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from './copy.ts';
 import { ALERTS, DASHBOARD, type Prometheus, promtool, readRules, startPrometheus } from './prometheus.ts';
 
@@ -23,6 +26,10 @@ const FAULTS: Record<string, { series: string; values: string }> = {
   NodePoolNoReadyNode: { series: 'nodepool_status_code{pool="web"}', values: `${good('200')} 503x19 200x30` },
   NodePoolDrift: { series: 'nodepool_nodes_drifted{pool="web"}', values: `${good('0')} 2x19 0x30` },
   NodePoolNotReconciled: { series: 'nodepool_observed_generation{pool="web"}', values: `${good('2')} 1x19 2x30` },
+  NodePoolReconcileErrors: {
+    series: 'nodepool_last_success_timestamp_seconds{pool="web"}',
+    values: '0+60x9 540x19 1800+60x30',
+  },
   NodePoolReconcileStale: {
     series: 'nodepool_last_success_timestamp_seconds{pool="web"}',
     values: '0+60x9 -4000x19 1800+60x30',
@@ -35,12 +42,23 @@ const FAULTS: Record<string, { series: string; values: string }> = {
   NodePoolSeriesOmitted: { series: 'nodepool_omitted_series', values: `${good('0')} 2x19 0x30` },
 };
 
+const LAST_SUCCESS = 'nodepool_last_success_timestamp_seconds{pool="web"}';
+/** The values of a pool that only resyncs reconcile. */
+const EVERY_10M = '0x9 600x9 1200x9 1800x9 2400x9 3000x9';
+const FORBIDDEN = 'rest_client_requests_total{code="403"}';
+const BUILD = 'nodepool_build_info';
+const ERRORS = 'controller_runtime_reconcile_errors_total{controller="nodepool-controller"}';
+
 /** The second series of a rule that has an `or`. */
 const ALSO: Record<string, { series: string; values: string }> = {
   NodePoolConflict: { series: 'nodepool_status_code{pool="class"}', values: `${good('200')} 409x19 200x30` },
+  // Counted before the first scrape.
+  NodePoolInvalidRecords: { series: 'nodepool_invalid_records_total{pool="forged"}', values: '_x10 1x170' },
 };
 
+const BINDING = `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${NAME}`;
 const testEnv = useTestEnv();
+const { ok } = commandsOf(testEnv.cluster);
 const folder = await temporaryFolder({ after });
 
 test('promtool: each alert fires under its fault, and neither before nor after it', async () => {
@@ -58,6 +76,7 @@ test('promtool: each alert fires under its fault, and neither before nor after i
       ...(ALSO[alert] === undefined ? [] : [ALSO[alert]]),
       // What the rules compare with, and the sign of life.
       ...(alert === 'NodePoolControllerDown' ? [] : [{ series: 'nodepool_pools', values: '2x180' }]),
+      ...(alert === 'NodePoolReconcileErrors' ? [{ series: ERRORS, values: '0x9 1+1x19 20x60' }] : []),
       ...(alert === 'NodePoolNotReconciled' ? [{ series: 'nodepool_generation{pool="web"}', values: '2x60' }] : []),
     ],
     promql_expr_test: [
@@ -75,10 +94,37 @@ test('promtool: each alert fires under its fault, and neither before nor after i
       ],
     })),
   }));
+  await testRules(tests);
+});
+
+test('promtool: refused requests count as errors; an error whose retry succeeds is no alert', async () => {
+  const cases: [name: string, series: Record<string, string>, firing: number][] = [
+    ['retried', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0x9 1x50' }, 0],
+    ['retried again and again', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0+1x60' }, 0],
+    ['no error, a long --resync', { [LAST_SUCCESS]: '0x60', [ERRORS]: '0x60' }, 0],
+    ['refused once', { [LAST_SUCCESS]: EVERY_10M, [FORBIDDEN]: '0x9 3x50' }, 0],
+    ['refused, with nothing to write', { [LAST_SUCCESS]: EVERY_10M, [FORBIDDEN]: '_x5 1+2x50', [BUILD]: '1x60' }, 1],
+    // Other programs have the metric, too.
+    ['a kubelet is refused', { [BUILD]: '1x60', [FORBIDDEN.replace('{', '{instance="kubelet",')]: '_x5 1+2x50' }, 0],
+  ];
+  const tests = cases.map(([name, series, firing]) => ({
+    name,
+    interval: '1m',
+    input_series: Object.entries({ nodepool_pools: '2x60', ...series }).map(([series, values]) => ({ series, values })),
+    promql_expr_test: [15, 21, 40].map(minute => ({
+      expr: 'count(ALERTS{alertname="NodePoolReconcileErrors",alertstate="firing"}) or vector(0)',
+      eval_time: `${minute}m`,
+      exp_samples: [{ labels: '{}', value: minute > 17 ? firing : 0 }],
+    })),
+  }));
+  await testRules(tests);
+});
+
+async function testRules(tests: { name: string }[]): Promise<void> {
   const file = join(folder, 'tests.json');
   await writeFile(file, JSON.stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests }));
   await promtool('test', 'rules', file);
-});
+}
 
 test('Prometheus: alerts of real faults, and every query of the dashboard has series', {
   timeout: 240_000,
@@ -86,7 +132,7 @@ test('Prometheus: alerts of real faults, and every query of the dashboard has se
   const rules = await readRules();
   for (const rule of rules.groups.flatMap(group => group.rules)) {
     if (rule.for !== undefined) rule.for = '2s';
-    if (rule.alert === 'NodePoolReconcileStale') rule.expr = rule.expr.replace('3600', '10');
+    rule.expr = rule.expr.replace('> 3600', '> 10').replace('> 300', '> 8').replace('[5m]', '[10s]');
   }
   await testEnv.nodes(
     { name: 'a', labels: role('web') },
@@ -95,9 +141,9 @@ test('Prometheus: alerts of real faults, and every query of the dashboard has se
   );
   await testEnv.pool('web', { labels: { tier: 'gold' } });
   // The jobs of the dashboard's queries and its lease: as the Deployment starts it.
-  const flags = ['--leader-elect', '--metrics-bind-address', '127.0.0.1:0', '--resync', '2s'];
-  const watching = await startWatching(t, testEnv.cluster(), ...flags);
-  const [, target = ''] = /metrics on http:\/\/(\S+)/.exec(watching.log()) ?? [];
+  await ok(['install', '--controller', '--image', IMAGE]);
+  const watching = await startController(t, testEnv.cluster(), '--resync', '2s');
+  const [, target = ''] = /metrics on http:\/\/([0-9.:]+)/.exec(watching.log()) ?? [];
   const prometheus = await startPrometheus(t, folder, { target, rules });
   const firing = () => firingIn(prometheus);
   await eventually('nothing fires', async () => {
@@ -116,10 +162,23 @@ test('Prometheus: alerts of real faults, and every query of the dashboard has se
 
   await whileRefusing(testEnv.cluster(), nodeRefusal('a', { key: 'tier', value: 'silver' }), async () => {
     await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
-    const expected = ['NodePoolDrift web', 'NodePoolReconcileStale web', 'NodePoolWritesFail web'];
+    const ofPool = ['NodePoolDrift web', 'NodePoolReconcileStale web', 'NodePoolWritesFail web'];
+    const expected = [...ofPool, 'NodePoolReconcileErrors '].sort();
     await eventually('writes fail', async () => same(await firing(), expected), 90_000);
   });
   await eventually('they clear', async () => (await firing()).length === 0, 90_000);
+
+  const api = raw(testEnv.cluster());
+  const { metadata: _, ...binding } = (await api.expect('GET', BINDING)) as { metadata: object };
+  await api.expect('DELETE', BINDING);
+  await eventually(
+    'the permissions are missed',
+    async () => (await firing()).includes('NodePoolReconcileErrors '),
+    90_000,
+  );
+  assert.equal((await prometheus.query('nodepool_status_code != 200')).length, 0, 'the status cannot say it');
+  await api.expect('POST', BINDING.slice(0, BINDING.lastIndexOf('/')), { ...binding, metadata: { name: NAME } });
+  await eventually('it clears', async () => (await firing()).length === 0, 90_000);
 
   await testEnv.patchNode('a', { metadata: { annotations: { [RECORD_ANNOTATION]: 'garbage' } } });
   await eventually('the record is reported', async () => same(await firing(), ['NodePoolInvalidRecords web']));

@@ -2,21 +2,25 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { load } from 'js-yaml';
 import { CHART_COPIES } from '../../scripts/build.ts';
 import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
-import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
+import { readBornInPool, readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { startController } from '../e2e/in-cluster.ts';
+import { bindReader, metricsAddress, scrape, tokenOf } from '../e2e/scrape.ts';
+import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from './copy.ts';
 import { CHART, useHelm } from './helm.ts';
 
 const NAMESPACE = 'nodepool-system';
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
+const CLUSTER_BINDING = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/nodepool-controller';
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/nodepool-controller`;
 /** What Helm asks charts to say of each object. */
 const HELM_LABELS = /^(?:helm\.sh\/|app\.kubernetes\.io\/(?:instance|version|managed-by)$)/;
@@ -94,6 +98,12 @@ test('each value reaches its object, and none is taken for another', async () =>
     /"team":"a".*"note":"b"|"note":"b".*"team":"a"/,
   );
   assert.doesNotMatch(await text('--set', 'priorityClassName='), /PriorityClass|priorityClassName/);
+  assert.match(await text('--set', 'podDisruptionBudget.maxUnavailable=50%'), /"maxUnavailable":"50%"/);
+  // Helm merges maps.
+  assert.match(
+    await text('--set', 'networkPolicy.namespaceSelector.matchLabels.team=a'),
+    /"matchLabels":\{"metrics":"enabled","team":"a"\}/,
+  );
   const gone: [value: string, kind: string][] = [
     ['resourceQuota.enabled', 'ResourceQuota'],
     ['podDisruptionBudget.enabled', 'PodDisruptionBudget'],
@@ -101,6 +111,12 @@ test('each value reaches its object, and none is taken for another', async () =>
     ['policies.enabled', 'ValidatingAdmissionPolicy'],
     ['crds.install', 'CustomResourceDefinition'],
   ];
+  const api = ['--api-versions', 'admissionregistration.k8s.io/v1/MutatingAdmissionPolicy'];
+  const born = await template('--set', 'policies.enabled=false,policies.bornInPool=true', ...api);
+  for (const object of (await readBornInPool(ROOT)).objects)
+    assert.deepEqual(withoutHelm(born.get(keyOf(object)) ?? object, object), object);
+  assert.equal([...born.keys()].filter(key => key.includes('AdmissionPolicy')).length, 2);
+  await assert.rejects(template('--set', 'policies.bornInPool=true'), /Kubernetes has from 1\.36 on/);
   const all = await template();
   for (const [value, kind] of gone) {
     const left = await template('--set', `${value}=false`);
@@ -135,6 +151,22 @@ test('monitoring is off by default, and as the Prometheus operator and Grafana a
   assert.deepEqual(JSON.parse(maps[0]?.data['kubectl-nodepool.json'] ?? ''), dashboard);
 });
 
+test('metrics.secure: HTTPS for readers with the permission, with a certificate of a Secret', async () => {
+  const helm = await useHelm(home);
+  const text = async (...sets: string[]) =>
+    JSON.stringify(await helm.template('--set', ['serviceMonitor.enabled=true', ...sets].join(',')));
+  assert.doesNotMatch(await text('metrics.certSecret=tls'), /metrics-cert|tokenreviews|"scheme"/);
+  const secure = await text('metrics.secure=true');
+  assert.match(secure, /"--metrics-bind-address=:8080","--metrics-secure","--log-format/);
+  assert.match(secure, /"scheme":"https".*"insecureSkipVerify":true/);
+  assert.doesNotMatch(secure, /metrics-cert/);
+  const named = await text('metrics.secure=true', 'metrics.certSecret=tls');
+  assert.match(named, /"--metrics-cert-path=\/etc\/metrics-cert"/);
+  assert.match(named, /"volumes":\[\{"name":"metrics-cert","secret":\{"secretName":"tls"\}\}\]/);
+  assert.match(named, /"serverName":"nodepool-controller-metrics\.nodepool-system\.svc"/);
+  assert.match(named, /"ca":\{"secret":\{"name":"tls","key":"ca\.crt"\}\}/);
+});
+
 test('refuses values that it does not know, and a namespace of others', async () => {
   const helm = await useHelm(home);
   const refused = async (expected: RegExp, ...args: string[]) => {
@@ -144,11 +176,23 @@ test('refuses values that it does not know, and a namespace of others', async ()
   };
   await refused(/'replica' not allowed/, '--namespace', NAMESPACE, '--set', 'replica=3');
   await refused(/image\/digest/, '--namespace', NAMESPACE, '--set', 'image.digest=latest');
+  const values: [set: string, expected: RegExp][] = [
+    // The Deployment would not find its pods.
+    ['podLabels.app\\.kubernetes\\.io/name=x', /podLabels/],
+    // The policy would admit every namespace.
+    ['networkPolicy.namespaceSelector=null', /namespaceSelector/],
+    ['tolerations[0].efect=NoSchedule', /tolerations\/0.*'efect' not allowed/s],
+    ['tolerations[0].effect=Always', /tolerations\/0\/effect/],
+    // No drain would end.
+    ['podDisruptionBudget.maxUnavailable=0', /maxUnavailable/],
+    ['podDisruptionBudget.maxUnavailable=0%', /maxUnavailable/],
+  ];
+  for (const [set, expected] of values) await refused(expected, '--namespace', NAMESPACE, '--set', set);
   // A second controller, with a lease of its own, or one that `kubectl nodepool` does not find.
   await refused(/--namespace nodepool-system --create-namespace/, '--namespace', 'infra');
 });
 
-test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
+test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async t => {
   const api = raw(cluster());
   const helm = await useHelm(home, cluster().kubeconfig);
   // As it is published.
@@ -180,11 +224,44 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
     assert.match(stderr, new RegExp(`helm ${command === 'install' ? 'upgrade' : 'uninstall'} nodepool `));
   }
 
+  await api.expect('DELETE', CLUSTER_BINDING);
+  await eventually('doctor names the command of Helm', async () => {
+    const { stdout } = await cli(cluster(), ['doctor', '-o', 'json']);
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; remedy?: string }[] };
+    const { remedy = '' } = checks.find(({ id }) => id === 'controller-permissions') ?? {};
+    return /^run `helm upgrade nodepool \S+ --namespace nodepool-system --reuse-values`/.test(remedy);
+  });
+  await helm.ok('upgrade', ...where, '--reuse-values');
+  await api.expect('GET', CLUSTER_BINDING);
+
+  await helm.ok('upgrade', ...where, '--set', 'metrics.secure=true');
+  await readsMetrics(t);
+
+  await api.expect('PATCH', CRD, { spec: { names: { categories: ['other'] } } });
+  const installed = await cli(cluster(), ['install']);
+  assert.equal(installed.code, 0, installed.stderr);
+  assert.match(installed.stderr, /warning: the CRD belongs to the Helm release nodepool in namespace nodepool-system/);
+  await helm.ok('upgrade', ...where, '--force-conflicts');
+
   await helm.ok('uninstall', 'nodepool', '--namespace', NAMESPACE);
   assert.equal((await api.request('GET', DEPLOYMENT)).status, 404);
   assert.equal((await api.request('GET', CRD)).status, 200);
   assert.equal((await api.request('GET', `${POOLS}/kept`)).status, 200);
 });
+
+/** The role of the chart lets a controller decide who reads, and its ClusterRole nodepool-metrics-reader lets readers in. */
+async function readsMetrics(t: TestContext): Promise<void> {
+  const token = await tokenOf(cluster(), 'reader');
+  const watching = await startController(t, cluster());
+  const address = metricsAddress(watching.log());
+  assert.equal((await scrape(address, token, { rejectUnauthorized: false })).status, 403);
+  await bindReader(cluster(), 'reader', 'nodepool-metrics-reader');
+  await eventually(
+    'the reader is let in',
+    async () => (await scrape(address, token, { rejectUnauthorized: false })).status === 200,
+  );
+  assert.equal(await watching.end(), 0);
+}
 
 test('kubectl apply -k manifests/ applies the same objects', async () => {
   const applied = await kubectl(cluster(), [

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { ROOT } from '../../scripts/root.ts';
 
 const MODULES = join(ROOT, 'node_modules');
-/** Files that are no sources. */
-const MADE = [MODULES, join(ROOT, 'dist'), join(ROOT, '.git')];
+/** Files that are no sources of the packages. */
+const MADE = [MODULES, ...['dist', '.git', 'site'].map(name => join(ROOT, name))];
 /** Large packages that no build needs. */
 const UNUSED = ['.bin', '@biomejs', '@typescript', 'node'].map(name => join(MODULES, name));
 

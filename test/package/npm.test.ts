@@ -67,6 +67,7 @@ test('packs only needed files', () => {
       'bin/kubectl-nodepool.js',
       'bin/kubectl_complete-nodepool.js',
       'dist/npm/THIRD-PARTY-LICENSES',
+      'manifests/born-in-pool.yaml',
       'manifests/controller.yaml',
       'manifests/kustomization.yaml',
       'manifests/nodepools.nodes.lailin.xyz.yaml',

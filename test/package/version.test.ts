@@ -35,6 +35,22 @@ test('the displayed, installed and locked versions are equal', () => {
     assert.match(read(path), new RegExp(`charts/kubectl-nodepool --version ${version.replaceAll('.', '\\.')} `), path);
 });
 
+test('commands in the docs name the version', () => {
+  const named =
+    /(?:kubectl-nodepool[-:]|[?=&]ref=|image\.tar:|--version |Client Version: |"clientVersion": ")v?(\d+\.\d+\.\d+[\w.-]*?)(?=[-"\s'`.]|$)/gm;
+  for (const path of [
+    'docs/in-cluster.md',
+    'docs/release.md',
+    'docs/metrics.md',
+    'docs/guide.md',
+    'docs/commands/install.md',
+  ]) {
+    // 0.0.1: the placeholder on npm, before the first release.
+    const found = [...read(path).matchAll(named)].map(([, each]) => each).filter(each => each !== '0.0.1');
+    assert.deepEqual([...new Set(found)], [version], path);
+  }
+});
+
 test('the krew manifest has the version, and an archive for every platform', () => {
   const manifest = load(krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })))) as {
     spec: { version: string; platforms: { uri: string }[] };

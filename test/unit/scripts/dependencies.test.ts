@@ -4,8 +4,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
-import { TARGETS } from '../../../scripts/package/targets.ts';
-import { ROOT } from '../../../scripts/root.ts';
+import { BUN_VERSION, TARGETS } from '../../../scripts/package/targets.ts';
+import { projectFiles, ROOT } from '../../../scripts/root.ts';
+import { workflows } from './workflows.ts';
 
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -23,16 +24,27 @@ interface Locked {
   hasInstallScript?: boolean;
 }
 
+interface Lock {
+  packages: Record<string, Locked>;
+}
+
 const manifest = JSON.parse(text('package.json')) as Manifest;
-const { packages } = JSON.parse(text('package-lock.json')) as { packages: Record<string, Locked> };
-const locked = Object.entries(packages).filter(([folder]) => folder !== '');
+const lockFiles = projectFiles('{,{scripts,site}/**/}package-lock.json')
+  .filter(file => !file.includes('node_modules'))
+  .map(file => ({
+    file,
+    locked: Object.entries((JSON.parse(text(file)) as Lock).packages).filter(([folder]) => folder !== ''),
+  }));
 
 test('every package is locked with its SHA-512, without a registry host', () => {
-  assert.ok(locked.length > 200);
-  for (const [folder, { version, integrity, resolved, link }] of locked) {
-    assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, folder);
-    assert.match(version ?? '', /^\d+\.\d+\.\d+/, folder);
-    assert.deepEqual([resolved, link], [undefined, undefined], folder);
+  assert.ok(lockFiles.length >= 3);
+  for (const { file, locked } of lockFiles) {
+    assert.ok(locked.length > 10, file);
+    for (const [folder, { version, integrity, resolved, link }] of locked) {
+      assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, folder);
+      assert.match(version ?? '', /^\d+\.\d+\.\d+/, folder);
+      assert.deepEqual([resolved, link], [undefined, undefined], folder);
+    }
   }
 });
 
@@ -44,11 +56,12 @@ test('package.json has exact versions, and no dependencies at run time', () => {
 
 test('only named packages may run install scripts', () => {
   const allowed = Object.keys(manifest.allowScripts);
-  const runs = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([folder]) => folder);
+  const locked = lockFiles.find(({ file }) => file === 'package-lock.json')?.locked;
+  const runs = locked?.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([folder]) => folder);
   // A script of an optional package of another platform is never run.
-  const unknown = runs.map(folder => folder.replace(/^.*node_modules\//, '')).filter(name => !allowed.includes(name));
+  const unknown = runs?.map(folder => folder.replace(/^.*node_modules\//, '')).filter(name => !allowed.includes(name));
   assert.deepEqual(
-    unknown.filter(name => name !== 'fsevents'),
+    unknown?.filter(name => name !== 'fsevents'),
     [],
   );
 });
@@ -73,27 +86,11 @@ test('go.sum has the hash of every required Go module', () => {
   }
 });
 
-test('the Bun of every platform is pinned by its SHA-512', () => {
+test('the Bun of every platform is pinned by its SHA-512, in the version that bots and advisories see', () => {
   for (const { bun, integrity } of TARGETS) assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, bun);
+  const { locked } = lockFiles.find(({ file }) => file.startsWith('scripts/package/bun/')) ?? { locked: [] };
+  for (const [folder, { version }] of locked) assert.equal(version, BUN_VERSION, folder);
 });
-
-interface Job {
-  permissions?: Record<string, string>;
-  environment?: string;
-  steps: { uses?: string; run?: string; with?: Record<string, unknown> }[];
-}
-
-interface Workflow {
-  on: Record<string, unknown>;
-  permissions: object;
-  jobs: Record<string, Job>;
-}
-
-const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map(file => ({
-  file,
-  source: text(file),
-  ...(load(text(file)) as Workflow),
-}));
 
 test('every action is pinned to a commit, with its version as comment', () => {
   let count = 0;
@@ -101,7 +98,11 @@ test('every action is pinned to a commit, with its version as comment', () => {
     for (const [, used = ''] of text(file).matchAll(/uses:(.*)/g)) {
       count++;
       // Actions of this repository come with its commit.
-      assert.match(used, /^ ([\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\.\/\.github\/actions\/[\w-]+)$/, file);
+      assert.match(
+        used,
+        /^ ([\w-]+\/[\w-]+(\/[\w-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+|\.\/\.github\/actions\/[\w-]+)$/,
+        file,
+      );
     }
   }
   assert.ok(count > 8);
@@ -110,7 +111,7 @@ test('every action is pinned to a commit, with its version as comment', () => {
 test('workflows are read-only by default; those that may write need approval and run no dependencies', () => {
   assert.deepEqual(
     workflows.map(({ file }) => file.replace(/^.*\//, '')),
-    ['advisories.yml', 'pull-request.yml', 'release.yml'],
+    ['advisories.yml', 'codeql.yml', 'dependency-review.yml', 'pull-request.yml', 'release.yml', 'site.yml'],
   );
   for (const { file, source, on, permissions, jobs } of workflows) {
     assert.deepEqual(permissions, { contents: 'read' }, file);
@@ -119,8 +120,10 @@ test('workflows are read-only by default; those that may write need approval and
       assert.ok(['pull_request', 'push', 'schedule', 'workflow_dispatch'].includes(trigger), trigger);
     if ('pull_request' in on) assert.doesNotMatch(source, /secrets\./, file);
     for (const [name, { permissions: own = {}, environment, steps }] of Object.entries(jobs)) {
-      const writes = Object.values(own).includes('write');
-      assert.equal(environment, writes ? 'release' : undefined, `${file}: ${name}`);
+      // Results of CodeQL are not published.
+      const writes = Object.entries(own).some(([scope, right]) => right === 'write' && scope !== 'security-events');
+      const protectedBy = 'pages' in own ? 'github-pages' : 'release';
+      assert.equal(environment, writes ? protectedBy : undefined, `${file}: ${name}`);
       for (const { uses = '', run = '', with: given = {} } of steps) {
         if (uses.startsWith('actions/checkout@')) assert.equal(given['persist-credentials'], false, `${file}: ${name}`);
         if (uses.startsWith('actions/setup-node@'))
@@ -134,19 +137,38 @@ test('workflows are read-only by default; those that may write need approval and
   }
 });
 
+test('pull requests are analysed, and their new dependencies looked up in every scope', () => {
+  const uses = (action: string) =>
+    workflows
+      .filter(({ on }) => 'pull_request' in on)
+      .flatMap(({ jobs }) => Object.values(jobs).flatMap(({ steps }) => steps))
+      .find(step => step.uses?.startsWith(`${action}@`));
+  assert.ok(uses('github/codeql-action/analyze'));
+  // By default only those of `dependencies`, of which there are none.
+  assert.equal(uses('actions/dependency-review-action')?.with?.['fail-on-scopes'], 'runtime, development, unknown');
+});
+
 test('advisories are checked daily, and updates proposed for everything that is pinned', () => {
-  const daily = workflows.find(({ on }) => 'schedule' in on);
+  const daily = workflows.find(({ file }) => file.endsWith('advisories.yml'));
   assert.match(JSON.stringify(daily?.on.schedule), /"\d+ \d+ \* \* \*"/);
   assert.match(daily?.source ?? '', /- run: npm audit\n/);
+  assert.match(
+    daily?.source ?? '',
+    /- run: npm audit --package-lock-only\n +working-directory: scripts\/package\/bun\n/,
+  );
   const { updates } = load(text('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directories?: string[] }[];
   };
-  assert.deepEqual(
-    updates.map(one => one['package-ecosystem']),
-    ['npm', 'github-actions', 'gomod'],
-  );
+  assert.deepEqual([...new Set(updates.map(one => one['package-ecosystem']))].sort(), [
+    'github-actions',
+    'gomod',
+    'npm',
+  ]);
+  const folders = (ecosystem: string) =>
+    updates.flatMap(one => (one['package-ecosystem'] === ecosystem ? (one.directories ?? []) : [])).sort();
+  const locks = lockFiles.map(({ file }) => (dirname(file) === '.' ? '/' : `/${dirname(file)}`));
+  assert.deepEqual(folders('npm'), locks.sort());
   // The generator of older kubectl's completion scripts keeps its version.
   const modules = globSync('test/cluster/go/*/go.mod', { cwd: ROOT }).filter(file => !file.includes('/completion/'));
-  const folders = modules.map(file => `/${dirname(file)}`);
-  assert.deepEqual(updates.flatMap(({ directories = [] }) => directories).sort(), folders.sort());
+  assert.deepEqual(folders('gomod'), modules.map(file => `/${dirname(file)}`).sort());
 });

@@ -1,0 +1,81 @@
+/** Jobs of the workflows: their credentials, and what they test. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { ROOT } from '../../../scripts/root.ts';
+import { type Job, neededBy, release, workflows } from './workflows.ts';
+
+const jobs = workflows.flatMap(({ file, jobs }) =>
+  Object.entries(jobs).map(([name, job]) => ({ id: `${file.replace(/^.*\//, '')} ${name}`, job })),
+);
+const scriptOf = ({ steps }: Job) => steps.map(({ run = '' }) => run).join('\n');
+
+test('each job that signs by cosign logs in for it, and signs no empty digest', () => {
+  const signing = jobs.filter(({ job }) => scriptOf(job).includes('cosign sign '));
+  assert.deepEqual(
+    signing.map(({ id }) => id),
+    ['release.yml image', 'release.yml chart'],
+  );
+  for (const { id, job } of signing) {
+    const [before = ''] = scriptOf(job).split('cosign sign ');
+    assert.match(before, /^echo "\$GH_TOKEN" \| cosign login ghcr\.io .*--password-stdin$/m, id);
+    // `oras resolve` fails without one.
+    assert.match(before, /^digest=\$\(oras resolve |^if \[ -z "\$digest" \]; then$/m, id);
+    // Without it, what fails before a pipe is not noticed.
+    if (before.includes('| tee ')) assert.match(before, /^set -o pipefail$/m, id);
+  }
+});
+
+test('changes and releases are tested on real nodes, with the packages of Debian 12 and the cache that they are in', () => {
+  const onNodes = jobs.filter(({ job }) => scriptOf(job).includes('npm run test:node'));
+  assert.deepEqual(
+    onNodes.map(({ id }) => id),
+    ['pull-request.yml real-nodes', 'release.yml real-nodes'],
+  );
+  for (const { id, job } of onNodes) {
+    const packages = job.steps.findIndex(({ uses }) => uses === './.github/actions/debian');
+    const tests = job.steps.findIndex(({ run }) =>
+      /^sudo .*"XDG_CACHE_HOME=\$HOME\/\.cache" npm run test:node$/.test(run ?? ''),
+    );
+    assert.ok(packages >= 0 && packages < tests, id);
+  }
+  // What is published needs them.
+  for (const [name, { environment }] of Object.entries(release.jobs)) {
+    if (environment !== undefined) assert.ok(neededBy(name).includes('real-nodes'), name);
+  }
+});
+
+test('a run of nothing but tests on real nodes fails where there can be none', () => {
+  // Without programs there are no namespaces.
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/test.ts', 'test/node/'], {
+    cwd: ROOT,
+    env: { ...process.env, PATH: '' },
+    encoding: 'utf8',
+  });
+  assert.match(stderr, /the tests on real nodes cannot run: a real node needs/);
+  assert.equal(status, 1);
+});
+
+test('the image is started from an archive that every image store of docker loads', () => {
+  const script = scriptOf(release.jobs.start as Job);
+  assert.match(
+    script,
+    /^skopeo copy "oci-archive:\S+-image\.tar:\$version" docker-archive:image\.tar:(\S+)\n.*load --input image\.tar\n.* \1 version/m,
+  );
+});
+
+test('every change runs npm run image, which needs the C library', () => {
+  const { steps = [] } = workflows.find(({ file }) => file.endsWith('/pull-request.yml'))?.jobs.test ?? {};
+  const [image, libc] = [
+    steps.find(({ run }) => run === 'npm run image'),
+    steps.find(({ uses }) => uses === './.github/actions/debian'),
+  ];
+  assert.ok(image?.if);
+  assert.equal(image.if, libc?.if);
+});
+
+test('npm publishes one file: the chart of a release has the same ending', () => {
+  const [, path = ''] =
+    /npm publish --ignore-scripts "\.\/release\/(.+)"/.exec(scriptOf(release.jobs.npm as Job)) ?? [];
+  assert.equal(path, `kubectl-nodepool-\${GITHUB_REF_NAME#v}.tgz`);
+});
