@@ -1,0 +1,21 @@
+/** The navigation of the site. Its links are checked by test/contract/pages.test.ts and by its build. */
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { test } from 'node:test';
+import { projectFiles, ROOT } from '../../scripts/root.ts';
+import { DECISIONS, HOME, SECTIONS } from '../../site/navigation.ts';
+
+test('every page is in the navigation once', () => {
+  const listed = SECTIONS.flatMap(({ pages }) => Object.keys(pages)).sort();
+  assert.deepEqual(listed, [...new Set(listed)]);
+  assert.deepEqual(
+    listed,
+    projectFiles(['*.md', 'docs/**/*.md']).filter(file => !file.startsWith(`${DECISIONS}/`)),
+  );
+  assert.ok(globSync(`${DECISIONS}/*.md`, { cwd: ROOT }).length > 30);
+});
+
+test('a reader begins with the README, and titles fit the sidebar', () => {
+  assert.equal(Object.keys(SECTIONS[0]?.pages ?? {})[0], HOME);
+  for (const title of SECTIONS.flatMap(({ pages }) => Object.values(pages))) assert.ok(title.length <= 27, title);
+});
