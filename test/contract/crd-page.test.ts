@@ -19,7 +19,9 @@ function fields(schema: CrdSchema, path = ''): [path: string, schema: CrdSchema]
   });
 }
 
-function typeOf({ type, items, additionalProperties }: CrdSchema): string {
+function typeOf(schema: CrdSchema): string {
+  const { type, items, additionalProperties } = schema;
+  if (schema['x-kubernetes-int-or-string']) return 'integer or string';
   if (items !== undefined) return `list of ${typeOf(items)}`;
   if (additionalProperties === undefined) return type ?? '';
   return `map of ${additionalProperties['x-kubernetes-int-or-string'] ? 'quantity' : typeOf(additionalProperties)}`;

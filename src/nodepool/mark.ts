@@ -1,0 +1,47 @@
+/**
+ * The mark of a node that was born in a pool: manifests/born-in-pool.yaml gave it labels, taints and annotations as it
+ * registered, and wrote them into the annotation BORN_ANNOTATION. It has the form of a record without displaced values,
+ * as the policy replaces nothing, and counts as one until the first write of the node (docs/decisions/0042).
+ *
+ * Not guaranteed: that the mark is authentic. As for the record, manifests/protect-records.yaml denies kubelets to send
+ * it with a new node or to change it.
+ */
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { taintId } from './taint.ts';
+import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION } from './types.ts';
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** Of the annotations of a node: the record, or else the mark. */
+export function recordIn(annotations: Annotations = {}): string | undefined {
+  return annotations[RECORD_ANNOTATION] ?? annotations[BORN_ANNOTATION];
+}
+
+export function markIn(annotations: Annotations = {}): Pick<Node, 'mark'> {
+  if (annotations[BORN_ANNOTATION] === undefined) return {};
+  return { mark: annotations[RECORD_ANNOTATION] === undefined ? 'record' : 'unused' };
+}
+
+/**
+ * What of the mark is still on the node. A slot that was changed since is somebody else's: its value is kept, and
+ * restored by the pool like any other that it displaces.
+ */
+export function givenAtBirth(mark: AppliedRecord, { labels, taints, annotations = {} }: Node): AppliedRecord {
+  const liveTaints = Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
+  return {
+    pool: mark.pool,
+    labels: unchanged(mark.labels, labels),
+    taints: unchanged(mark.taints, liveTaints),
+    annotations: unchanged(mark.annotations, annotations),
+    // One that is gone or changed was removed by somebody, and is not given again: see startup-taints.ts.
+    startup: mark.startup,
+  };
+}
+
+function unchanged(
+  given: ReadonlyMap<string, AppliedSlot>,
+  live: Readonly<Record<string, string>>,
+): ReadonlyMap<string, AppliedSlot> {
+  const kept = [...given].filter(([id, { value }]) => value !== null && Object.hasOwn(live, id) && live[id] === value);
+  return new Map(kept.map(([id, { value }]) => [id, { value }]));
+}
