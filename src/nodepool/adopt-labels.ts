@@ -1,7 +1,8 @@
 /** The labels and taints that `adopt` copies into a pool: those that describe the group, not a single node. */
 import { isSameTaint } from './taint.ts';
+import { MAX_TAINTS } from './taint-rules.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
-import { MAX_LABELS, MAX_TAINTS, validatePool } from './validation.ts';
+import { MAX_LABELS, validatePool } from './validation.ts';
 
 /**
  * The owners of these domains and their subdomains set labels on every node: Kubernetes and its projects, cloud

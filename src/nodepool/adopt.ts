@@ -4,12 +4,9 @@
  */
 import { adoptedSpec, appendTo, nodeSpecificKeys } from './adopt-labels.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
-import { ROLE_PREFIX } from './selector.ts';
+import { isControlPlane, ROLE_PREFIX } from './selector.ts';
 import { API_VERSION, type Node, type NodePool } from './types.ts';
 import { validatePool } from './validation.ts';
-
-/** Only found with an explicit label: a mistake in such a pool could break the control plane. */
-const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
 
 const MAX_NAME_LENGTH = 63;
 
@@ -51,7 +48,8 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
   const isNodeSpecific = nodeSpecificKeys(groups.map(group => group.nodes));
-  const taken = new Set(pools);
+  // A pool with the name of a node would be taken for it, in messages and where `view` jumps to either.
+  const taken = new Set([...pools, ...nodes.map(({ name }) => name)]);
   const sizes = countBy(nodes, ownerOf);
   return groups.map(group => {
     const { label, value, nodes: members } = group;
@@ -123,7 +121,8 @@ function rankOf(label: string, labels: string[]): number | undefined {
   }
   const rank = PROVIDER_LABELS.findIndex(({ key }) => key === label);
   if (rank >= 0) return rank;
-  return label.startsWith(ROLE_PREFIX) && !CONTROL_PLANE_ROLES.includes(label) ? PROVIDER_LABELS.length : undefined;
+  // Only found with an explicit label: a mistake in such a pool could break the control plane.
+  return label.startsWith(ROLE_PREFIX) && !isControlPlane({ [label]: '' }) ? PROVIDER_LABELS.length : undefined;
 }
 
 function providerOf(label: string): string {

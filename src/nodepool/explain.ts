@@ -2,14 +2,21 @@
 
 import type { FieldError } from './field-error.ts';
 import { own } from './json.ts';
+import { isSelectorKnown } from './known-selector.ts';
+import { meetsNode } from './label-query.ts';
 import type { Ownership } from './membership.ts';
-import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
-import type { Node, NodePool } from './types.ts';
+import { matches, membershipSelector, partsOf } from './selector.ts';
+import { heldStartupTaints, startupTaintsById } from './startup-taints.ts';
+import { strayPoolLabel } from './stray-label.ts';
+import { taintFrom, taintId } from './taint.ts';
+import type { Node, NodePool, Taint } from './types.ts';
 
-/** One label of the pool's selector. */
-interface SelectorPair {
+/** A label or an expression of the pool's selector. */
+export interface SelectorReason {
   key: string;
-  wanted: string;
+  /** As kubectl writes it: `a=b`, `a in (b,c)`. */
+  requirement: string;
+  isMet: boolean;
   /** The value on the node; undefined when the node does not have the label. */
   live: string | undefined;
 }
@@ -30,10 +37,20 @@ export type Verdict =
 
 export interface PoolReason {
   pool: string;
-  selector: SelectorPair[];
+  selector: SelectorReason[];
   verdict: Verdict;
   /** The node still has what this pool applied but is no longer a member; the next reconcile removes it. */
   toBeCleaned: boolean;
+}
+
+/** A startup taint that the pool gave, or did not have to give, when the node joined. */
+export interface StartupReason {
+  /** Its value is the one that was given. */
+  taint: Taint;
+  /** It is there as it was given; else it was lifted, removed or changed, or never given. */
+  isHeld: boolean;
+  /** The condition that it waits for. */
+  until: string | undefined;
 }
 
 export interface Explanation {
@@ -41,8 +58,12 @@ export interface Explanation {
   owner: string | undefined;
   /** The owner first, then the pools that match but do not own the node, then the others by name. */
   pools: PoolReason[];
+  /** The startup taints that its record has, of the owner; absent when there are none. */
+  startup?: StartupReason[];
   /** A deleted pool whose labels and taints stay on the node until the next reconcile. */
   gone: string | undefined;
+  /** The value of POOL_LABEL, where no pool has set it; absent elsewhere. */
+  strayLabel?: string;
 }
 
 /**
@@ -61,17 +82,36 @@ export function explain(
     const { name } = pool.metadata;
     return {
       pool: name,
-      selector: isSelectorKnown(pool) ? pairsOf(pool, node) : [],
+      selector: isSelectorKnown(pool) ? reasonsOf(pool, node) : [],
       verdict: verdictOf(pool, node, ownership, byName, errorsOf(name)),
       toBeCleaned: holder === name && ownership.owner !== name,
     };
   });
+  const strayLabel = strayPoolLabel(node, ownership, byName.get(ownership.owner ?? ''));
   return {
     node: node.name,
     owner: ownership.owner,
+    ...startupReasons(node, ownership, byName),
     pools: reasons.toSorted((a, b) => rank(a) - rank(b) || (a.pool < b.pool ? -1 : 1)),
     gone: holder !== undefined && !byName.has(holder) ? holder : undefined,
+    ...(strayLabel === undefined ? {} : { strayLabel }),
   };
+}
+
+function startupReasons(
+  node: Node,
+  { record, owner }: Ownership,
+  pools: ReadonlyMap<string, NodePool>,
+): Pick<Explanation, 'startup'> {
+  if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
+  const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
+  const held = new Set(heldStartupTaints(node, record).map(taintId));
+  const startup = [...record.startup].map(([id, given]) => ({
+    taint: taintFrom(id, given ?? ''),
+    isHeld: held.has(id),
+    until: wanted.get(id)?.until?.nodeCondition,
+  }));
+  return { startup };
 }
 
 function verdictOf(
@@ -86,9 +126,7 @@ function verdictOf(
     ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(other) ?? pool);
   const isKnown = isSelectorKnown(pool);
   if (deletionTimestamp !== undefined) {
-    return isKnown && !matchesLabels(membershipSelector(pool), node.labels)
-      ? { kind: 'no match' }
-      : { kind: 'deleting' };
+    return isKnown && !matches(membershipSelector(pool), node.labels) ? { kind: 'no match' } : { kind: 'deleting' };
   }
   if (!isKnown) return { kind: 'unknown selector', keeps: owner === name };
   if (owner === name) {
@@ -96,7 +134,7 @@ function verdictOf(
   }
   if (owner !== undefined && conflicting.includes(name))
     return { kind: 'lost', to: owner, rule: ruleBetween(owner, name) };
-  if (!matchesLabels(membershipSelector(pool), node.labels)) return { kind: 'no match' };
+  if (!matches(membershipSelector(pool), node.labels)) return { kind: 'no match' };
   return { kind: 'invalid', errors };
 }
 
@@ -106,12 +144,11 @@ function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): 
   return ours === theirs ? 'has the smaller name' : 'is older';
 }
 
-function pairsOf(pool: NodePool, { labels }: Node): SelectorPair[] {
-  return Object.entries(membershipSelector(pool)).map(([key, wanted]) => ({
-    key,
-    wanted,
-    live: own(labels, key),
-  }));
+function reasonsOf(pool: NodePool, { labels }: Node): SelectorReason[] {
+  return partsOf(membershipSelector(pool)).map(({ text, ...requirement }) => {
+    const live = own(labels, requirement.key);
+    return { key: requirement.key, requirement: text, isMet: meetsNode(requirement, live), live };
+  });
 }
 
 function rank({ verdict, toBeCleaned }: PoolReason): number {

@@ -2,24 +2,38 @@
 import { NodepoolError } from './errors.ts';
 import { parseInt64 } from './int64.ts';
 import { own } from './json.ts';
+import { meetsNode } from './label-query.ts';
 import { keyProblem, valueProblem } from './syntax.ts';
 
 export type MatchLabels = (labels: Readonly<Record<string, string>>) => boolean;
 type MatchValue = (value: string | undefined) => boolean;
+
+/** One part of a selector. `Equals` is `a=b`; `Remove` is `a-`, where that is allowed. */
+export interface Term {
+  key: string;
+  operator: 'Equals' | 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | 'Remove';
+  values: string[];
+}
 
 const TOKEN = /==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+/g;
 const WORD = /^[^=!(),<>]/;
 
 /** The match function of a selector. An empty selector matches all. @throws NodepoolError `input` */
 export function parseLabelSelector(selector: string): MatchLabels {
+  const all = parseTerms(selector).map(term => ({ key: term.key, matches: matcher(term) }));
+  return labels => all.every(({ key, matches }) => matches(own(labels, key)));
+}
+
+/** The parts of a selector; all must match. @throws NodepoolError `input` */
+export function parseTerms(selector: string, mayRemove = false): Term[] {
   const tokens = new Tokens(selector.match(TOKEN) ?? []);
-  if (tokens.peek() === undefined) return () => true;
-  const all = [requirement(tokens)];
+  if (tokens.peek() === undefined) return [];
+  const all = [term(tokens, mayRemove)];
   while (tokens.peek() !== undefined) {
     tokens.expect(',');
-    all.push(requirement(tokens));
+    all.push(term(tokens, mayRemove));
   }
-  return labels => all.every(({ key, matches }) => matches(own(labels, key)));
+  return all;
 }
 
 class Tokens {
@@ -49,42 +63,53 @@ class Tokens {
   }
 }
 
-function requirement(tokens: Tokens): { key: string; matches: MatchValue } {
+function term(tokens: Tokens, mayRemove: boolean): Term {
   const isAbsent = tokens.peek() === '!';
   if (isAbsent) tokens.next();
   const key = tokens.word();
   if (key === undefined) throw invalid(`found ${tokens.peek() ?? 'its end'}, expected a key`);
+  const isAlone = tokens.peek() === undefined || tokens.peek() === ',';
+  if (mayRemove && !isAbsent && isAlone && key.endsWith('-')) {
+    check(keyProblem(key.slice(0, -1)));
+    return { key: key.slice(0, -1), operator: 'Remove', values: [] };
+  }
   check(keyProblem(key));
-  if (isAbsent) return { key, matches: value => value === undefined };
-  if (tokens.peek() === undefined || tokens.peek() === ',') return { key, matches: value => value !== undefined };
-  return { key, matches: comparison(tokens) };
+  if (isAbsent) return { key, operator: 'DoesNotExist', values: [] };
+  return isAlone ? { key, operator: 'Exists', values: [] } : { key, ...comparison(tokens) };
 }
 
-function comparison(tokens: Tokens): MatchValue {
+function comparison(tokens: Tokens): Omit<Term, 'key'> {
   const operator = tokens.next();
   switch (operator) {
     case '=':
     case '==':
-      return isIn([readValue(tokens)]);
+      return { operator: 'Equals', values: [readValue(tokens)] };
     case '!=':
-      return not(isIn([readValue(tokens)]));
+      return { operator: 'NotIn', values: [readValue(tokens)] };
     case 'in':
-      return isIn(readValues(tokens));
+      return { operator: 'In', values: readValues(tokens) };
     case 'notin':
-      return not(isIn(readValues(tokens)));
+      return { operator: 'NotIn', values: readValues(tokens) };
     case '>':
     case '<': {
       const bound = readValue(tokens);
-      const limit = parseInt64(bound);
-      if (limit === undefined) throw invalid(`"${bound}" after ${operator} is no integer`);
-      const compare = operator === '>' ? (a: bigint, b: bigint) => a > b : (a: bigint, b: bigint) => a < b;
-      return value => {
-        const number = parseInt64(value ?? '');
-        return number !== undefined && compare(number, limit);
-      };
+      if (parseInt64(bound) === undefined) throw invalid(`"${bound}" after ${operator} is no integer`);
+      return { operator: operator === '>' ? 'Gt' : 'Lt', values: [bound] };
     }
     default:
       throw invalid(`found "${operator}", expected one of , = == != in notin > <`);
+  }
+}
+
+function matcher(term: Term): MatchValue {
+  switch (term.operator) {
+    case 'Equals':
+    case 'In':
+      return isIn(term.values);
+    case 'NotIn':
+      return not(isIn(term.values));
+    default:
+      return value => meetsNode(term, value);
   }
 }
 

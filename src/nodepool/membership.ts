@@ -1,9 +1,11 @@
 /** Decides which pool owns a node. A node has at most one owner. */
 import type { FieldError } from './field-error.ts';
+import { isSelectorKnown } from './known-selector.ts';
+import { givenAtBirth } from './mark.ts';
 import { deepEqual } from './merge-patch.ts';
-import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from './record.ts';
 import { RecordCache } from './record-cache.ts';
-import { isSelectorKnown, matchesLabels, membershipSelector } from './selector.ts';
+import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool } from './types.ts';
@@ -22,15 +24,24 @@ export interface Ownership {
 /** Shared, because most nodes have no conflict. */
 const NONE: readonly string[] = [];
 
+interface Selecting {
+  pool: NodePool;
+  matches: ReturnType<typeof compileSelector>;
+}
+
 /** An index over all pools: ownership costs one look-up for each label of the node, not one for each pool. */
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
-  /** Pools by key and value of the first label of their selector; the other labels are checked on a hit. */
-  readonly #byLabel = new Map<string, Map<string, NodePool[]>>();
+  /** Pools by key and value of one label that their selector requires; the rest is checked on a hit. */
+  readonly #byLabel = new Map<string, Map<string, Selecting[]>>();
+  /** Pools by a label that their selector requires with any value. */
+  readonly #byKey = new Map<string, Selecting[]>();
+  /** Pools that require no label: each is checked for each node. */
+  readonly #unindexed: Selecting[] = [];
   readonly #records = new RecordCache();
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
-  /** Pools that keep every node that they hold, because their selector cannot be read. */
+  /** Pools that keep every node that they hold, because their selector cannot be read or is invalid. */
   readonly #unreadablePools = new Set<string>();
   /** Inherited pools (see isInherited): what equals their spec on nodes without a record counts as applied by them. */
   readonly #inherited: ReadonlySet<string>;
@@ -40,22 +51,32 @@ export class PoolIndex {
     const sorted = [...pools].sort(olderFirst);
     this.#inherited = this.#inheritedOf(sorted, nodes);
     for (const pool of sorted) {
-      this.#errors.set(pool.metadata.name, validatePool(pool));
-      if (!isSelectorKnown(pool)) {
+      const errors = validatePool(pool);
+      this.#errors.set(pool.metadata.name, errors);
+      if (!isSelectorKnown(pool, errors)) {
         if (pool.metadata.deletionTimestamp === undefined) this.#unreadablePools.add(pool.metadata.name);
         continue;
       }
       const selector = membershipSelector(pool);
-      for (const key of Object.keys(selector)) this.#keys.add(key);
-      const first = Object.entries(selector)[0];
-      if (first === undefined) continue;
-      const [key, value] = first;
-      const values = this.#byLabel.get(key) ?? new Map<string, NodePool[]>();
-      this.#byLabel.set(key, values);
-      const sharing = values.get(value);
-      if (sharing === undefined) values.set(value, [pool]);
-      else sharing.push(pool);
+      for (const key of keysOf(selector)) this.#keys.add(key);
+      this.#add(selector, { pool, matches: compileSelector(selector) });
     }
+  }
+
+  #add(selector: Selector, selecting: Selecting): void {
+    const required = requiredLabel(selector);
+    if (required === undefined) {
+      this.#unindexed.push(selecting);
+      return;
+    }
+    const { key, values } = required;
+    if (values === undefined) {
+      appendTo(this.#byKey, key, selecting);
+      return;
+    }
+    const byValue = this.#byLabel.get(key) ?? new Map<string, Selecting[]>();
+    this.#byLabel.set(key, byValue);
+    for (const value of values) appendTo(byValue, value, selecting);
   }
 
   /** The errors of validatePool(). */
@@ -82,7 +103,12 @@ export class PoolIndex {
   ownership(node: Node): Ownership {
     const matching = this.#matching(node);
     const applied = node.record === undefined ? undefined : this.#records.read(node.record);
-    const record = applied ?? impliedRecord(node, matching, this.#inherited);
+    const record =
+      applied === undefined
+        ? impliedRecord(node, matching, this.#inherited)
+        : node.mark === 'record'
+          ? givenAtBirth(applied, node)
+          : applied;
     const eligible: string[] = [];
     for (const { metadata } of matching) {
       const { name } = metadata;
@@ -107,19 +133,24 @@ export class PoolIndex {
     );
     if (unmarked.size === 0) return names;
     for (const node of nodes) {
-      const holder = node.record === undefined ? undefined : this.#records.read(node.record)?.pool;
+      // A mark is not from a reconcile.
+      const isReconciled = node.record !== undefined && node.mark !== 'record';
+      const holder = isReconciled ? this.#records.read(node.record ?? '')?.pool : undefined;
       const pool = holder === undefined ? undefined : unmarked.get(holder);
-      if (pool !== undefined && matchesLabels(membershipSelector(pool), node.labels)) names.delete(pool.metadata.name);
+      if (pool !== undefined && matches(membershipSelector(pool), node.labels)) names.delete(pool.metadata.name);
     }
     return names;
   }
 
   #matching(node: Node): NodePool[] {
     const found: NodePool[] = [];
+    const find = (candidates: readonly Selecting[] | undefined) => {
+      for (const selecting of candidates ?? []) if (selecting.matches(node.labels)) found.push(selecting.pool);
+    };
+    find(this.#unindexed);
     for (const key in node.labels) {
-      for (const pool of this.#byLabel.get(key)?.get(node.labels[key] ?? '') ?? []) {
-        if (matchesLabels(membershipSelector(pool), node.labels)) found.push(pool);
-      }
+      find(this.#byLabel.get(key)?.get(node.labels[key] ?? ''));
+      if (this.#byKey.size > 0) find(this.#byKey.get(key));
     }
     return found.length > 1 ? found.sort(olderFirst) : found;
   }
@@ -168,7 +199,16 @@ function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<
         .map(taint => [taintId(taint), taint.value ?? ''] as const)
         .filter(([id, value]) => live.get(id) === value),
     ),
+    // That operator set none. Which nodes joined before it had a say is not known: none of them gets startup taints.
+    annotations: NO_SLOTS,
+    startup: NO_STARTUP,
   };
+}
+
+function appendTo<V>(lists: Map<string, V[]>, key: string, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 function slots(pairs: (readonly [string, string])[]): Map<string, AppliedSlot> {

@@ -2,9 +2,8 @@
  * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
  * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
  */
-import { parseInt64 } from './int64.ts';
 import { own } from './json.ts';
-import { meets, type Requirement } from './label-query.ts';
+import { meets, meetsNode, type Requirement } from './label-query.ts';
 import { tolerates } from './toleration.ts';
 import type { Node, Toleration } from './types.ts';
 
@@ -43,15 +42,6 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeTerm, { na
     matchExpressions.every(requirement => meetsNode(requirement, own(labels, requirement.key))) &&
     matchFields.every(requirement => requirement.key === 'metadata.name' && meets(requirement, name))
   );
-}
-
-/** Of a node, labels are compared as integers too. */
-function meetsNode(requirement: Requirement, value: string | undefined): boolean {
-  const { operator, values = [] } = requirement;
-  if (operator !== 'Gt' && operator !== 'Lt') return meets(requirement, value);
-  const [label, bound] = [parseInt64(value ?? ''), parseInt64(values[0] ?? '')];
-  if (label === undefined || bound === undefined) return false;
-  return operator === 'Gt' ? label > bound : label < bound;
 }
 
 function isTolerated({ tolerations }: PodPlacement, { taints }: Node): boolean {

@@ -1,19 +1,29 @@
 /**
- * Plans the changes of one node by a three-way merge, for labels and taints alike: what was applied (the record), what
- * is desired (the owner's spec) and what is live.
+ * Plans the changes of one node by a three-way merge, for labels, taints and annotations alike: what was applied (the
+ * record), what is desired (the owner's spec) and what is live.
  *
- * - A slot (label key or taint `key:Effect`) in the spec is set; the value that it displaces goes into the record.
+ * - A slot (key, or taint `key:Effect`) in the spec is set; the value that it displaces goes into the record.
  * - A slot that left the spec, or whose pool released the node, gets the displaced value back. If someone else has
  *   changed it since, it stays.
- * - A slot in neither the spec nor the record is not touched, except with `unmanaged: Remove`.
+ * - A slot in neither the spec nor the record is not touched, except a label or taint with `unmanaged: Remove`.
+ *
+ * Startup taints are not merged: startup-taints.ts says what becomes of them.
  */
-import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized, isStrippable } from './record.ts';
-import { membershipSelector } from './selector.ts';
-import { isSameTaint, taintFrom, taintId } from './taint.ts';
+import { areAnnotationsKnown } from './annotations.ts';
+import { mergeSlots, type SlotWrite } from './merge-slots.ts';
+import { planTaints, rewriteTaints } from './plan-taints.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized } from './record.ts';
+import { keysOf, memberLabels, membershipSelector } from './selector.ts';
+import { isStartupApplied } from './startup-taints.ts';
+import { strip } from './strip.ts';
+import { isSameTaint, taintId } from './taint.ts';
 import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
 
-/** `membership`: requested by `add`, `remove` or `move`. */
-type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'unmanaged' | 'membership';
+/**
+ * `membership`: requested by `add`, `remove` or `move`. `joined the pool`: a startup taint is given. `condition`: it is
+ * lifted, because the node has the condition that it waits for.
+ */
+type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'joined the pool' | 'condition' | 'unmanaged' | 'membership';
 
 /** Who set a field, by the object's managedFields. */
 export interface FieldSetter {
@@ -24,17 +34,22 @@ export interface FieldSetter {
   time?: string;
 }
 
-/** One change of a label or taint. */
+/** One change of a label, taint or annotation. */
 export interface Change {
-  kind: 'label' | 'taint';
+  kind: 'label' | 'taint' | 'annotation';
   key: string;
   effect?: TaintEffect;
-  action: 'add' | 'change' | 'remove' | 'restore';
+  action: SlotWrite['action'];
   from?: string;
   to?: string;
   reason: ChangeReason;
   /** Who set `from`, or of a taint the taints of the node, where that was read (see drift-setters.ts). */
   setBy?: FieldSetter;
+}
+
+/** The field of the node that the change is in. Taints are one field. */
+export function fieldPath({ kind, key }: Pick<Change, 'kind' | 'key'>): string[] {
+  return kind === 'taint' ? ['spec', 'taints'] : ['metadata', `${kind}s`, key];
 }
 
 /** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */
@@ -43,8 +58,12 @@ export interface NodePatch {
   labels?: Record<string, string | null>;
   /** The whole list, because spec.taints is an atomic list. */
   taints?: Taint[];
+  /** Without the record. */
+  annotations?: Record<string, string | null>;
   /** The new value of the record annotation. */
   record?: string | null;
+  /** The record replaces the mark. */
+  dropsMark?: true;
   unschedulable?: boolean;
 }
 
@@ -59,8 +78,17 @@ export interface NodePlan {
   patch: NodePatch | undefined;
   /** Pools whose labels would move the node in an endless cycle. Nothing must be written then. */
   circle?: readonly string[];
-  /** The record would exceed its limits (only with `unmanaged: Remove`). Nothing must be written then. */
+  /** The record would exceed its limits. Nothing must be written then. */
   isOversized?: boolean;
+  /**
+   * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
+   * again before it is written: a value of somebody else would be lost.
+   */
+  isUnread?: boolean;
+  /** A pool that is paused: nothing must be written. */
+  pausedBy?: string;
+  /** The changed spec of a pool with spec.rollout reaches a member: its turn has to come first. */
+  isRollout?: boolean;
 }
 
 /**
@@ -74,25 +102,44 @@ export function planNode(
   owner: NodePool | undefined,
   rivals: readonly NodePool[] = [],
 ): NodePlan {
-  const plan: NodePlan = { node, owner: owner?.metadata.name, previous: record?.pool, changes: [], patch: undefined };
+  const plan: NodePlan = {
+    node,
+    owner: owner?.metadata.name,
+    previous: heldBy(node, record, owner),
+    changes: [],
+    patch: undefined,
+  };
   if (record === undefined && owner === undefined) return plan;
   if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return plan;
 
   const leaving = record !== undefined && record.pool !== owner?.metadata.name;
-  const labels = merge(
+  const labels = mergeSlots(
     leaving,
     record?.labels,
     desiredLabels(node, record, owner, rivals),
     new Map(Object.entries(node.labels)),
   );
-  const liveTaints = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const taints = merge(leaving, record?.taints, desiredTaints(node, record, owner), liveTaints);
+  const taints = planTaints(node, record, owner, leaving);
+  const desired = new Map(Object.entries(owner?.spec.annotations ?? {}));
+  const live = new Map(Object.entries(node.annotations ?? {}));
+  const annotations = mergeSlots(leaving, record?.annotations, desired, live);
 
   plan.changes = [
     ...labels.writes.map(write => describe('label', write, leaving)),
     ...taints.writes.map(write => describe('taint', write, leaving)),
+    ...annotations.writes.map(write => describe('annotation', write, leaving)),
   ];
-  const applied = owner && { pool: owner.metadata.name, labels: labels.applied, taints: taints.applied };
+  if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
+  const isNewSpec = !leaving && record !== undefined && plan.changes.some(isOfSpec);
+  if (isNewSpec && owner?.spec.rollout !== undefined) plan.isRollout = true;
+  const applied = owner && {
+    pool: owner.metadata.name,
+    labels: labels.applied,
+    taints: taints.applied,
+    annotations: annotations.applied,
+    startup: taints.startup,
+    ...(leaving || isNewSpec || record?.changed === undefined ? {} : { changed: record.changed }),
+  };
   const next = applied && formatRecord(applied);
   if (applied !== undefined && next !== undefined && isOversized(applied, next)) {
     return { ...plan, changes: [], isOversized: true };
@@ -100,23 +147,36 @@ export function planNode(
   if (plan.changes.length > 0 || next !== node.record) {
     plan.patch = {
       resourceVersion: node.resourceVersion,
-      ...(labels.writes.length > 0 ? { labels: Object.fromEntries(labels.writes.map(w => [w.id, w.to])) } : {}),
+      ...(labels.writes.length > 0 ? { labels: valuesOf(labels.writes) } : {}),
       ...(taints.writes.length > 0 ? { taints: rewriteTaints(node.taints, taints.writes) } : {}),
-      ...(next !== node.record ? { record: next ?? null } : {}),
+      ...(annotations.writes.length > 0 ? { annotations: valuesOf(annotations.writes) } : {}),
+      ...(next !== node.record
+        ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) }
+        : {}),
     };
   }
   return plan;
 }
 
+/** A node that was born in its pool joins it with the first write. */
+function heldBy({ mark }: Node, record: AppliedRecord | undefined, owner: NodePool | undefined): string | undefined {
+  return mark === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
+}
+
+/** The rest is drift. Whether a label is removed because the spec says so now is not known from the record. */
+function isOfSpec({ reason }: Change): boolean {
+  return reason === 'spec' || reason === 'unmanaged';
+}
+
 /** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */
-function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePool): boolean {
+function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
+  const { metadata, spec } = owner;
   if (record.pool !== metadata.name || spec.unmanaged === 'Remove') return false;
-  const { labels = {}, taints = [] } = spec;
-  const keys = Object.keys(labels);
-  if (record.labels.size !== keys.length || record.taints.size !== taints.length) return false;
-  for (const key of keys) {
-    if (node.labels[key] !== labels[key] || record.labels.get(key)?.value !== labels[key]) return false;
-  }
+  const { taints = [], annotations } = spec;
+  if (record.taints.size !== taints.length) return false;
+  if (!isMapApplied(memberLabels(owner), node.labels, record.labels)) return false;
+  if (!isMapApplied(annotations, node.annotations, record.annotations)) return false;
+  if (!isStartupApplied(node, record, owner)) return false;
   for (const taint of taints) {
     const isLive = (live: Taint) => isSameTaint(live, taint);
     if (record.taints.get(taintId(taint))?.value !== (taint.value ?? '') || !node.taints.some(isLive)) return false;
@@ -124,57 +184,23 @@ function isApplied(node: Node, record: AppliedRecord, { metadata, spec }: NodePo
   return formatRecord(record) === node.record;
 }
 
-interface SlotWrite {
-  id: string;
-  from: string | null;
-  to: string | null;
-  action: Change['action'];
-  /** The reason as far as the merge knows it; `released` becomes "spec" or "left the pool". */
-  why: 'spec' | 'drift' | 'unmanaged' | 'released';
-}
-
-function merge(
-  leaving: boolean,
-  applied: ReadonlyMap<string, AppliedSlot> = new Map(),
-  desired: ReadonlyMap<string, string | null>,
-  live: ReadonlyMap<string, string>,
-): { applied: Map<string, AppliedSlot>; writes: SlotWrite[] } {
-  const next = new Map<string, AppliedSlot>();
-  const writes: SlotWrite[] = [];
-  for (const [id, to] of desired) {
-    const had = applied.get(id);
-    const from = live.get(id) ?? null;
-    const displaced = displacedBy(to, from, leaving && had?.value !== from ? undefined : had);
-    // A slot that is and was empty needs no entry in the record.
-    if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
-    if (from === to) continue;
-    const ours = had !== undefined && had.value === from;
-    const why = to === null && !ours ? 'unmanaged' : had?.value === to ? 'drift' : 'spec';
-    writes.push({ id, from, to, action: to === null ? 'remove' : from === null ? 'add' : 'change', why });
+function isMapApplied(
+  desired: Readonly<Record<string, string>> = NONE,
+  live: Readonly<Record<string, string>> = NONE,
+  applied: ReadonlyMap<string, AppliedSlot>,
+): boolean {
+  let count = 0;
+  for (const key in desired) {
+    if (live[key] !== desired[key] || applied.get(key)?.value !== desired[key]) return false;
+    count++;
   }
-  for (const [id, had] of applied) {
-    if (desired.has(id)) continue;
-    const from = live.get(id) ?? null;
-    const to = had.displaced ?? null;
-    if (from !== had.value || from === to) continue;
-    writes.push({ id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' });
-  }
-  return { applied: next, writes };
+  return applied.size === count;
 }
 
-/**
- * The value to restore when the slot is released. The first displaced value is kept: later drift is repaired and not
- * recorded. Only a stripped slot records a newer value, because someone else set it.
- * @param had what the same pool, or an earlier one that left it in place, had applied
- */
-function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
-  if (had === undefined) return from ?? undefined;
-  const foreign = from !== null && from !== had.value && (to === null || had.value === null);
-  return foreign ? from : had.displaced;
-}
+const NONE: Readonly<Record<string, string>> = {};
 
-function withDisplaced(value: string | null, displaced: string | undefined): AppliedSlot {
-  return displaced === undefined ? { value } : { value, displaced };
+function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
+  return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
 }
 
 function desiredLabels(
@@ -183,33 +209,12 @@ function desiredLabels(
   owner: NodePool | undefined,
   rivals: readonly NodePool[],
 ) {
-  const desired = new Map<string, string | null>(Object.entries(owner?.spec.labels ?? {}));
+  const desired = new Map<string, string | null>(owner === undefined ? [] : Object.entries(memberLabels(owner)));
   if (owner?.spec.unmanaged === 'Remove') {
-    const membership = new Set([owner, ...rivals].flatMap(pool => Object.keys(membershipSelector(pool))));
+    const membership = new Set([owner, ...rivals].flatMap(pool => keysOf(membershipSelector(pool))));
     strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key));
   }
   return desired;
-}
-
-function desiredTaints(node: Node, record: AppliedRecord | undefined, owner: NodePool | undefined) {
-  const desired = new Map<string, string | null>(
-    (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? '']),
-  );
-  if (owner?.spec.unmanaged === 'Remove') strip(desired, node.taints.map(taintId), record?.taints, () => true);
-  return desired;
-}
-
-/** Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. */
-function strip(
-  desired: Map<string, string | null>,
-  live: string[],
-  applied: ReadonlyMap<string, AppliedSlot> | undefined,
-  mayStrip: (id: string) => boolean,
-): void {
-  const stripped = [...(applied ?? [])].filter(([, slot]) => slot.value === null).map(([id]) => id);
-  for (const id of [...live, ...stripped]) {
-    if (!desired.has(id) && isStrippable(id) && mayStrip(id)) desired.set(id, null);
-  }
 }
 
 function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
@@ -221,21 +226,17 @@ function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Cha
     action: write.action,
     ...(write.from === null ? {} : { from: write.from }),
     ...(write.to === null ? {} : { to: write.to }),
-    reason: write.why === 'released' ? (leaving ? 'left the pool' : 'spec') : write.why,
+    reason: reasonOf(write.why, leaving),
   };
 }
 
-/** The live list with the writes applied. Keeps the order, and keeps untouched taints complete (with timeAdded). */
-function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
-  const pending = new Map(writes.map(write => [write.id, write.to]));
-  const taints: Taint[] = [];
-  for (const taint of live) {
-    const id = taintId(taint);
-    const to = pending.get(id);
-    if (to === undefined) taints.push(taint);
-    else if (to !== null) taints.push(taintFrom(id, to));
-    pending.delete(id);
+function reasonOf(why: SlotWrite['why'], leaving: boolean): ChangeReason {
+  switch (why) {
+    case 'released':
+      return leaving ? 'left the pool' : 'spec';
+    case 'joined':
+      return 'joined the pool';
+    default:
+      return why;
   }
-  for (const [id, to] of pending) if (to !== null) taints.push(taintFrom(id, to));
-  return taints;
 }

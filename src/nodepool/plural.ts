@@ -3,6 +3,7 @@ import { own } from './json.ts';
 /** Irregular plurals of counted words, and of kinds whose resource name is derived from the kind. */
 const IRREGULAR: Readonly<Record<string, string>> = {
   policy: 'policies',
+  MutatingAdmissionPolicy: 'MutatingAdmissionPolicies',
   NetworkPolicy: 'NetworkPolicies',
   PriorityClass: 'PriorityClasses',
   RuntimeClass: 'RuntimeClasses',

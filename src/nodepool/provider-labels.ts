@@ -27,14 +27,23 @@ const DOMAINS = [
 ];
 
 /** Labels and taints that the pool sets and that belong to another tool: whoever writes last would win. */
-export function keysOfOthers({ labels = {}, taints = [] }: NodePoolSpec): { provider: string; key: string }[] {
-  const keys = new Set([...Object.keys(labels), ...taints.map(({ key }) => key)]);
+export function keysOfOthers({ labels = {}, taints = [], startupTaints = [] }: NodePoolSpec): {
+  provider: string;
+  key: string;
+}[] {
+  const keys = new Set([...Object.keys(labels), ...[...taints, ...startupTaints].map(({ key }) => key)]);
   return [...keys].toSorted().flatMap(key => {
-    const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : undefined;
-    const owner =
-      domain === undefined
-        ? PROVIDER_LABELS.find(label => label.key === key)
-        : DOMAINS.find(each => domain === each.domain || domain.endsWith(`.${each.domain}`));
-    return owner === undefined ? [] : [{ provider: owner.provider, key }];
+    const provider = providerOf(key);
+    return provider === undefined ? [] : [{ provider, key }];
   });
+}
+
+/** The tool that sets labels and taints with this key on nodes; undefined: none that is known. */
+export function providerOf(key: string): string | undefined {
+  const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : undefined;
+  const owner =
+    domain === undefined
+      ? PROVIDER_LABELS.find(label => label.key === key)
+      : DOMAINS.find(each => domain === each.domain || domain.endsWith(`.${each.domain}`));
+  return owner?.provider;
 }

@@ -1,14 +1,17 @@
 /**
  * The record: what a pool applied to a node, stored in one annotation on that node.
  *
- * Labels and taints are slots: an identity (label key, or taint `key:Effect`) with one string value. For each slot the
- * record has the value that the pool wrote (null: the pool removed it) and the value that this displaced. Releasing the
- * node restores the displaced value.
+ * Labels, taints and annotations are slots: an identity (key, or taint `key:Effect`) with one string value. For each slot
+ * the record has the value that the pool wrote (null: the pool removed it) and the value that this displaced. Releasing
+ * the node restores the displaced value. Startup taints displace nothing (see startup-taints.ts).
  *
- * Not guaranteed: that the record is authentic. A kubelet can write annotations of its own node, and so cause a label
- * or taint of another owner to be removed or changed there. It cannot add a key that contains "kubernetes".
+ * Not guaranteed: that the record is authentic. A kubelet can write annotations of its own node, and so cause a label,
+ * taint or annotation of another owner to be removed or changed there. It cannot add a key that contains "kubernetes",
+ * and no annotation that it could not have written itself. With a record at its registration it avoids the startup
+ * taints of the pool that the record names, as with a condition that it reports itself.
  * manifests/protect-records.yaml denies kubelets this annotation.
  */
+import { isPoolAnnotation } from './annotations.ts';
 import { isObject } from './json.ts';
 import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
 
@@ -19,10 +22,17 @@ export interface AppliedSlot {
   displaced?: string;
 }
 
+/** The value that was given by id; null: not given, lifted, or no longer the pool's. */
+export type StartupSlots = ReadonlyMap<string, string | null>;
+
 export interface AppliedRecord {
   pool: string;
   labels: ReadonlyMap<string, AppliedSlot>;
   taints: ReadonlyMap<string, AppliedSlot>;
+  annotations: ReadonlyMap<string, AppliedSlot>;
+  startup: StartupSlots;
+  /** RFC 3339: when a rollout changed the node last. */
+  changed?: string;
 }
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
@@ -31,11 +41,12 @@ export function isStrippable(key: string): boolean {
 }
 
 /**
- * In characters. A pool with 100 labels and 100 taints whose keys, values and displaced values have the maximum length
- * takes 157,932 (validation.ts). Only `unmanaged: Remove` could exceed that, and is refused.
+ * In bytes, as the server counts them. A pool with 100 labels and 100 taints whose keys, values and displaced values have the
+ * maximum length takes 158,112 (validation.ts). With annotations, startup taints or `unmanaged: Remove` a record can exceed
+ * that, and is not written.
  */
 export const MAX_RECORD_LENGTH = 160 * 1024;
-/** Maximum number of labels, and of taints, in one record. */
+/** Maximum number of labels, of taints, of annotations, and of startup taints, in one record. */
 export const MAX_RECORD_SLOTS = 1_000;
 
 /** Replaces a record in memory that is too large; no pool wrote it. */
@@ -57,8 +68,15 @@ export function recordProblem(raw: string): string | undefined {
 }
 
 /** Whether the record exceeds the limits of parseRecord(). */
-export function isOversized({ labels, taints }: AppliedRecord, text: string): boolean {
-  return text.length > MAX_RECORD_LENGTH || Math.max(labels.size, taints.size) > MAX_RECORD_SLOTS;
+export function isOversized({ labels, taints, annotations, startup }: AppliedRecord, text: string): boolean {
+  const most = Math.max(labels.size, taints.size, annotations.size, startup.size);
+  return isTooLong(text) || most > MAX_RECORD_SLOTS;
+}
+
+/** The length decides for nearly all: a character of UTF-16 has one to three bytes. */
+function isTooLong(text: string): boolean {
+  if (text.length > MAX_RECORD_LENGTH) return true;
+  return text.length * 3 > MAX_RECORD_LENGTH && Buffer.byteLength(text) > MAX_RECORD_LENGTH;
 }
 
 function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
@@ -73,33 +91,51 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   if (!isObject(json)) return { problem: 'not a JSON object' };
   if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without the name of a pool' };
   const displaced = isObject(json.displaced) ? json.displaced : {};
-  const [labels, taints] = [slotsOf(json.labels), slotsOf(json.taints)];
-  if (Math.max(labels.length, taints.length) > MAX_RECORD_SLOTS) {
-    return { problem: `more than ${MAX_RECORD_SLOTS} labels or taints` };
+  const [labels, taints, annotations] = [slotsOf(json.labels), slotsOf(json.taints), slotsOf(json.annotations)];
+  const startup = slotsOf(json.startup);
+  if (Math.max(labels.length, taints.length, annotations.length, startup.length) > MAX_RECORD_SLOTS) {
+    return { problem: `more than ${MAX_RECORD_SLOTS} labels, taints or annotations` };
   }
   const record: AppliedRecord = {
     pool: json.pool,
-    labels: parseSlots(labels, displaced.labels, id => keyProblem(id) === undefined),
-    taints: parseSlots(taints, displaced.taints, isTaintId),
+    labels: parseSlots(labels, displaced.labels, LABEL),
+    taints: parseSlots(taints, displaced.taints, TAINT),
+    annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
+    startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
+    ...(isTime(json.changed) ? { changed: json.changed } : {}),
   };
   sources.set(record, raw);
-  const left = labels.length + taints.length - record.labels.size - record.taints.size;
-  return left === 0 ? { record } : { record, problem: `with ${left} labels or taints that no pool sets` };
+  const kept = record.labels.size + record.taints.size + record.annotations.size + record.startup.size;
+  const left = labels.length + taints.length + annotations.length + startup.length - kept;
+  return left === 0 ? { record } : { record, problem: `with ${left} labels, taints or annotations that no pool sets` };
 }
+
+/** Shared: most records have no annotations. */
+export const NO_SLOTS: ReadonlyMap<string, AppliedSlot> = new Map();
+/** Shared, too. */
+export const NO_STARTUP: StartupSlots = new Map();
 
 function slotsOf(values: unknown): [string, unknown][] {
   return isObject(values) ? Object.entries(values) : [];
+}
+
+/** What a slot of one kind may have. */
+interface SlotRules {
+  isId: (id: string) => boolean;
+  isValue: (value: unknown) => value is string;
+  /** Whether a pool removes such a slot (`unmanaged: Remove`). */
+  isStripped: (id: string) => boolean;
 }
 
 /** Leaves out invalid slots: they would make a patch that the server always rejects. */
 function parseSlots(
   values: readonly [string, unknown][],
   displaced: unknown,
-  isId: (id: string) => boolean,
+  { isId, isValue, isStripped }: SlotRules,
 ): Map<string, AppliedSlot> {
   const slots = new Map<string, AppliedSlot>();
   for (const [id, value] of values) {
-    if (!isId(id) || !(value === null ? isStrippable(id) : isValue(value))) continue;
+    if (!isId(id) || !(value === null ? isStripped(id) : isValue(value))) continue;
     const before = isObject(displaced) && Object.hasOwn(displaced, id) ? displaced[id] : undefined;
     slots.set(
       id,
@@ -109,14 +145,35 @@ function parseSlots(
   return slots;
 }
 
+function parseStartup(values: readonly [string, unknown][]): StartupSlots {
+  const isSlot = (slot: [string, unknown]): slot is [string, string | null] =>
+    isTaintId(slot[0]) && (slot[1] === null || isValue(slot[1]));
+  return new Map(values.filter(isSlot));
+}
+
 function isValue(value: unknown): value is string {
   return typeof value === 'string' && valueProblem(value) === undefined;
+}
+
+/** As timestamp() writes it. */
+function isTime(value: unknown): value is string {
+  return (
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && !Number.isNaN(Date.parse(value))
+  );
 }
 
 function isTaintId(id: string): boolean {
   const colon = id.lastIndexOf(':');
   return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
+
+const LABEL: SlotRules = { isId: id => keyProblem(id) === undefined, isValue, isStripped: isStrippable };
+const TAINT: SlotRules = { ...LABEL, isId: isTaintId };
+const ANNOTATION: SlotRules = {
+  isId: isPoolAnnotation,
+  isValue: value => typeof value === 'string',
+  isStripped: () => false,
+};
 
 /** The text that each record was parsed from. */
 const sources = new WeakMap<AppliedRecord, string>();
@@ -137,19 +194,29 @@ function format(record: AppliedRecord): string {
   const displaced = {
     ...section('labels', record.labels, slot => slot.displaced),
     ...section('taints', record.taints, slot => slot.displaced),
+    ...section('annotations', record.annotations, slot => slot.displaced),
   };
   return JSON.stringify({
     pool: record.pool,
     ...section('labels', record.labels, slot => slot.value),
     ...section('taints', record.taints, slot => slot.value),
+    ...section('annotations', record.annotations, slot => slot.value),
+    ...section('startup', record.startup, value => value),
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
+    ...(record.changed === undefined ? {} : { changed: record.changed }),
   });
 }
 
-function section(
+/** The record with the time at which a rollout changes the node. */
+export function stampedRecord(raw: string | undefined, changed: string): string | undefined {
+  const record = parseRecord(raw);
+  return record && formatRecord({ ...record, changed });
+}
+
+function section<S>(
   name: string,
-  slots: ReadonlyMap<string, AppliedSlot>,
-  pick: (slot: AppliedSlot) => string | null | undefined,
+  slots: ReadonlyMap<string, S>,
+  pick: (slot: S) => string | null | undefined,
 ): Record<string, unknown> {
   const entries = [...slots]
     .map(([id, slot]) => [id, pick(slot)] as const)

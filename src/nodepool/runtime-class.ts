@@ -1,6 +1,6 @@
 /** The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints. */
 import { deepEqual } from './merge-patch.ts';
-import { membershipSelector } from './selector.ts';
+import { memberLabels, membershipSelector } from './selector.ts';
 import { API_VERSION, GROUP, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
 
 export function runtimeClassName(pool: string): string {
@@ -41,7 +41,7 @@ export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefin
 }
 
 function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
-  const { handler, labels, taints = [] } = pool.spec;
+  const { handler, taints = [] } = pool.spec;
   if (handler === undefined || handler === '') return undefined;
   return {
     metadata: {
@@ -59,7 +59,7 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
     },
     handler,
     scheduling: {
-      nodeSelector: { ...membershipSelector(pool), ...labels },
+      nodeSelector: { ...membershipSelector(pool).labels, ...memberLabels(pool) },
       tolerations: taints.map(({ key, value, effect }) => ({
         key,
         operator: 'Equal',

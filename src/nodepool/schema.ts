@@ -17,6 +17,7 @@ const integer: Schema = { type: 'integer' };
 const boolean: Schema = { type: 'boolean' };
 
 const labels: Schema = { type: 'map', of: string, what: 'label values are strings' };
+const annotations: Schema = { type: 'map', of: string, what: 'annotation values are strings' };
 
 const metadata: Schema = {
   type: 'object',
@@ -26,7 +27,7 @@ const metadata: Schema = {
     // Set by kustomize; the server removes it, and withoutServerFields().
     namespace: string,
     labels,
-    annotations: { type: 'map', of: string, what: 'annotation values are strings' },
+    annotations,
     finalizers: { type: 'list', of: string },
     ownerReferences: {
       type: 'list',
@@ -69,7 +70,39 @@ export const SPEC_SCHEMA: Schema = {
     },
     handler: string,
     nodeSelector: labels,
+    matchExpressions: {
+      type: 'list',
+      of: {
+        type: 'object',
+        required: ['key', 'operator'],
+        fields: { key: string, operator: string, values: { type: 'list', of: string } },
+      },
+    },
     unmanaged: string,
+    annotations,
+    startupTaints: {
+      type: 'list',
+      of: {
+        type: 'object',
+        required: ['key', 'effect'],
+        fields: {
+          key: string,
+          value: string,
+          effect: string,
+          until: { type: 'object', required: ['nodeCondition'], fields: { nodeCondition: string } },
+        },
+      },
+    },
+    paused: boolean,
+    rollout: {
+      type: 'object',
+      fields: {
+        maxConcurrent: { type: 'scalar' },
+        canary: { type: 'scalar' },
+        settleSeconds: integer,
+        stopOnNotReady: boolean,
+      },
+    },
   },
 };
 

@@ -5,6 +5,7 @@ import { isInherited } from './membership.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { firstFew, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
+import { isPaused, type RolloutProgress } from './rollout.ts';
 import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
 import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
 
@@ -21,7 +22,7 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
-const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Stalled', 'ResourcesOmitted'];
+const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Progressing', 'Reconciling', 'Stalled', 'ResourcesOmitted'];
 
 export interface Observation {
   members: Node[];
@@ -32,15 +33,15 @@ export interface Observation {
   differing: readonly string[];
   /** One sentence for each failed write. */
   failures: string[];
-  /** Whether a retry alone does not mend one of them. */
-  isRefused: boolean;
   /** Pods on the members; undefined when pods are not counted. */
   podCount: number | undefined;
+  /** Why nodes are not written for now, or that all are; only of a pool that is paused or has spec.rollout. */
+  rollout?: RolloutProgress | undefined;
 }
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, differing, failures, podCount } = observed;
+  const { members, specErrors, conflicts, differing, failures, podCount, rollout } = observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -63,7 +64,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   const applied = isWritten && differing.length === 0;
   const generation = pool.metadata.generation;
   // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
-  const observedGeneration = isInherited(pool) && !applied ? undefined : generation;
+  const observedGeneration = isInherited(pool) && (!applied || isPaused(pool)) ? undefined : generation;
 
   const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
@@ -87,17 +88,34 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     503: ['NoReadyNode', readyText],
   };
   const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
+  // Without annotations as in earlier versions: another text would be a write.
+  const fields = pool.spec.annotations === undefined ? 'labels and taints' : 'labels, taints and annotations';
+  // A rollout that is done leaves nothing to wait for.
+  const waitingReason = rollout?.reason === 'RolloutComplete' ? undefined : rollout?.reason;
   const appliedText = (): [reason: string, message: string] => {
-    if (applied) return ['Applied', 'every member carries the labels and taints of the pool'];
+    if (applied) return ['Applied', `every member carries the ${fields} of the pool`];
     if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
     const verb = differing.length === 1 ? 'differs' : 'differ';
-    const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the labels and taints of the pool`;
-    if (isWritten) return ['NodesNotUpdated', `${count}: ${firstFew(differing.toSorted(), MAX_NAMED)}`];
+    const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the ${fields} of the pool`;
+    if (isWritten)
+      return [waitingReason ?? 'NodesNotUpdated', `${count}: ${firstFew(differing.toSorted(), MAX_NAMED)}`];
     return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
   };
-  // What a retry alone does not mend: kstatus reads it as Failed, and shows this message alone.
-  const isStuck = specErrors.length > 0 || observed.isRefused;
-  const stalledText = isStuck ? appliedText() : unreadable.length > 0 ? unreadableText : undefined;
+  // Of 422 and 500: kstatus reads it as Failed, and shows this message alone.
+  const stoppedText: [string, string] | undefined =
+    rollout?.reason === 'RolloutStopped' ? [rollout.reason, rollout.message] : undefined;
+  const stalledText = !isWritten ? appliedText() : unreadable.length > 0 ? unreadableText : stoppedText;
+  const rolloutConditions = (): Condition[] => {
+    if (rollout === undefined) return [];
+    const { reason, message } = rollout;
+    const isRunning = reason === 'RolloutInProgress';
+    const isUnfinished = isRunning || (reason === 'Paused' && differing.length > 0);
+    return [
+      condition('Progressing', isRunning, reason, message),
+      // Of both, kstatus reads this one first.
+      ...(isUnfinished && stalledText === undefined ? [condition('Reconciling', true, reason, message)] : []),
+    ];
+  };
   const omission = (left: number): Condition[] => {
     // Sorted, because members have no order and a different text would cause a write.
     const texts = members.flatMap(omittedTexts).toSorted();
@@ -123,6 +141,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
         firstConflict?.reason ?? 'NoConflict',
         summarize(conflicts.map(conflict => conflict.message)),
       ),
+      ...rolloutConditions(),
       ...(stalledText === undefined ? [] : [condition('Stalled', true, ...stalledText)]),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
@@ -153,6 +172,11 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
     conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
     conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True')
   );
+}
+
+/** The condition that says why nodes are not as the pool says, where nothing fails. */
+export function unfinishedRollout(status: NodePoolStatus | undefined): Condition | undefined {
+  return status?.conditions?.find(({ type, reason }) => type === 'Progressing' && reason !== 'RolloutComplete');
 }
 
 /** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */

@@ -1,6 +1,7 @@
 /** The objects of the domain, reduced to the fields that are used. Field names follow the Kubernetes API. */
 
 import type { FieldError } from './field-error.ts';
+import type { Requirement } from './label-query.ts';
 
 export const GROUP = 'nodes.lailin.xyz';
 export const VERSION = 'v1';
@@ -15,6 +16,18 @@ export const LEASE_NAMESPACE = 'kube-system';
 /** The annotation on a node with what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
+/**
+ * The mark: an annotation on a node with what manifests/born-in-pool.yaml gave it when it registered. It has the form of a
+ * record, and counts as one until the first write of the node replaces it.
+ */
+export const BORN_ANNOTATION = 'nodes.lailin.xyz/born';
+
+/** The label of members of a pool with matchExpressions, with its name: a RuntimeClass can only select by labels. */
+export const POOL_LABEL = 'nodes.lailin.xyz/pool';
+
+/** The annotation on a pool with the time until which a rollout accepts nodes that are NotReady (see rollout-step.ts). */
+export const RESUMED_ANNOTATION = 'nodes.lailin.xyz/resumed';
+
 /** The annotation on a pool of the earlier operator with the state of its takeover (see takeover.ts). */
 export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
 
@@ -26,6 +39,12 @@ export interface Taint {
   value?: string;
   effect: TaintEffect;
   timeAdded?: string;
+}
+
+/** Given once, to a node that joins the pool. */
+export interface StartupTaint extends Omit<Taint, 'timeAdded'> {
+  /** The pool lifts the taint when the node has this condition with the status True. */
+  until?: { nodeCondition: string };
 }
 
 export interface ObjectMeta {
@@ -57,12 +76,36 @@ export interface NodePoolSpec {
   taints?: Taint[];
   handler?: string;
   nodeSelector?: Record<string, string>;
+  /** ANDed with nodeSelector, by the rules of node affinity. */
+  matchExpressions?: Requirement[];
   unmanaged?: 'Keep' | 'Remove';
+  annotations?: Record<string, string>;
+  /** See startup-taints.ts. */
+  startupTaints?: StartupTaint[];
+  /** Nothing is written to the nodes of the pool. */
+  paused?: boolean;
+  /** How a changed spec reaches the members; without it, all at once. */
+  rollout?: RolloutStrategy;
+}
+
+/** A count is a number of members or a percentage of them, as `5%`. */
+export interface RolloutStrategy {
+  /** Members that are changed and not settled, at most. Default: no limit. */
+  maxConcurrent?: number | string;
+  /** Members that are changed first; the others wait until they have settled. Default: none. */
+  canary?: number | string;
+  /** A changed member has settled when it is Ready for so long. */
+  settleSeconds?: number;
+  /** Default: true. */
+  stopOnNotReady?: boolean;
 }
 
 export interface Condition {
-  /** Stalled and ResourcesOmitted are present only while they are True. */
-  type: 'Ready' | 'Applied' | 'Conflict' | 'Stalled' | 'ResourcesOmitted';
+  /**
+   * Reconciling, Stalled and ResourcesOmitted are present only while they are True, and Progressing only on a pool that
+   * is paused or has spec.rollout.
+   */
+  type: 'Ready' | 'Applied' | 'Conflict' | 'Progressing' | 'Reconciling' | 'Stalled' | 'ResourcesOmitted';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;
@@ -108,9 +151,22 @@ export interface Node {
   creationTimestamp: string;
   labels: Record<string, string>;
   taints: Taint[];
-  /** The raw value of RECORD_ANNOTATION. */
+  /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION. */
   record?: string;
+  /** Where the node has BORN_ANNOTATION: whether `record` is its value, or the node has a record beside it. */
+  mark?: 'record' | 'unused';
+  /** Those that pools set (see annotations.ts); absent when there are none. */
+  annotations?: Record<string, string>;
+  /**
+   * Keys of the annotations that were kept when the node was read; shared by nodes. Of other keys, except those in the
+   * record, it is not known whether the node has them.
+   */
+  keptAnnotations?: ReadonlySet<string>;
   ready: boolean;
+  /** Types of the other conditions with the status True, sorted; shared by nodes. Absent when there are none. */
+  conditions?: readonly string[];
+  /** When `ready` changed last, in seconds since 1970. */
+  readySince?: number;
   unschedulable: boolean;
   /** Limited as in node-resources.ts. */
   allocatable: ResourceList;

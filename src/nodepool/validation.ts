@@ -3,16 +3,27 @@
  * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
  * are older than the rules. test/e2e/crd-validation.test.ts compares the two.
  */
+import {
+  annotationBytes,
+  isRefusedAnnotation,
+  isTooLong,
+  MAX_ANNOTATION_BYTES,
+  MAX_ANNOTATIONS,
+} from './annotations.ts';
 import type { FieldError } from './field-error.ts';
-import { membershipSelector, ROLE_PREFIX } from './selector.ts';
-import { dnsLabelProblem, effectProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
-import { taintId } from './taint.ts';
-import type { NodePool, Taint } from './types.ts';
+import { parseInt64 } from './int64.ts';
+import type { Requirement } from './label-query.ts';
+import { rolloutErrors } from './rollout-rules.ts';
+import { hasDefaultSelector, keysOf, membershipSelector, OPERATORS, ROLE_PREFIX } from './selector.ts';
+import { dnsLabelProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
+import { startupTaintErrors, taintErrors } from './taint-rules.ts';
+import { type NodePool, POOL_LABEL } from './types.ts';
 
 /** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
 export const MAX_LABELS = 100;
-export const MAX_TAINTS = 100;
 const MAX_SELECTOR_LABELS = 20;
+const MAX_EXPRESSIONS = 20;
+const MAX_VALUES = 100;
 
 /** The kubelet or a cloud's node controller sets these and would set them again. */
 const CLUSTER_LABELS = [
@@ -23,11 +34,6 @@ const CLUSTER_LABELS = [
   'node.kubernetes.io/windows-build',
 ];
 const CLUSTER_LABEL_PREFIXES = ['beta.kubernetes.io/', 'failure-domain.beta.kubernetes.io/'];
-
-/** The node lifecycle controller, cloud controllers and others set and remove these. */
-const CLUSTER_TAINT_PREFIXES = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
-/** The only one of them that people set by hand. */
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** The default selector of these pools is the label that kubeadm gives to control-plane nodes. */
 const RESERVED_NAMES = ['control-plane', 'master'];
@@ -41,7 +47,11 @@ export function validatePool(pool: NodePool): FieldError[] {
     ...labelErrors(pool),
     ...taintErrors(pool),
     ...selectorErrors(pool),
+    ...expressionErrors(pool),
     ...otherErrors(pool),
+    ...annotationErrors(pool),
+    ...startupTaintErrors(pool),
+    ...rolloutErrors(pool),
   ];
 }
 
@@ -54,12 +64,12 @@ function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
   const field = 'metadata.name';
   const problem = poolNameProblem(name);
   if (problem !== undefined) return [{ field, message: problem, next: 'choose another name' }];
-  if (!RESERVED_NAMES.includes(name) || spec.nodeSelector !== undefined) return [];
+  if (!RESERVED_NAMES.includes(name) || !hasDefaultSelector(spec)) return [];
   return [
     {
       field,
       message: `"${name}" is reserved: by default this pool would take the control-plane nodes`,
-      next: 'choose another name, or say which nodes belong in spec.nodeSelector',
+      next: 'choose another name, or say which nodes belong in spec.nodeSelector or spec.matchExpressions',
     },
   ];
 }
@@ -72,11 +82,13 @@ function labelErrors(pool: NodePool): FieldError[] {
   if (Object.keys(labels).length > MAX_LABELS) {
     errors.push({ field: 'spec.labels', message: `more than ${MAX_LABELS} labels` });
   }
-  const membership = [...Object.keys(membershipSelector(pool)), `${ROLE_PREFIX}${pool.metadata.name}`];
+  const membership = [...keysOf(membershipSelector(pool)), `${ROLE_PREFIX}${pool.metadata.name}`];
   for (const key of Object.keys(labels)) {
     const field = `spec.labels[${key}]`;
     if (isClusterLabel(key)) {
       errors.push({ field, message: 'this label is set by the cluster itself', next: 'remove it from spec.labels' });
+    } else if (key === POOL_LABEL) {
+      errors.push(reserved(field));
     } else if (membership.includes(key)) {
       errors.push({
         field,
@@ -84,40 +96,6 @@ function labelErrors(pool: NodePool): FieldError[] {
         next: 'remove it from spec.labels, and label the nodes themselves',
       });
     }
-  }
-  return errors;
-}
-
-function taintErrors({ spec: { taints = [] } }: NodePool): FieldError[] {
-  const errors: FieldError[] = [];
-  if (taints.length > MAX_TAINTS) errors.push({ field: 'spec.taints', message: `more than ${MAX_TAINTS} taints` });
-  const seen = new Set<string>();
-  for (const [index, taint] of taints.entries()) {
-    errors.push(...oneTaintErrors(`spec.taints[${index}]`, taint));
-    const id = taintId(taint);
-    if (seen.has(id)) {
-      errors.push({
-        field: `spec.taints[${index}]`,
-        message: `a second taint of key ${JSON.stringify(taint.key)} and effect ${taint.effect}`,
-        next: 'keep one of the two',
-      });
-    }
-    seen.add(id);
-  }
-  return errors;
-}
-
-function oneTaintErrors(field: string, { key, value = '', effect }: Taint): FieldError[] {
-  const errors: FieldError[] = [];
-  push(errors, `${field}.key`, keyProblem(key));
-  push(errors, `${field}.value`, valueProblem(value));
-  push(errors, `${field}.effect`, effectProblem(effect));
-  if (key !== OUT_OF_SERVICE && CLUSTER_TAINT_PREFIXES.some(prefix => key.startsWith(prefix))) {
-    errors.push({
-      field: `${field}.key`,
-      message: `the cluster itself sets and removes the taint ${key}`,
-      next: 'remove it from spec.taints',
-    });
   }
   return errors;
 }
@@ -135,9 +113,62 @@ function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
       },
     ];
   }
-  const errors = pairs.flatMap(([key, value]) => pairErrors(`${field}[${key}]`, key, value));
+  const errors = pairs.flatMap(([key, value]) => [
+    ...pairErrors(`${field}[${key}]`, key, value),
+    ...(key === POOL_LABEL ? [reserved(`${field}[${key}]`)] : []),
+  ]);
   if (pairs.length > MAX_SELECTOR_LABELS) errors.push({ field, message: `more than ${MAX_SELECTOR_LABELS} labels` });
   return errors;
+}
+
+function expressionErrors({ spec: { matchExpressions } }: NodePool): FieldError[] {
+  if (matchExpressions === undefined) return [];
+  const field = 'spec.matchExpressions';
+  if (matchExpressions.length === 0) {
+    return [{ field, message: 'an empty list names no nodes', next: 'give at least one expression, or leave it out' }];
+  }
+  const errors = matchExpressions.flatMap((expression, index) => oneExpressionErrors(`${field}[${index}]`, expression));
+  if (matchExpressions.length > MAX_EXPRESSIONS) {
+    errors.push({ field, message: `more than ${MAX_EXPRESSIONS} expressions` });
+  }
+  return errors;
+}
+
+/** As node affinity has them, with values that a label can have. */
+function oneExpressionErrors(field: string, { key, operator, values = [] }: Requirement): FieldError[] {
+  const errors: FieldError[] = [];
+  push(errors, `${field}.key`, keyProblem(key));
+  if (key === POOL_LABEL) errors.push(reserved(`${field}.key`));
+  if (!OPERATORS.includes(operator)) {
+    push(errors, `${field}.operator`, `${JSON.stringify(operator)} must be one of ${OPERATORS.join(', ')}`);
+    return errors;
+  }
+  for (const [index, value] of values.entries()) push(errors, `${field}.values[${index}]`, valueProblem(value));
+  push(errors, `${field}.values`, valuesProblem(operator, values));
+  return errors;
+}
+
+function valuesProblem(operator: string, values: readonly string[]): string | undefined {
+  if (values.length > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return values.length === 0 ? `${operator} needs at least one value` : undefined;
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1 && isInteger(values[0] ?? '') ? undefined : `${operator} takes exactly one integer`;
+    default:
+      return values.length === 0 ? undefined : `${operator} takes no values`;
+  }
+}
+
+/** An int64 that a label can have: without a sign. */
+function isInteger(value: string): boolean {
+  return /^\d+$/.test(value) && parseInt64(value) !== undefined;
+}
+
+function reserved(field: string): FieldError {
+  return { field, message: `the label ${POOL_LABEL} is set by kubectl-nodepool itself`, next: 'choose another key' };
 }
 
 function otherErrors({ spec: { handler = '', unmanaged } }: NodePool): FieldError[] {
@@ -146,6 +177,30 @@ function otherErrors({ spec: { handler = '', unmanaged } }: NodePool): FieldErro
   if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
   if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
     push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);
+  }
+  return errors;
+}
+
+function annotationErrors({ spec: { annotations } }: NodePool): FieldError[] {
+  if (annotations === undefined) return [];
+  const field = 'spec.annotations';
+  const pairs = Object.entries(annotations);
+  const errors: FieldError[] = [];
+  for (const [key, value] of pairs) {
+    push(errors, `${field}[${key}]`, keyProblem(key));
+    if (isTooLong(value)) {
+      errors.push({ field: `${field}[${key}]`, message: `longer than ${MAX_ANNOTATION_BYTES} characters` });
+    }
+    if (isRefusedAnnotation(key)) {
+      const message = 'this annotation is set by the cluster itself or by this program';
+      errors.push({ field: `${field}[${key}]`, message, next: `remove it from ${field}` });
+    }
+  }
+  if (pairs.length > MAX_ANNOTATIONS) errors.push({ field, message: `more than ${MAX_ANNOTATIONS} annotations` });
+  const bytes = annotationBytes(annotations);
+  if (bytes > MAX_ANNOTATION_BYTES && !pairs.some(([, value]) => isTooLong(value))) {
+    const message = `keys and values have ${bytes} bytes together, and at most ${MAX_ANNOTATION_BYTES} are allowed`;
+    errors.push({ field, message });
   }
   return errors;
 }

@@ -62,10 +62,10 @@ describe('candidates for pools', () => {
   });
 
   test('groups by a requested label in place of the known ones', () => {
-    const nodes = [node('a', { 'x.io/team': 'A', [EKS]: 'n' }), node('b', { 'x.io/team': '' })];
+    const nodes = [node('a', { 'x.io/team': 'Ops', [EKS]: 'n' }), node('b', { 'x.io/team': '' })];
     assert.deepEqual(lines(nodes, { labels: ['x.io/team'] }), [
       'label x.io/team= team b new',
-      'label x.io/team=A a a new',
+      'label x.io/team=Ops ops a new',
     ]);
   });
 
@@ -106,6 +106,13 @@ describe('candidates for pools', () => {
       `EKS ${EKS}=x x-2 d new`,
     ]);
   });
+});
+
+test('proposes no pool with the name of a node', () => {
+  const nodes = [node('db', { [EKS]: 'DB' }), node('db-2', { [EKS]: 'DB' }), node('web', { [EKS]: 'web-1' })];
+  assert.deepEqual(lines(nodes), [`EKS ${EKS}=DB db-3 db,db-2 new`, `EKS ${EKS}=web-1 web-1 web new`]);
+  const owned = { pools: ['db'], ownerOf: ({ name }: Node) => (name === 'web' ? undefined : 'db') };
+  assert.deepEqual(lines(nodes, owned)[0], `EKS ${EKS}=DB db db,db-2 adopted`);
 });
 
 test('does not take a pool with further nodes for adopted', () => {

@@ -26,15 +26,29 @@ test("lists each pair of a selector with the node's value", () => {
       {
         pool: 'p',
         selector: [
-          { key: 'a', wanted: '1', live: '1' },
-          { key: 'b', wanted: '2', live: 'other' },
-          { key: 'c', wanted: '3', live: undefined },
+          { key: 'a', requirement: 'a=1', isMet: true, live: '1' },
+          { key: 'b', requirement: 'b=2', isMet: false, live: 'other' },
+          { key: 'c', requirement: 'c=3', isMet: false, live: undefined },
         ],
         verdict: { kind: 'no match' },
         toBeCleaned: false,
       },
     ],
   });
+});
+
+test("lists each expression of a selector with the node's value", () => {
+  const matchExpressions = [
+    { key: 'cpu', operator: 'Gt', values: ['4'] },
+    { key: 'spot', operator: 'NotIn', values: ['yes'] },
+    { key: 'zone', operator: 'In', values: ['a', 'b'] },
+  ];
+  const explained = why(aNode({ labels: { cpu: '8', zone: 'c' } }), aPool({ matchExpressions }, { name: 'p' }));
+  assert.deepEqual(explained.pools[0]?.selector, [
+    { key: 'cpu', requirement: 'cpu>4', isMet: true, live: '8' },
+    { key: 'spot', requirement: 'spot notin (yes)', isMet: true, live: undefined },
+    { key: 'zone', requirement: 'zone in (a,b)', isMet: false, live: 'c' },
+  ]);
 });
 
 test('explains the owner of several matches: current owner, older, smaller name', () => {
@@ -111,4 +125,24 @@ test('agrees with PoolIndex.ownership for every node', () => {
     assert.deepEqual(of('lost').toSorted(), [...ownership.conflicting].toSorted(), `mix ${mix}`);
     assert.equal(gone, holder === 'r' ? 'r' : undefined);
   }
+});
+
+test('explains the startup taints in the record of the owner, and those of no other', () => {
+  const startup = { 'agent:NoSchedule': 'x', 'gone:NoSchedule': 'y', 'lifted:NoExecute': null };
+  const node = aNode({
+    labels: { a: '1' },
+    taints: [{ key: 'agent', value: 'x', effect: 'NoSchedule' }],
+    record: recordOf({ pool: 'p', startup }),
+  });
+  const until = { nodeCondition: 'AgentReady' };
+  const owner = aPool(
+    { nodeSelector: { a: '1' }, startupTaints: [{ key: 'agent', effect: 'NoSchedule', until }] },
+    { name: 'p' },
+  );
+  assert.deepEqual(why(node, owner).startup, [
+    { taint: { key: 'agent', value: 'x', effect: 'NoSchedule' }, isHeld: true, until: 'AgentReady' },
+    { taint: { key: 'gone', value: 'y', effect: 'NoSchedule' }, isHeld: false, until: undefined },
+    { taint: { key: 'lifted', effect: 'NoExecute' }, isHeld: false, until: undefined },
+  ]);
+  assert.equal(why(node, pool('other', { a: '1' })).startup, undefined);
 });

@@ -10,7 +10,6 @@ export const EMPTY_OBSERVATION: Observation = {
   conflicts: [],
   differing: [],
   failures: [],
-  isRefused: false,
   podCount: undefined,
 };
 

@@ -17,6 +17,8 @@ test('recognises the labels that NodeRestriction lets a kubelet set', () => {
     assert.equal(isKubeletSettable(key), false, key);
 });
 
+const expression = (key: string, operator: string, ...values: string[]) => ({ key, operator, values });
+const ROLE_KEY = 'node-role.kubernetes.io/x';
 const ROLE = { 'node-role.kubernetes.io/x': '' };
 const RESTRICTED = { 'node-restriction.kubernetes.io/x': '', 'example.com/y': '' };
 const TAINTS = [{ key: 'a', effect: 'NoSchedule' as const }];
@@ -37,6 +39,27 @@ const cases: [string, NodePoolSpec, [string[], boolean] | undefined][] = [
   ],
   ['but not from leaving', { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED, taints: TAINTS }, [[], true]],
   ['only labels out of reach', { nodeSelector: ROLE, labels: RESTRICTED, taints: TAINTS }, undefined],
+  ['an empty selector, which matches no node', { nodeSelector: {}, labels: RESTRICTED }, undefined],
+  [
+    'expressions that a kubelet may meet',
+    { matchExpressions: [expression('a', 'Gt', '4'), expression('b', 'NotIn', 'c')], labels: RESTRICTED },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  [
+    'an expression on a label out of reach',
+    { nodeSelector: { a: 'b' }, matchExpressions: [expression(ROLE_KEY, 'Exists')], labels: RESTRICTED },
+    undefined,
+  ],
+  [
+    'the absence of a label out of reach does not keep it from joining',
+    { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED, taints: TAINTS },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  [
+    'who may set a label that members do not have can leave',
+    { matchExpressions: [expression('spot', 'DoesNotExist')], taints: TAINTS },
+    [[], true],
+  ],
 ];
 for (const [title, spec, want] of cases) {
   test(`risk: ${title}`, () => {
@@ -54,10 +77,57 @@ test('under the admission policy a kubelet can register with cluster labels, but
   assert.equal(canRegister({ labels: { ...other, 'a.node-restriction.kubernetes.io/x': '' } }), false);
   assert.equal(canRegister({ labels: RESTRICTED }), false);
   assert.equal(canRegister({ taints: TAINTS }), false);
+  const absent = { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED };
+  assert.equal(canRegister({ ...absent, nodeSelector: { a: 'b' } }), false);
+  const all = aPool(absent);
+  assert.equal(kubeletRisk(all)?.canRegister, true, 'else no node could register');
+  assert.equal(
+    kubeletRiskText(kubeletRisk(all) ?? assert.fail()),
+    'selects nodes without a label, so that a kubelet may register a new node to get node-restriction.kubernetes.io/x',
+  );
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(all) ?? assert.fail(), all),
+    'selects nodes without a label, so that a kubelet may register a new node: it gets the label node-restriction.kubernetes.io/x',
+  );
   const pool = aPool({ nodeSelector: { a: 'b' }, labels: other, taints: TAINTS });
   assert.equal(
     kubeletRegistrationText(kubeletRisk(pool) ?? assert.fail(), pool),
     'selects by a, with which a kubelet may register a new node: it gets the labels node-role.kubernetes.io/ingress, x.k8s.io/y, and the taint a:NoSchedule',
+  );
+});
+
+const CLASS_RISK =
+  'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
+const big = [expression(ROLE_KEY, 'Exists')];
+for (const [title, spec, want] of [
+  ['is drawn to a kubelet by one label', { matchExpressions: big }, CLASS_RISK],
+  [
+    'by several',
+    { matchExpressions: big, nodeSelector: { size: 'b' }, labels: { a: '' } },
+    CLASS_RISK.replace('by ', 'by a, ').replace('pool,', 'pool, size,'),
+  ],
+  ['not where it selects by a role', { matchExpressions: big, nodeSelector: ROLE }, undefined],
+  ['nor by a label that the pool gives', { matchExpressions: big, labels: RESTRICTED }, undefined],
+  ['nor without expressions', { nodeSelector: { size: 'b' } }, undefined],
+  ['nor without a handler', { matchExpressions: big, handler: '' }, undefined],
+] as const) {
+  test(`the RuntimeClass of a pool ${title}`, () => {
+    const pool = { handler: 'runc', ...spec } as NodePoolSpec;
+    const risk = kubeletRisk(aPool(pool));
+    assert.equal(risk && kubeletRiskText(risk), want);
+    assert.equal(risk?.canRegister ?? false, false);
+    assert.equal(
+      kubeletRisk(aPool(pool, { annotations: { 'nodes.lailin.xyz/kubelet-membership': 'Allow' } })),
+      undefined,
+    );
+  });
+}
+
+test('names both what members gain and what the RuntimeClass gives away', () => {
+  const spec = { matchExpressions: [expression('a', 'Exists')], handler: 'runc', taints: TAINTS };
+  assert.equal(
+    kubeletRiskText(kubeletRisk(aPool(spec)) ?? assert.fail()),
+    `selects by a, which a kubelet may set on its own node to lose the taints of the pool, and ${CLASS_RISK}`,
   );
 });
 

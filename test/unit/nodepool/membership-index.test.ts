@@ -36,7 +36,13 @@ test('an inherited pool owns taints with its value; a missing value equals the e
   );
   const bare = aPool({}, { finalizers: [FINALIZER], status });
   const nothing = new PoolIndex([bare]).ownership(aNode({ labels, taints: live })).record;
-  assert.deepEqual(nothing, { pool: 'worker', labels: new Map(), taints: new Map() });
+  assert.deepEqual(nothing, {
+    pool: 'worker',
+    labels: new Map(),
+    taints: new Map(),
+    annotations: new Map(),
+    startup: new Map(),
+  });
 });
 
 test('a pool is inherited only with finalizer and status, and not on nodes with a record, readable or not', () => {
@@ -119,4 +125,25 @@ test('sameOwnership is false only when UID, generation, deletion or observedGene
     { ...pool, status: { status: 200, nodeCount: 1, ...status, observedGeneration: 1 } },
   ];
   for (const other of others) assert.equal(sameOwnership(pool, other), false, JSON.stringify(other));
+});
+
+test('expressions: a pool keeps its nodes by the same rules, and every label that they name affects membership', () => {
+  const spec = { matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' }] };
+  const rest = aPool(spec, { name: 'rest', creationTimestamp: '2025-01-01T00:00:00Z' });
+  assert.deepEqual(ownership([gpu, rest], aNode()), { owner: 'rest', conflicting: [] });
+  assert.deepEqual(ownership([gpu, rest], aNode({ labels: { gpu: 'yes', spot: '' } })), {
+    owner: 'gpu',
+    conflicting: [],
+  });
+  assert.deepEqual(ownership([gpu, rest], aNode({ labels: { gpu: 'yes' } })), { owner: 'rest', conflicting: ['gpu'] });
+  const held = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'gpu' }) });
+  assert.deepEqual(ownership([gpu, rest], held), { owner: 'gpu', conflicting: ['rest'] });
+  const index = new PoolIndex([gpu, rest]);
+  assert.deepEqual([index.affectsMembership({ spot: '' }), index.affectsMembership({ other: '' })], [true, false]);
+});
+
+test('a pool with an operator of a later version keeps the nodes that it holds, and gets no others', () => {
+  const later = aPool({ matchExpressions: [{ key: 'a', operator: 'Near', values: ['b'] }] }, { name: 'later' });
+  assert.equal(ownership([later], aNode({ record: recordOf({ pool: 'later' }) })).owner, 'later');
+  assert.equal(ownership([later], aNode({ labels: { a: 'b' } })).owner, undefined);
 });

@@ -79,6 +79,30 @@ test('a pool with an invalid spec keeps its nodes and gets no other', () => {
   assert.deepEqual(ownership([worker, broken], held), { owner: 'gpu', conflicting: ['worker'] });
 });
 
+test('a pool with an invalid selector keeps the nodes that it holds, and gets no other', () => {
+  const meets = (operator: string, ...values: string[]) => ({ matchExpressions: [{ key: 'size', operator, values }] });
+  for (const spec of [
+    meets('Gt', '4Gi'),
+    meets('In'),
+    meets('Exists', 'x'),
+    meets('Near', '4'),
+    { matchExpressions: [] },
+    { nodeSelector: {} },
+    { nodeSelector: { 'a b': 'x' } },
+    { nodeSelector: { size: '8' }, matchExpressions: [] },
+  ]) {
+    const broken = aPool(spec, { name: 'big' });
+    const labels = { size: '8' };
+    const held = aNode({ labels, record: recordOf({ pool: 'big' }) });
+    const text = JSON.stringify(spec);
+    assert.deepEqual(ownership([broken], held), { owner: 'big', conflicting: [] }, text);
+    assert.deepEqual(ownership([broken], { ...held, labels: {} }), { owner: 'big', conflicting: [] }, text);
+    assert.deepEqual(ownership([broken], aNode({ labels })), { owner: undefined, conflicting: [] }, text);
+    const dying = { ...broken, metadata: { ...broken.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
+    assert.equal(ownership([dying], held).owner, undefined, text);
+  }
+});
+
 test('an inherited pool owns labels and taints that equal its spec', () => {
   const inherited = aPool(
     { labels: { tier: 'gold', team: 'a' }, taints: [taint('dedicated=x:NoSchedule')] },

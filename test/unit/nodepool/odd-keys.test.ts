@@ -7,13 +7,24 @@ import { own, setOwn } from '../../../src/nodepool/json.ts';
 import { matchesQuery } from '../../../src/nodepool/label-query.ts';
 import { patchedLabels } from '../../../src/nodepool/member-labels.ts';
 import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
-import { matchesLabels } from '../../../src/nodepool/selector.ts';
+import { matches } from '../../../src/nodepool/selector.ts';
 import { amount } from '../../../src/view/rows.ts';
 
 /** Parsed JSON, where `__proto__` is an ordinary key. */
 const only = <T>(key: string, value: T): Record<string, T> =>
   JSON.parse(`{${JSON.stringify(key)}:${JSON.stringify(value)}}`);
-const NO_EDITS = { nodeSelector: {}, setTaints: [], removeTaints: [], handler: undefined, unmanaged: undefined };
+const NO_EDITS = {
+  labels: {},
+  nodeSelector: {},
+  matchExpressions: [],
+  annotations: {},
+  setTaints: [],
+  removeTaints: [],
+  setStartupTaints: [],
+  removeStartupTaints: [],
+  handler: undefined,
+  unmanaged: undefined,
+};
 
 for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
   describe(`the key ${key}`, () => {
@@ -31,8 +42,8 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
     }
 
     test('a selector matches only nodes with the label', () => {
-      assert.equal(matchesLabels(only(key, 'x'), {}), false);
-      assert.equal(matchesLabels(only(key, 'x'), only(key, 'x')), true);
+      assert.equal(matches({ labels: only(key, 'x'), expressions: [] }, {}), false);
+      assert.equal(matches({ labels: only(key, 'x'), expressions: [] }, only(key, 'x')), true);
       assert.equal(matchesQuery({ matchLabels: only(key, 'x') }, only(key, 'x')), true);
     });
 
@@ -46,6 +57,9 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
       const added = applyEdits({}, { ...NO_EDITS, labels: only(key, 'x') }).spec;
       assert.deepEqual(Object.entries(added.labels ?? {}), [[key, 'x']]);
       assert.deepEqual(applyEdits(added, { ...NO_EDITS, labels: only(key, null) }), { spec: {}, notFound: [] });
+      const annotated = applyEdits({}, { ...NO_EDITS, annotations: only(key, 'x') }).spec;
+      assert.deepEqual(Object.entries(annotated.annotations ?? {}), [[key, 'x']]);
+      assert.deepEqual(applyEdits(annotated, { ...NO_EDITS, annotations: only(key, null) }).spec, {});
       assert.deepEqual(Object.entries(patchedLabels({}, only(key, 'x'))), [[key, 'x']]);
       assert.deepEqual(Object.keys(patchedLabels(only(key, 'x'), only(key, null))), []);
       assert.equal(JSON.stringify(mergePatch({}, only(key, { a: 1 }))), `{"${key}":{"a":1}}`);

@@ -6,10 +6,15 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 /** Plans, and applies the plan's patch as the server would. */
 export function step(node: Node, owner: NodePool | undefined, rivals: NodePool[] = []) {
   const plan = planNode(node, parseRecord(node.record), owner, rivals);
-  const labels = { ...node.labels };
-  for (const [key, value] of Object.entries(plan.patch?.labels ?? {})) {
-    if (value === null) delete labels[key];
-    else labels[key] = value;
+  const [labels, annotations] = [{ ...node.labels }, { ...node.annotations }];
+  for (const [live, patch] of [
+    [labels, plan.patch?.labels ?? {}],
+    [annotations, plan.patch?.annotations ?? {}],
+  ] as const) {
+    for (const [key, value] of Object.entries(patch)) {
+      if (value === null) delete live[key];
+      else live[key] = value;
+    }
   }
   const { record: _old, ...rest } = node;
   const record = plan.patch?.record === undefined ? node.record : (plan.patch.record ?? undefined);
@@ -17,6 +22,7 @@ export function step(node: Node, owner: NodePool | undefined, rivals: NodePool[]
     ...rest,
     labels,
     taints: plan.patch?.taints ?? node.taints,
+    ...(node.annotations === undefined && plan.patch?.annotations === undefined ? {} : { annotations }),
     ...(record === undefined ? {} : { record }),
   };
   const said = plan.changes.map(

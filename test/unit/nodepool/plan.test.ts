@@ -207,3 +207,23 @@ test('ignores a record of a pool name that is invalid', () => {
   }
   assert.ok(parseRecord(JSON.stringify({ pool: 'older.than-our.rules' })));
 });
+
+test('members of a pool with expressions get its name as a label, which is repaired and removed', () => {
+  const matchExpressions = [{ key: 'spot', operator: 'DoesNotExist' }];
+  const pool = aPool({ matchExpressions });
+  const first = step(aNode({ labels: { 'nodes.lailin.xyz/pool': 'theirs' } }), pool);
+  assert.deepEqual(first.said, ['change label nodes.lailin.xyz/pool theirs>worker (spec)']);
+  assert.deepEqual(step(first.after, pool).said, []);
+  const drifted = { ...first.after, labels: {} };
+  assert.deepEqual(step(drifted, pool).said, ['add label nodes.lailin.xyz/pool ->worker (drift)']);
+  assert.deepEqual(step(first.after, aPool()).said, ['remove label nodes.lailin.xyz/pool worker>- (spec)']);
+  assert.deepEqual(step(first.after, undefined).after.labels, {});
+});
+
+test('unmanaged: Remove keeps the labels that expressions name', () => {
+  const expression = { key: 'size', operator: 'Gt', values: ['4'] };
+  const strict = aPool({ matchExpressions: [expression], unmanaged: 'Remove' });
+  const rival = aPool({ matchExpressions: [{ key: 'spot', operator: 'NotIn', values: ['yes'] }] }, { name: 'rival' });
+  const { said } = step(aNode({ labels: { size: '8', spot: 'no', other: 'x' } }), strict, [rival]);
+  assert.deepEqual(said, ['add label nodes.lailin.xyz/pool ->worker (spec)', 'remove label other x>- (unmanaged)']);
+});

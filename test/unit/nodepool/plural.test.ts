@@ -28,6 +28,8 @@ test('forms the resource name of a kind', () => {
   for (const [kind, resource] of [
     ['Deployment', 'deployments'],
     ['NetworkPolicy', 'networkpolicies'],
+    ['MutatingAdmissionPolicy', 'mutatingadmissionpolicies'],
+    ['MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'],
     ['ValidatingAdmissionPolicy', 'validatingadmissionpolicies'],
     ['ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'],
     ['PriorityClass', 'priorityclasses'],

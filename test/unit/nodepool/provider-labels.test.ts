@@ -27,5 +27,7 @@ test('finds labels and taints that belong to a cloud or a provisioner', () => {
       'AKS node.kubernetes.azure.com/x',
     ],
   );
+  const startup = keysOfOthers({ startupTaints: [taint('karpenter.sh/x:NoSchedule'), taint('agent:NoSchedule')] });
+  assert.deepEqual(startup, [{ provider: 'Karpenter', key: 'karpenter.sh/x' }]);
   assert.deepEqual(keysOfOthers({ nodeSelector: { 'karpenter.sh/nodepool': 'a' } }), []);
 });

@@ -5,6 +5,8 @@ import {
   type AppliedSlot,
   formatRecord,
   isStrippable,
+  NO_SLOTS,
+  NO_STARTUP,
   parseRecord,
 } from '../../../src/nodepool/record.ts';
 
@@ -12,7 +14,7 @@ const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
 const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);
 const taintsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.taints ?? []);
 
-test('reads what it wrote: labels, taints, stripped and displaced values', () => {
+test('reads what it wrote: labels, taints, annotations, startup taints, stripped and displaced values', () => {
   const record: AppliedRecord = {
     pool: 'worker',
     labels: new Map([
@@ -21,13 +23,27 @@ test('reads what it wrote: labels, taints, stripped and displaced values', () =>
       ['c', { value: '' }],
     ]),
     taints: new Map([['t:NoSchedule', { value: 'x', displaced: 'y' }]]),
+    annotations: new Map([
+      ['e.com/a', { value: 'any text\n' }],
+      ['e.com/b', { value: '', displaced: '{"x":1}' }],
+    ]),
+    startup: new Map([
+      ['s:NoExecute', ''],
+      ['t:NoExecute', null],
+    ]),
   };
   const text = formatRecord(record);
   assert.deepEqual(JSON.parse(text), {
     pool: 'worker',
     labels: { a: '1', b: null, c: '' },
     taints: { 't:NoSchedule': 'x' },
-    displaced: { labels: { a: 'old', b: '' }, taints: { 't:NoSchedule': 'y' } },
+    annotations: { 'e.com/a': 'any text\n', 'e.com/b': '' },
+    startup: { 's:NoExecute': '', 't:NoExecute': null },
+    displaced: {
+      labels: { a: 'old', b: '' },
+      taints: { 't:NoSchedule': 'y' },
+      annotations: { 'e.com/b': '{"x":1}' },
+    },
   });
   assert.deepEqual(parseRecord(text), record);
 });
@@ -39,13 +55,25 @@ test('writes the same bytes for any order of entries', () => {
     ['c', { value: '3' }],
   ];
   const texts = [slots, slots.toReversed(), [...slots.slice(1), ...slots.slice(0, 1)]].map(labels =>
-    formatRecord({ pool: 'worker', labels: new Map(labels), taints: new Map() }),
+    formatRecord({
+      pool: 'worker',
+      labels: new Map(labels),
+      taints: new Map(),
+      annotations: NO_SLOTS,
+      startup: NO_STARTUP,
+    }),
   );
   assert.deepEqual(new Set(texts), new Set(['{"pool":"worker","labels":{"a":"1","b":"2","c":"3"}}']));
 });
 
 test('writes a record without entries as its pool alone, and the same when parsed again', () => {
-  const record: AppliedRecord = { pool: 'worker', labels: new Map(), taints: new Map() };
+  const record: AppliedRecord = {
+    pool: 'worker',
+    labels: new Map(),
+    taints: new Map(),
+    annotations: NO_SLOTS,
+    startup: NO_STARTUP,
+  };
   assert.deepEqual([formatRecord(record), formatRecord(record)], ['{"pool":"worker"}', '{"pool":"worker"}']);
 });
 
@@ -63,8 +91,9 @@ test('accepts a pool name of up to 253 valid characters', () => {
 
 test('treats sections of another type as empty', () => {
   for (const section of [undefined, null, 'a', 7, ['a'], true]) {
-    const record = parsed({ pool: 'worker', labels: section, taints: section, displaced: section });
-    assert.deepEqual(record, { pool: 'worker', labels: new Map(), taints: new Map() });
+    const sections = { labels: section, taints: section, annotations: section, startup: section, displaced: section };
+    const empty = { pool: 'worker', labels: new Map(), taints: new Map(), annotations: new Map(), startup: new Map() };
+    assert.deepEqual(parsed({ pool: 'worker', ...sections }), empty);
     const beside = { pool: 'worker', labels: { a: 'b' }, displaced: section };
     assert.deepEqual(labelsOf(parsed(beside)), { a: { value: 'b' } });
     const inside = { pool: 'worker', labels: { a: 'b' }, displaced: { labels: section } };

@@ -12,8 +12,9 @@ import {
   parseRecord,
   recordProblem,
 } from '../../../src/nodepool/record.ts';
+import { MAX_TAINTS } from '../../../src/nodepool/taint-rules.ts';
 import type { Taint } from '../../../src/nodepool/types.ts';
-import { MAX_LABELS, MAX_TAINTS, validatePool } from '../../../src/nodepool/validation.ts';
+import { MAX_LABELS, validatePool } from '../../../src/nodepool/validation.ts';
 import { aNode, aPool } from './fixtures.ts';
 
 setFlagsFromString('--expose-gc');
@@ -62,7 +63,8 @@ const problems: [string, string][] = [
   ['{"pool":"a/b"}', 'without the name of a pool'],
   [`{"pool":"p"}${' '.repeat(MAX_RECORD_LENGTH)}`, 'larger than 163840 characters (163852)'],
   [keptRecord('x'.repeat(175_000)), 'larger than 163840 characters (175000)'],
-  [`{"pool":"p","labels":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels or taints'],
+  [`{"pool":"p","labels":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels, taints or annotations'],
+  [`{"pool":"p","annotations":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels, taints or annotations'],
 ];
 for (const [raw, problem] of problems) {
   test(`reports a record that is ${problem} (${raw.slice(0, 20)}), and does not use it`, () => {
@@ -72,8 +74,9 @@ for (const [raw, problem] of problems) {
 }
 
 test('uses the valid entries of a record with entries that no pool sets', () => {
-  const raw = '{"pool":"p","labels":{"a b":"x","tier":"gold"},"taints":{"k:Never":"v"}}';
-  assert.equal(recordProblem(raw), 'with 2 labels or taints that no pool sets');
+  const raw =
+    '{"pool":"p","labels":{"a b":"x","tier":"gold"},"taints":{"k:Never":"v"},"annotations":{"a b":"","c":1,"d":null}}';
+  assert.equal(recordProblem(raw), 'with 5 labels, taints or annotations that no pool sets');
   assert.equal(formatRecord(parseRecord(raw) ?? assert.fail()), '{"pool":"p","labels":{"tier":"gold"}}');
 });
 

@@ -38,6 +38,18 @@ test("has the handler, the pool's labels, a toleration per taint, and the pool a
   });
 });
 
+test('selects the members of a pool with expressions by their label, which changes with the expressions', () => {
+  const matchExpressions = [{ key: 'spot', operator: 'DoesNotExist' }];
+  const selecting = aPool({ ...pool.spec, matchExpressions });
+  const plan = planRuntimeClass(selecting, ours);
+  const nodeSelector = { 'nodes.lailin.xyz/pool': 'worker', tier: 'gold' };
+  assert.deepEqual(plan.kind === 'patch' && plan.scheduling.nodeSelector, nodeSelector);
+  const patched = { ...ours, scheduling: { ...ours.scheduling, nodeSelector } };
+  assert.equal(planRuntimeClass(selecting, patched).kind, 'none');
+  const back = planRuntimeClass(pool, patched);
+  assert.deepEqual(back.kind === 'patch' && back.scheduling, ours.scheduling);
+});
+
 const noHandler = aPool({ labels: { tier: 'gold' } });
 const dying = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
 const foreign = { ...ours, metadata: { name: 'node-pool-worker' } };

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatRecord } from '../../../src/nodepool/record.ts';
+import { MAX_TAINTS } from '../../../src/nodepool/taint-rules.ts';
 import type { NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { MAX_LABELS, MAX_TAINTS, validatePool } from '../../../src/nodepool/validation.ts';
+import { MAX_LABELS, validatePool } from '../../../src/nodepool/validation.ts';
 import { POOL_CASES } from '../../contract/pool-cases.ts';
 
 for (const { title, name = 'gpu', spec, wrong } of POOL_CASES) {
@@ -55,7 +56,7 @@ test('reports all errors in the order of the fields', () => {
   );
 });
 
-test('the largest record of a valid pool leaves room for other annotations', () => {
+test('the largest record of a valid pool without annotations and startup taints leaves room for other annotations', () => {
   const key = (index: number) => `${'p'.repeat(253)}/${String(index).padStart(63, 'k')}`;
   const slots = (count: number, suffix: string) =>
     new Map(
@@ -68,6 +69,8 @@ test('the largest record of a valid pool leaves room for other annotations', () 
     pool: 'x'.repeat(63),
     labels: slots(MAX_LABELS, ''),
     taints: slots(MAX_TAINTS, ':PreferNoSchedule'),
+    annotations: new Map(),
+    startup: new Map(),
   });
   assert.ok(record.length < 165_000, `${record.length} bytes of the 262,144 for all annotations`);
 });

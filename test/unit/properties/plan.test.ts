@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import { taintId } from '../../../src/nodepool/taint.ts';
-import type { Node, NodePool, NodePoolSpec, Taint } from '../../../src/nodepool/types.ts';
+import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { property } from './property.ts';
 
@@ -23,46 +23,80 @@ const taintsOf = (keys: string[]): fc.Arbitrary<Taint[]> =>
     { maxLength: 3, selector: taintId },
   );
 
+const CONDITIONS = ['AgentReady', 'B'];
+const conditions = fc.subarray(CONDITIONS);
+const startupTaints: fc.Arbitrary<StartupTaint[]> = fc
+  .tuple(taintsOf(OWN), fc.array(fc.constantFrom(undefined, 'Ready', ...CONDITIONS), { minLength: 3, maxLength: 3 }))
+  .map(([taints, untils]) =>
+    taints.map((one, index) => {
+      const nodeCondition = untils[index];
+      return nodeCondition === undefined ? one : { ...one, until: { nodeCondition } };
+    }),
+  );
+
 const spec = (unmanaged: fc.Arbitrary<'Ignore' | 'Remove'>): fc.Arbitrary<NodePoolSpec> =>
   fc
-    .record({ labels: labelsOf(OWN), taints: taintsOf(OWN), unmanaged })
-    .map(({ unmanaged: rule, ...rest }) => (rule === 'Remove' ? { ...rest, unmanaged: 'Remove' as const } : rest));
+    .record({
+      labels: labelsOf(OWN),
+      taints: taintsOf(OWN),
+      annotations: labelsOf(OWN),
+      startup: startupTaints,
+      unmanaged,
+    })
+    .map(({ unmanaged: rule, startup, ...rest }) => {
+      const ids = rest.taints.map(taintId);
+      const startupTaints = startup.filter(one => !ids.includes(taintId(one)));
+      return { ...rest, startupTaints, ...(rule === 'Remove' ? { unmanaged: 'Remove' as const } : {}) };
+    });
 const pool = (unmanaged = fc.constantFrom<'Ignore' | 'Remove'>('Ignore', 'Ignore', 'Remove')) =>
   fc.tuple(fc.constantFrom('gpu', 'worker'), spec(unmanaged)).map(([name, one]) => aPool(one, { name }));
 const node = fc
-  .record({ labels: labelsOf([...OWN, ...FOREIGN]), taints: taintsOf([...OWN, ...FOREIGN]) })
-  .map(one => aNode(one));
+  .record({
+    labels: labelsOf([...OWN, ...FOREIGN]),
+    taints: taintsOf([...OWN, ...FOREIGN]),
+    annotations: labelsOf([...OWN, ...FOREIGN]),
+    conditions,
+    ready: fc.boolean(),
+  })
+  .map(one => aNode({ ...one, keptAnnotations: new Set([...OWN, ...FOREIGN]) }));
 
 /** Plans, and returns the node with the patch applied. */
 function applied(before: Node, owner: NodePool | undefined): Node {
   const { patch } = planNode(before, parseRecord(before.record), owner);
-  const labels = Object.entries({ ...before.labels, ...patch?.labels }).filter(
-    (pair): pair is [string, string] => pair[1] !== null,
-  );
+  const patched = (live = {}, values = {}) =>
+    Object.fromEntries(
+      Object.entries({ ...live, ...values }).filter((pair): pair is [string, string] => pair[1] !== null),
+    );
+  const labels = patched(before.labels, patch?.labels);
+  const annotations = patched(before.annotations, patch?.annotations);
   const { record: had, ...rest } = before;
   const record = patch?.record === undefined ? had : (patch.record ?? undefined);
   const taints = patch?.taints ?? before.taints;
-  return { ...rest, labels: Object.fromEntries(labels), taints, ...(record === undefined ? {} : { record }) };
+  return { ...rest, labels, taints, annotations, ...(record === undefined ? {} : { record }) };
 }
 
-const foreignOf = ({ labels, taints }: Node) => ({
-  labels: Object.entries(labels)
+const foreignPairs = (values = {}) =>
+  Object.entries(values)
     .filter(([key]) => FOREIGN.includes(key))
-    .toSorted(),
+    .toSorted();
+const foreignOf = ({ labels, taints, annotations }: Node) => ({
+  labels: foreignPairs(labels),
+  annotations: foreignPairs(annotations),
   taints: taints.filter(({ key }) => FOREIGN.includes(key)),
 });
-const slotsOf = ({ labels, taints }: Node) => ({
+const slotsOf = ({ labels, taints, annotations = {} }: Node) => ({
   labels: Object.entries(labels).toSorted(),
+  annotations: Object.entries(annotations).toSorted(),
   taints: taints.map(({ value: text = '', ...rest }) => `${taintId(rest)}=${text}`).toSorted(),
 });
 
 /** A pool gets the node or changes, the node is released, or someone else writes to it. */
-type Step = { owner: NodePool | undefined } | { labels: Record<string, string>; taints: Taint[] };
+type Step = { owner: NodePool | undefined } | Required<Pick<Node, 'labels' | 'taints' | 'annotations' | 'conditions'>>;
 const steps = (unmanaged?: fc.Arbitrary<'Ignore' | 'Remove'>): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
       fc.option(pool(unmanaged), { nil: undefined }).map(owner => ({ owner })),
-      fc.record({ labels: labelsOf(OWN), taints: taintsOf(OWN) }),
+      fc.record({ labels: labelsOf(OWN), taints: taintsOf(OWN), annotations: labelsOf(OWN), conditions }),
     ),
     { maxLength: 6 },
   );
@@ -70,7 +104,12 @@ const steps = (unmanaged?: fc.Arbitrary<'Ignore' | 'Remove'>): fc.Arbitrary<Step
 function after(step: Step, before: Node): Node {
   return 'owner' in step
     ? applied(before, step.owner)
-    : { ...before, ...step, labels: { ...before.labels, ...step.labels } };
+    : {
+        ...before,
+        ...step,
+        labels: { ...before.labels, ...step.labels },
+        annotations: { ...before.annotations, ...step.annotations },
+      };
 }
 
 property(
@@ -82,6 +121,7 @@ property(
     );
     assert.equal(planNode(last, parseRecord(last.record), owner).patch, undefined);
     for (const [key, text] of Object.entries(owner.spec.labels ?? {})) assert.equal(last.labels[key], text);
+    for (const [key, text] of Object.entries(owner.spec.annotations ?? {})) assert.equal(last.annotations?.[key], text);
     const ids = slotsOf(last).taints;
     for (const { key, effect: how, value: text = '' } of owner.spec.taints ?? [])
       assert.ok(ids.includes(`${key}:${how}=${text}`));
@@ -124,4 +164,60 @@ property(
       if (member.labels[key] !== text) assert.equal(released.labels[key], text);
     }
   }),
+);
+
+property(
+  'a node that was read without some annotations gets the plan of the whole node, or is to be read again',
+  fc.property(node, steps(), pool(), fc.subarray([...OWN, ...FOREIGN]), (fresh, before, owner, kept) => {
+    const whole = before.reduce<Node>((one, step) => after(step, one), fresh);
+    const record = parseRecord(whole.record);
+    const isKept = (key: string) => kept.includes(key) || record?.annotations.has(key);
+    const annotations = Object.fromEntries(Object.entries(whole.annotations ?? {}).filter(([key]) => isKept(key)));
+    const plan = planNode({ ...whole, annotations, keptAnnotations: new Set(kept) }, record, owner);
+    if (plan.isUnread) assert.ok(!Object.keys(owner.spec.annotations ?? {}).every(isKept));
+    else assert.deepEqual(plan.patch, planNode(whole, record, owner).patch);
+  }),
+  500,
+);
+
+/** Somebody removes a taint, or conditions of the node change. */
+type Event = { removed: string } | Required<Pick<Node, 'conditions' | 'ready'>>;
+const ids = OWN.flatMap(key => ['NoSchedule', 'NoExecute'].map(how => `${key}:${how}`));
+const event: fc.Arbitrary<Event> = fc.oneof(
+  fc.record({ removed: fc.constantFrom(...ids) }),
+  fc.record({ conditions, ready: fc.boolean() }),
+);
+
+property(
+  'a startup taint is given once at most, lifted when its condition is True, and none is left',
+  fc.property(
+    node,
+    startupTaints,
+    fc.array(fc.tuple(event, fc.boolean()), { maxLength: 8 }),
+    (fresh, given, events) => {
+      const owner = aPool({ startupTaints: given });
+      const removed = new Set<string>();
+      let one = applied(fresh, owner);
+      for (const [change, isReconciled] of events) {
+        if ('removed' in change) {
+          removed.add(change.removed);
+          one = { ...one, taints: one.taints.filter(live => taintId(live) !== change.removed) };
+        } else one = { ...one, ...change };
+        if (!isReconciled) continue;
+        const { changes } = planNode(one, parseRecord(one.record), owner);
+        assert.deepEqual(new Set(changes.map(({ action }) => action)).difference(new Set(['remove'])), new Set());
+        one = applied(one, owner);
+        for (const { until, ...taint } of given) {
+          const isTrue =
+            until?.nodeCondition === 'Ready' ? one.ready : one.conditions?.includes(until?.nodeCondition ?? '');
+          const theirs = fresh.taints.some(live => taintId(live) === taintId(taint));
+          if (isTrue && !theirs) assert.ok(one.taints.every(live => taintId(live) !== taintId(taint)));
+        }
+      }
+      const left = applied(one, undefined);
+      const kept = fresh.taints.filter(live => !removed.has(taintId(live)));
+      assert.deepEqual(slotsOf(left).taints, slotsOf({ ...fresh, taints: kept }).taints);
+    },
+  ),
+  500,
 );

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { readLine } from '../../../src/controller/wire.ts';
 import { decodeDrainedPod, decodeToleratingPod } from '../../../src/kube/protobuf/evicted-pod.ts';
-import { decodeExaminedNode } from '../../../src/kube/protobuf/examined-node.ts';
+import { examinedNodeDecoder } from '../../../src/kube/protobuf/examined-node.ts';
 import { readFrames } from '../../../src/kube/protobuf/frames.ts';
 import { ListReader } from '../../../src/kube/protobuf/list-reader.ts';
 import { decodeNodeMetrics } from '../../../src/kube/protobuf/node-metrics.ts';
@@ -121,7 +121,7 @@ const DECODERS = [
   decodeNode,
   decodePod,
   decodeMetadata,
-  decodeExaminedNode,
+  examinedNodeDecoder(new Set()),
   decodeNodeMetrics,
   decodePodDemand,
   decodeDrainedPod,

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';
 import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/cli/flag-syntax.ts';
+import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/cli/startup-taint-flag.ts';
+import { isPoolAnnotation } from '../../../src/nodepool/annotations.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/syntax.ts';
 import { taintId } from '../../../src/nodepool/taint.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
@@ -23,23 +25,29 @@ const taint = fc
 const slot: fc.Arbitrary<AppliedSlot> = fc
   .tuple(fc.option(value, { nil: null }), fc.option(value, { nil: undefined }))
   .map(([written, displaced]) => (displaced === undefined ? { value: written } : { value: written, displaced }));
+const text = fc.string({ unit: 'grapheme' });
+const annotation: fc.Arbitrary<AppliedSlot> = fc
+  .tuple(text, fc.option(text, { nil: undefined }))
+  .map(([written, displaced]) => (displaced === undefined ? { value: written } : { value: written, displaced }));
 const record = fc.record({
   pool: fc.constantFrom('gpu', 'a.b-c'),
   labels: fc.array(fc.tuple(key, slot)).map(pairs => new Map(pairs)),
   taints: fc.array(fc.tuple(taint.map(taintId), slot)).map(pairs => new Map(pairs)),
+  annotations: fc.array(fc.tuple(key.filter(isPoolAnnotation), annotation)).map(pairs => new Map(pairs)),
+  startup: fc.array(fc.tuple(taint.map(taintId), fc.option(value, { nil: null }))).map(pairs => new Map(pairs)),
 });
-const sorted = (slots: ReadonlyMap<string, AppliedSlot>) =>
-  new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+const sorted = <S>(slots: ReadonlyMap<string, S>) => new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 property(
   'reads a record as it was written, and writes it as it was read',
   fc.property(record, one => {
     const read = parseRecord(formatRecord(one));
     assert.ok(read !== undefined);
-    assert.deepEqual(
-      { ...read, labels: sorted(read.labels), taints: sorted(read.taints) },
-      { ...one, labels: sorted(one.labels), taints: sorted(one.taints) },
-    );
+    const content = ({ pool, labels, taints, annotations, startup }: AppliedRecord) => {
+      const slots = { labels: sorted(labels), taints: sorted(taints), annotations: sorted(annotations) };
+      return { pool, ...slots, startup: sorted(startup) };
+    };
+    assert.deepEqual(content(read), content(one));
     assert.equal(formatRecord(read), formatRecord(one));
   }),
 );
@@ -54,6 +62,8 @@ const anyRecord = fc.oneof(
     '"a"',
     '"labels"',
     '"taints"',
+    '"annotations"',
+    '"startup"',
     '"displaced"',
     'null',
     '[',
@@ -63,7 +73,10 @@ const anyRecord = fc.oneof(
     '"__proto__"',
   ]),
   fc
-    .object({ key: fc.constantFrom('pool', 'labels', 'taints', 'displaced', 'a', 'a/b/c', 'x:NoExecute'), maxDepth: 3 })
+    .object({
+      key: fc.constantFrom('pool', 'labels', 'taints', 'startup', 'displaced', 'a', 'a/b/c', 'x:NoExecute'),
+      maxDepth: 3,
+    })
     .map(one => JSON.stringify({ pool: 'p', ...one })),
 );
 
@@ -77,10 +90,15 @@ property(
       assert.equal(valueProblem(written ?? ''), undefined);
       assert.equal(valueProblem(displaced), undefined);
     }
+    for (const [id, given] of read.startup) {
+      assert.equal(keyProblem(id.replace(/:[A-Za-z]+$/, '')), undefined);
+      assert.equal(valueProblem(given ?? ''), undefined);
+    }
     assert.deepEqual(parseRecord(formatRecord(read)), {
       ...read,
       labels: sorted(read.labels),
       taints: sorted(read.taints),
+      startup: sorted(read.startup),
     });
   }),
   500,
@@ -103,12 +121,16 @@ property(
   }),
 );
 
-const flag = wordsOf(['a', 'b', '/', '=', ':', '-', 'NoSchedule', 'NoExecute-', '.', '1', 's', 'ms', 'h', '0'], 8);
+const READERS = [parseLabels, parseTaints, parseLabelEdits, parseTaintEdits];
+const flag = wordsOf(
+  ['a', 'b', '/', '=', ':', '-', ',', 'until=', 'NoSchedule', 'NoExecute-', '.', '1', 's', 'ms', 'h', '0'],
+  8,
+);
 
 property(
   'parses any flag, or throws a NodepoolError',
   fc.property(fc.array(flag, { maxLength: 3 }), texts => {
-    for (const read of [parseLabels, parseTaints, parseLabelEdits, parseTaintEdits])
+    for (const read of [...READERS, parseStartupTaints, parseStartupTaintEdits])
       throwsOnly([NodepoolError], () => read(texts));
     for (const text of texts) {
       throwsOnly([NodepoolError], () => {

@@ -1,0 +1,86 @@
+/** The three-way merge of the slots of one kind (see plan.ts and record.ts). */
+import type { AppliedSlot } from './record.ts';
+import { POOL_LABEL } from './types.ts';
+
+export interface SlotWrite {
+  id: string;
+  from: string | null;
+  to: string | null;
+  action: 'add' | 'change' | 'remove' | 'restore';
+  /** The reason as far as the merge knows it; `released` becomes "spec" or "left the pool". See plan.ts for the others. */
+  why: 'spec' | 'drift' | 'unmanaged' | 'released' | 'joined' | 'condition';
+}
+
+/** @param leaving whether another pool, or none, owned the slots of the record */
+export function mergeSlots(
+  leaving: boolean,
+  applied: ReadonlyMap<string, AppliedSlot> = new Map(),
+  desired: ReadonlyMap<string, string | null>,
+  live: ReadonlyMap<string, string>,
+): { applied: Map<string, AppliedSlot>; writes: SlotWrite[] } {
+  const next = new Map<string, AppliedSlot>();
+  const writes: SlotWrite[] = [];
+  for (const [id, to] of desired) {
+    const had = applied.get(id);
+    const from = live.get(id) ?? null;
+    const kept = leaving && had?.value !== from ? undefined : had;
+    const displaced = isProgramsOwn(id) ? undefined : displacedBy(to, from, kept);
+    // A slot that is and was empty needs no entry in the record.
+    if (to !== null || displaced !== undefined) next.set(id, withDisplaced(to, displaced));
+    if (from === to) continue;
+    const ours = had !== undefined && had.value === from;
+    const why = to === null && !ours ? 'unmanaged' : had?.value === to ? 'drift' : 'spec';
+    writes.push({ id, from, to, action: to === null ? 'remove' : from === null ? 'add' : 'change', why });
+  }
+  for (const [id, had] of applied) {
+    if (desired.has(id)) continue;
+    const from = live.get(id) ?? null;
+    const isOwn = isProgramsOwn(id);
+    const to = isOwn ? null : (had.displaced ?? null);
+    if ((from !== had.value && !isOwn) || from === to) continue;
+    writes.push({ id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' });
+  }
+  return { applied: next, writes };
+}
+
+/** One write for each slot, from its first value to its last. */
+export function foldWrites(writes: readonly SlotWrite[]): SlotWrite[] {
+  const byId = new Map<string, SlotWrite>();
+  for (const write of writes) {
+    const before = byId.get(write.id);
+    if (before === undefined) byId.set(write.id, write);
+    else if (before.from === write.to) byId.delete(write.id);
+    else byId.set(write.id, { ...write, from: before.from, action: write.action === 'add' ? 'change' : write.action });
+  }
+  return [...byId.values()];
+}
+
+/** The values after the writes. */
+export function written(live: ReadonlyMap<string, string>, writes: readonly SlotWrite[]): Map<string, string> {
+  const after = new Map(live);
+  for (const { id, to } of writes) {
+    if (to === null) after.delete(id);
+    else after.set(id, to);
+  }
+  return after;
+}
+
+/** No other writer has a use for it: a value that is there is never restored, nor kept once the pool releases it. */
+function isProgramsOwn(id: string): boolean {
+  return id === POOL_LABEL;
+}
+
+/**
+ * The value to restore when the slot is released. The first displaced value is kept: later drift is repaired and not
+ * recorded. Only a stripped slot records a newer value, because someone else set it.
+ * @param had what the same pool, or an earlier one that left it in place, had applied
+ */
+function displacedBy(to: string | null, from: string | null, had: AppliedSlot | undefined): string | undefined {
+  if (had === undefined) return from ?? undefined;
+  const foreign = from !== null && from !== had.value && (to === null || had.value === null);
+  return foreign ? from : had.displaced;
+}
+
+function withDisplaced(value: string | null, displaced: string | undefined): AppliedSlot {
+  return displaced === undefined ? { value } : { value, displaced };
+}

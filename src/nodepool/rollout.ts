@@ -1,0 +1,79 @@
+/** How a changed spec reaches the nodes of a pool: the condition Progressing, and the pause that keeps every write from them. */
+import { NodepoolError } from './errors.ts';
+import { firstFew, noun, plural } from './plural.ts';
+import type { RolloutStep } from './rollout-step.ts';
+import type { Condition, NodePool, NodePoolStatus } from './types.ts';
+
+/** What the condition Progressing says. */
+export interface RolloutProgress {
+  reason: 'Paused' | 'RolloutInProgress' | 'RolloutStopped' | 'RolloutComplete';
+  message: string;
+}
+
+/** Nodes in a message. */
+const MAX_NAMED = 3;
+
+/** A pool that is being deleted releases its nodes all the same: deletion is the stronger wish. */
+export function isPaused({ metadata, spec }: NodePool): boolean {
+  return spec.paused === true && metadata.deletionTimestamp === undefined;
+}
+
+/** For a command that was asked to change a node. @param what is not done, as `node a was not written` */
+export function pausedError(what: string, pool: string): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `${what}: nodepool ${pool} is paused`,
+    `resume it with \`kubectl nodepool rollout resume ${pool}\``,
+  );
+}
+
+/** The condition of the last reconcile. */
+export function progressOf({ status }: { status?: NodePoolStatus | undefined }): Condition | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Progressing');
+}
+
+/** @param differing how many of its nodes are not as it says */
+export function pausedProgress(pool: string, differing: number, nodes: number): RolloutProgress {
+  const waiting = `${differing} of ${plural(nodes, 'node')} ${differing === 1 ? 'waits' : 'wait'} for`;
+  const what = differing === 0 ? 'the pool is paused' : `the pool is paused, and ${waiting} its changes`;
+  return { reason: 'Paused', message: `${what}: no node is written until \`kubectl nodepool rollout resume ${pool}\`` };
+}
+
+/** `30 of 1000 nodes updated, 10 settling, the canary of 10 has to settle first` */
+export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
+  const { nodes, pending, settling, failed, canary } = step;
+  const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
+  if (failed.length > 0) {
+    const who = `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change`;
+    const commands = `mend it, edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${who}; ${commands}` };
+  }
+  if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
+  const parts = [
+    updated,
+    ...(settling > 0 ? [`${settling} settling`] : []),
+    ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
+  ];
+  return { reason: 'RolloutInProgress', message: parts.join(', ') };
+}
+
+/** Of a condition Applied that is False for want of a step alone. */
+export function isRolloutReason(reason: string): boolean {
+  return ['Paused', 'RolloutInProgress', 'RolloutStopped'].includes(reason);
+}
+
+/** What a rollout does now, and the steps that follow. */
+export function stepsText({ pending, settling, next, failed, canary, limit, isCanary }: RolloutStep): string {
+  const left = pending - next.length;
+  if (failed.length > 0) {
+    return `stopped, since ${firstFew(failed, MAX_NAMED)} turned NotReady; ${plural(left, 'node')} left`;
+  }
+  const parts = [
+    ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),
+    ...(settling > 0 ? [`${settling} settling`] : []),
+  ];
+  const now = parts.length === 0 ? 'none now' : parts.join(', ');
+  if (left === 0) return now;
+  const most = Math.min(left, limit);
+  return `${now}; then ${plural(left, 'node')} in ${plural(Math.ceil(left / most), 'step')} of at most ${most}`;
+}

@@ -1,0 +1,235 @@
+/** Rollouts under random events: specs that change, nodes that fail, time that passes, processes that are killed. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { createLimiter } from '../../../src/controller/limiter.ts';
+import { parseRecord } from '../../../src/nodepool/record.ts';
+import { scaled } from '../../../src/nodepool/rollout-step.ts';
+import { FINALIZER, type Node, type NodePool, type RolloutStrategy } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
+import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { property } from './property.ts';
+
+const ROLE = { 'node-role.kubernetes.io/worker': '' };
+const START = Date.parse('2026-05-01T12:00:00Z');
+const SETTLE_SECONDS = 60;
+
+class Killed extends Error {}
+
+/** Nodes, and one process after the other that reconciles them. */
+class Simulation {
+  readonly strategy: RolloutStrategy;
+  readonly live = new Map<string, Node>();
+  seconds = 0;
+  version = 10;
+  spec = 0;
+  /** Writes until the process is killed. */
+  left = Number.POSITIVE_INFINITY;
+  onWrite = () => {};
+  /** Which spec is on its way to which node. */
+  readonly #sent = new Map<string, number>();
+  #process: { state: ClusterState; nodes: PoolNodes } | undefined;
+  /** Names of the nodes that the current spec was rolled out to. */
+  readonly changed = new Set<string>();
+
+  constructor(strategy: RolloutStrategy, count: number) {
+    this.strategy = strategy;
+    for (let at = 0; at < count; at++) {
+      const name = `n${String(at).padStart(2, '0')}`;
+      this.live.set(name, aNode({ name, uid: name, labels: ROLE, readySince: START / 1000 - 1e6 }));
+    }
+  }
+
+  get now(): number {
+    return START + this.seconds * 1000;
+  }
+
+  get limit(): number {
+    return scaled(this.strategy.maxConcurrent, this.live.size) ?? Number.POSITIVE_INFINITY;
+  }
+
+  get pool(): NodePool {
+    const spec = { labels: { tier: `t${this.spec}` }, rollout: this.strategy };
+    const metadata = { finalizers: [FINALIZER], generation: this.spec + 1, resourceVersion: String(++this.version) };
+    return aPool(spec, metadata);
+  }
+
+  set(name: string, node: Partial<Node>): void {
+    const before = this.live.get(name);
+    if (before === undefined) return;
+    const after = { ...before, ...node, resourceVersion: String(++this.version) };
+    this.live.set(name, after);
+    this.#process?.state.setNode(after);
+  }
+
+  edit(): void {
+    // A node that failed in the second of its next change would count as failed by that.
+    this.seconds++;
+    this.spec++;
+    this.changed.clear();
+    this.#process?.state.setPool(this.pool);
+  }
+
+  changedAt(node: Node): number | undefined {
+    const { changed } = parseRecord(node.record) ?? {};
+    return changed === undefined ? undefined : Date.parse(changed);
+  }
+
+  /** Changed, and not Ready for SETTLE_SECONDS since: an opinion of its own, on the live nodes. */
+  unsettled(): Node[] {
+    return [...this.live.values()].filter(node => {
+      const changed = this.changedAt(node);
+      if (changed === undefined) return false;
+      const since = Math.max(changed, (node.readySince ?? 0) * 1000);
+      const failedLater = !node.ready && (node.readySince ?? 0) * 1000 >= changed + SETTLE_SECONDS * 1000;
+      const isOld = !this.changed.has(node.name) && failedLater;
+      return !isOld && (!node.ready || this.now - since < SETTLE_SECONDS * 1000);
+    });
+  }
+
+  hasFailed(): boolean {
+    return [...this.changed].some(name => {
+      const node = this.live.get(name);
+      return node !== undefined && !node.ready && (node.readySince ?? 0) * 1000 >= (this.changedAt(node) ?? 0);
+    });
+  }
+
+  /** @param onWrite called after each write */
+  async reconcile(killAfter: number, onWrite = () => {}): Promise<void> {
+    this.left = killAfter;
+    this.onWrite = onWrite;
+    this.#process ??= this.#start();
+    const outcome = { moves: [], failures: [], unwritten: 0 };
+    await this.#process.nodes.apply('worker', outcome).catch((error: unknown) => {
+      if (!(error instanceof Killed)) throw error;
+      this.#process = undefined;
+    });
+    // Requests of a killed process are not stored.
+    await new Promise(resolve => setImmediate(() => setImmediate(resolve)));
+    assert.equal(this.#sent.size, 0);
+  }
+
+  #start() {
+    const state = new ClusterState([this.pool], this.live.values(), []);
+    const cluster = {
+      nodes: {
+        get: async (name: string) => this.live.get(name),
+        patch: (name: string, patch: NodePatch) => this.#patch(name, patch, () => this.#process?.state === state),
+      },
+    } as unknown as ClusterPort;
+    const nodes = new PoolNodes({
+      cluster,
+      state,
+      limitObjects: createLimiter(4),
+      sleep: async () => {},
+      dryRun: false,
+      clock: new FakeClock(),
+      now: () => new Date(this.now),
+      isFollowed: true,
+    });
+    return { state, nodes };
+  }
+
+  async #patch(name: string, patch: NodePatch, isAlive: () => boolean): Promise<NodeWrite> {
+    const before = this.live.get(name);
+    if (before === undefined || this.left <= 0 || !isAlive()) throw new Killed();
+    if (before.record !== undefined) this.#check(name);
+    this.#sent.set(name, this.spec);
+    // Requests overlap.
+    await new Promise(resolve => setImmediate(resolve));
+    this.#sent.delete(name);
+    if (this.left <= 0 || !isAlive()) throw new Killed();
+    const current = this.live.get(name);
+    if (current === undefined || patch.resourceVersion !== current.resourceVersion) return { kind: 'conflict' };
+    const after = { ...patchedNode(current, patch), resourceVersion: String(++this.version) };
+    this.live.set(name, after);
+    if (before.record !== undefined && after.labels.tier === `t${this.spec}`) this.changed.add(name);
+    if (--this.left <= 0) throw new Killed();
+    this.onWrite();
+    return { kind: 'written', node: after };
+  }
+
+  /** What must hold when a change is sent. */
+  #check(name: string): void {
+    assert.ok(!this.hasFailed(), `${name} is changed after a failure`);
+    const canary = scaled(this.strategy.canary, this.live.size) ?? 0;
+    const unsettled = new Set(this.unsettled().map(node => node.name));
+    const settled = [...this.changed].filter(each => !unsettled.has(each)).length;
+    const current = [...this.#sent].flatMap(([each, spec]) => (spec === this.spec ? each : []));
+    const all = new Set([...this.changed, ...current, name]).size;
+    if (all > canary) assert.ok(settled >= canary, 'the canary has not settled');
+    if (unsettled.has(name)) return;
+    const count = new Set([...unsettled, ...this.#sent.keys(), name]).size;
+    assert.ok(count <= this.limit, `${count} in flight, and ${this.limit} are allowed`);
+  }
+}
+
+type Event =
+  | { kind: 'wait'; seconds: number }
+  /** during: at the write of that number. */
+  | { kind: 'reconcile'; killAfter: number; during: Change; at: number }
+  | Change;
+type Change = { kind: 'ready' | 'not ready'; at: number } | { kind: 'edit' } | { kind: 'none' };
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('ready' as const, 'not ready' as const), at: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('edit' as const) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('none' as const) }) },
+);
+const reconcile = (killAfter: fc.Arbitrary<number>) =>
+  fc.record({ kind: fc.constant('reconcile' as const), killAfter, during: change, at: fc.integer({ min: 1, max: 4 }) });
+const event: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 6, arbitrary: reconcile(fc.constant(1e9)) },
+  { weight: 2, arbitrary: reconcile(fc.integer({ min: 1, max: 4 })) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 90 }) }) },
+  { weight: 4, arbitrary: change },
+);
+const count = (least: number) =>
+  fc.oneof(
+    fc.integer({ min: least, max: 6 }),
+    fc.integer({ min: least, max: 100 }).map(percent => `${percent}%`),
+  );
+
+property(
+  'never more than maxConcurrent in flight, the canary first, nothing after a failure; and in the end all are updated',
+  fc.asyncProperty(
+    fc.integer({ min: 1, max: 14 }),
+    count(1),
+    count(0),
+    fc.array(event, { maxLength: 40 }),
+    async (nodes, maxConcurrent, canary, events) => {
+      const simulation = new Simulation({ maxConcurrent, canary, settleSeconds: SETTLE_SECONDS }, nodes);
+      await simulation.reconcile(1e9);
+      assert.deepEqual(simulation.unsettled(), [], 'nodes that join are not in flight');
+      simulation.edit();
+      const names = [...simulation.live.keys()];
+      const happens = (each: Change) => {
+        if (each.kind === 'edit') simulation.edit();
+        if (each.kind === 'edit' || each.kind === 'none') return;
+        const [name, ready] = [names[each.at % names.length] ?? '', each.kind === 'ready'];
+        if (simulation.live.get(name)?.ready === ready) return;
+        simulation.set(name, { ready, readySince: simulation.now / 1000 });
+      };
+      for (const each of events) {
+        if (each.kind === 'wait') simulation.seconds += each.seconds;
+        else if (each.kind === 'reconcile') {
+          let writes = 0;
+          await simulation.reconcile(each.killAfter, () => {
+            if (++writes === each.at) happens(each.during);
+          });
+        } else happens(each);
+      }
+      for (const [name, node] of simulation.live) {
+        if (!node.ready) simulation.set(name, { ready: true, readySince: simulation.now / 1000 });
+      }
+      for (let at = 0; at < nodes + 3; at++) {
+        simulation.seconds += SETTLE_SECONDS;
+        await simulation.reconcile(1e9);
+      }
+      for (const { labels } of simulation.live.values()) assert.equal(labels.tier, `t${simulation.spec}`);
+    },
+  ),
+);
