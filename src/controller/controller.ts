@@ -2,7 +2,7 @@
  * Workers that take keys from a queue and reconcile them.
  *
  * Guaranteed: a key is never processed by two workers at the same time. A failed key is retried with growing delays
- * (rate-limiter.ts) until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
+ * (rate-limiter.ts), or after the time that its reconcile returned, until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
  *
  * Not guaranteed: that a reconcile ends (abort() aborts its signal, which it must observe), or that there is one
  * reconcile for every change: reconciling is level-based.
@@ -15,8 +15,8 @@ export type ReconcileResult =
   | { kind: 'done' }
   /** Succeeded; reconcile again after `ms`. */
   | { kind: 'requeueAfter'; ms: number }
-  /** Retry with the rate limiter's delay. */
-  | { kind: 'error'; error: unknown }
+  /** Retry with the rate limiter's delay, or after `ms`. */
+  | { kind: 'error'; error: unknown; ms?: number }
   /** Do not retry before something changes. */
   | { kind: 'terminalError'; error: unknown };
 
@@ -105,6 +105,10 @@ export class Controller<K extends string = string> {
         queue.forget(key);
         return queue.addAfter(key, result.ms);
       case 'error':
+        if (result.ms !== undefined) {
+          queue.addAfter(key, result.ms);
+          return this.#report(key, result.error, `failed; it is tried again in ${Math.round(result.ms / 1000)} s`);
+        }
         queue.addRateLimited(key);
         return this.#report(key, result.error, `failed, attempt ${queue.retries(key)}; it is tried again`);
       case 'terminalError':

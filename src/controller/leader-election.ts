@@ -58,6 +58,8 @@ export interface LeasePort {
 
 export interface ElectorOptions {
   port: LeasePort;
+  /** NAMESPACE/NAME of the lease, for the log. */
+  lease: string;
   /** Unique among all candidates. */
   identity: string;
   clock: Clock;
@@ -81,6 +83,8 @@ export class LeaderElector {
   #running: Promise<'lost' | 'stopped'> | undefined;
   /** The lease as last observed, and the clock time when this state was first observed. */
   #observed: { lease: Lease; at: number } | undefined;
+  /** Whether the log says that this process waits. */
+  #waits = false;
   /** When the last successful renewal was sent, as clock time and time of day; undefined when not leading. */
   #renewed: { at: number; date: number } | undefined;
 
@@ -154,10 +158,17 @@ export class LeaderElector {
     // The holder of a deleted lease may not have noticed yet, so its lease duration is waited for anyway.
     const holder = (lease ?? this.#observed?.lease)?.record.holder ?? '';
     if (holder !== '' && holder !== this.#options.identity && this.#untilExpiry() > 0) {
+      if (this.#renewed === undefined) this.#logWait(holder);
       this.#renewed = undefined;
       return false;
     }
     return this.#write(signal, lease);
+  }
+
+  #logWait(holder: string): void {
+    const { lease, log } = this.#options;
+    if (!this.#waits) log('info', `waiting for lease ${lease}, held by ${holder}`);
+    this.#waits = true;
   }
 
   /** Creates or updates the lease with this process as holder. A late response does not make it leader. */

@@ -23,7 +23,6 @@
  * between objects. Nothing is guaranteed after a restore while API servers that were not restarted serve the lost
  * history.
  */
-import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
 import { History } from './history.ts';
@@ -31,17 +30,10 @@ import { type Log, messageOf } from './log.ts';
 import { Pager } from './pager.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
+import { type Outcome, watchOnce } from './watch-once.ts';
 import { readItem, readLine } from './wire.ts';
 
-const MIN_WATCH_S = 28;
-const WATCH_SPREAD_S = 7;
-const WATCH_GRACE_MS = 5_000;
-/** A shorter watch without events counts as a failure (client-go's rule), or a server could cause a busy loop. */
-const MIN_USEFUL_WATCH_MS = 1_000;
 const MIN_RETRY_MS = 1_000;
-
-/** What to do next: continue, list again, or wait. */
-type Outcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
 
 export interface ReflectorOptions<T> {
   /** The resource, for the log. */
@@ -203,34 +195,17 @@ export class Reflector<T> {
     return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
 
-  async #watch(signal: AbortSignal): Promise<Outcome> {
-    const { source, clock, random } = this.#options;
-    const timeoutSeconds = MIN_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
-    const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    this.#log('debug', `watching from resourceVersion ${this.#history.version}, for ${timeoutSeconds} s`);
-    const start = clock.now();
-    const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
+  #watch(signal: AbortSignal): Promise<Outcome> {
     this.#history.begins();
-    return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
-      this.#endWatch = () => inner.end({ kind: 'fine' });
-      let lines = 0;
-      const options = {
-        resourceVersion: this.#history.version,
-        initialEvents: false,
-        timeoutSeconds,
-        signal: inner.signal,
-      };
-      const ended = await source.watch(options, json => {
-        if (inner.signal.aborted) return;
-        lines += 1;
+    return watchOnce({ ...this.#options, log: this.#log }, this.#history.version, signal, {
+      onBegin: end => {
+        this.#endWatch = end;
+      },
+      onLine: json => {
         const problem = this.#take(json);
-        if (problem !== undefined) inner.end(problem);
-        else this.#backoff.reset();
-      });
-      if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
-      if (ended.kind !== 'ended') return ended;
-      const useful = lines > 0 || clock.now() - start >= MIN_USEFUL_WATCH_MS;
-      return useful ? { kind: 'fine' } : broken('the watch ended at once');
+        if (problem === undefined) this.#backoff.reset();
+        return problem;
+      },
     });
   }
 

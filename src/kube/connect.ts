@@ -11,6 +11,7 @@ import { watchedLogin } from './auth/login.ts';
 import { Api } from './resources/api.ts';
 import { crdPort } from './resources/crd.ts';
 import { eventsPort, eventWriter } from './resources/events.ts';
+import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
@@ -61,10 +62,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   });
   const now = () => new Date();
   const api = new Api(transport, now);
+  const kept = new KeptAnnotations();
   return {
     cluster: {
-      nodes: nodesClient(api, transport),
-      pools: nodePoolsClient(api, transport),
+      nodes: nodesClient(api, transport, kept),
+      pools: nodePoolsClient(api, transport, kept),
       runtimeClasses: runtimeClassesClient(api, transport),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
     },
@@ -84,7 +86,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
-    doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, systemClock, now),
+    readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),
+    doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
     close: () => {

@@ -1,4 +1,7 @@
 /** What the server stored differs from what was sent: mutating admission policies and webhooks can change every write. */
+
+import { areAnnotationsKnown } from '../nodepool/annotations.ts';
+import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { firstFew } from '../nodepool/plural.ts';
@@ -6,7 +9,7 @@ import { taintId } from '../nodepool/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import { patchedNode } from './node-plan.ts';
 
-/** A label, a taint, the record, a field. */
+/** A label, a taint, an annotation, the record, a field. */
 export interface Altered {
   name: string;
   sent: string | undefined;
@@ -15,8 +18,11 @@ export interface Altered {
 
 /** Changes that the message names; the rest is counted. */
 const MAX_NAMED = 3;
+/** Bytes of a value in the message; only annotations have longer ones. */
+const MAX_VALUE_LENGTH = 200;
 const LABEL = 'label ';
-const RECORD = `annotation ${RECORD_ANNOTATION}`;
+const ANNOTATION = 'annotation ';
+const RECORD = ANNOTATION + RECORD_ANNOTATION;
 
 /**
  * What differs from what was sent, where the write set it, the next plan would undo it, or it gives the node to another
@@ -31,7 +37,9 @@ export function alteredSlots(
   decides: (label: string) => boolean = () => false,
 ): Altered[] {
   const [sent, found] = [slots(patchedNode(node, patch)), slots(answer)];
-  const names = [...new Set([...sent.keys(), ...found.keys()])].filter(name => sent.get(name) !== found.get(name));
+  const names = [...new Set([...sent.keys(), ...found.keys()])].filter(
+    name => sent.get(name) !== found.get(name) && wasKnown(name, node, patch),
+  );
   if (names.length === 0) return [];
   const before = slots(node);
   const { patch: repair } = next() ?? {};
@@ -40,6 +48,14 @@ export function alteredSlots(
   return names
     .filter(name => before.get(name) !== sent.get(name) || repaired.get(name) !== found.get(name) || givesAway(name))
     .map(name => ({ name, sent: sent.get(name), found: found.get(name) }));
+}
+
+/** Annotations that the node was read without may have been there before the write. */
+function wasKnown(name: string, node: Node, patch: NodePatch): boolean {
+  if (!name.startsWith(ANNOTATION) || name === RECORD) return true;
+  const key = name.slice(ANNOTATION.length);
+  const known = [...Object.keys(node.annotations ?? {}), ...Object.keys(patch.annotations ?? {})];
+  return known.includes(key) || areAnnotationsKnown(node, undefined, [key]);
 }
 
 /** @param what was written, as `node a` */
@@ -55,15 +71,17 @@ export function alteredError(what: string, altered: readonly Altered[]): Nodepoo
 function describe({ name, sent, found }: Altered): string {
   // Records are long, and not for people.
   if (name === RECORD) return `${name} was ${found === undefined ? 'removed' : 'replaced'}`;
-  if (sent === undefined) return `${name} was added with value "${found}"`;
-  if (found === undefined) return `${name} was sent with value "${sent}" and removed`;
-  return `${name} was sent with value "${sent}" and is "${found}"`;
+  const [ours, theirs] = [sent, found].map(value => ellipsize(value ?? '', MAX_VALUE_LENGTH));
+  if (sent === undefined) return `${name} was added with value "${theirs}"`;
+  if (found === undefined) return `${name} was sent with value "${ours}" and removed`;
+  return `${name} was sent with value "${ours}" and is "${theirs}"`;
 }
 
-function slots({ labels, taints, record }: Node): Map<string, string> {
+function slots({ labels, taints, annotations = {}, record }: Node): Map<string, string> {
   return new Map([
     ...Object.entries(labels).map(([key, value]) => [LABEL + key, value] as const),
     ...taints.map(taint => [`taint ${taintId(taint)}`, taint.value ?? ''] as const),
+    ...Object.entries(annotations).map(([key, value]) => [ANNOTATION + key, value] as const),
     ...(record === undefined ? [] : [[RECORD, record] as const]),
   ]);
 }

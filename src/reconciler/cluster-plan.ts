@@ -4,16 +4,23 @@
 
 import type { FieldError } from '../nodepool/field-error.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
+import { isPaused } from '../nodepool/rollout.ts';
+import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
+import { stepOf } from './rollout-gates.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name. */
   nodes: NodePlan[];
+  /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
+  later: NodePlan[];
+  /** Of pools whose rollout is not done, or does something now. */
+  rollouts: PlannedRollout[];
   /** Nodes that a pool matches and another pool owns. */
   conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
   runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
@@ -25,21 +32,43 @@ export interface ClusterPlan {
   oversized: string[];
 }
 
-/** Throws NodepoolError when a membership change is not possible. */
-export function planCluster(state: ClusterState, intent: Intent): ClusterPlan {
+export interface PlannedRollout extends RolloutStep {
+  pool: string;
+}
+
+/**
+ * Throws NodepoolError when a membership change is not possible.
+ * @param now for rollouts; without it, nodes that have to wait for their turn are among those that are written
+ */
+export function planCluster(state: ClusterState, intent: Intent, now?: Date): ClusterPlan {
   const after = stateAfter(state, intent);
   const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {
     const change = intent.changes?.get(name);
     return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
   });
+  const rollouts = now === undefined ? [] : rolloutsOf(after, intent.pools, now);
+  const turns = new Set(rollouts.flatMap(({ next }) => next));
+  const waits = ({ pausedBy, isRollout = false, node }: NodePlan) =>
+    pausedBy !== undefined || (now !== undefined && isRollout && !turns.has(node.name));
   return {
-    nodes: plans.filter(({ patch }) => patch !== undefined),
+    nodes: plans.filter(plan => plan.patch !== undefined && !waits(plan)),
+    later: plans.filter(plan => plan.changes.length > 0 && waits(plan)),
+    rollouts,
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
     oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),
     ...(intent.changes === undefined || intent.isDeletion === true
       ? ofPools(after, intent.pools)
       : { conflicts: [], runtimeClasses: [], invalid: [] }),
   };
+}
+
+function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): PlannedRollout[] {
+  return pools.flatMap(name => {
+    const pool = state.pool(name);
+    if (pool?.spec.rollout === undefined || isPaused(pool) || state.poolIndex.errors(name).length > 0) return [];
+    const step = stepOf(state, pool, now);
+    return step.pending + step.settling === 0 ? [] : [{ pool: name, ...step }];
+  });
 }
 
 function ofPools(

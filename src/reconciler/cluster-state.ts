@@ -14,7 +14,7 @@ import { isOlder } from '../controller/resource-version.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
-import { matchesLabels, membershipSelector } from '../nodepool/selector.ts';
+import { matches, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 import { DeletedUids, type ReadTime } from './deleted-uids.ts';
 import { OwnershipIndex } from './ownership-index.ts';
@@ -37,6 +37,8 @@ export class ClusterState {
   #observer: ClusterStateObserver | undefined;
   /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
+  /** Grows whenever a node turns Ready or NotReady. */
+  readiness = 0;
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
@@ -104,10 +106,10 @@ export class ClusterState {
     return this.#ownerships.poolsOf(node);
   }
 
-  /** Nodes that carry the pool's membership labels, whichever pool owns them. */
+  /** Nodes that the pool's selector matches, whichever pool owns them. */
   matching(pool: NodePool): Node[] {
     const selector = membershipSelector(pool);
-    return [...this.#nodes.values()].filter(node => matchesLabels(selector, node.labels));
+    return [...this.#nodes.values()].filter(node => matches(selector, node.labels));
   }
 
   runtimeClasses(): Iterable<RuntimeClass> {
@@ -172,6 +174,7 @@ export class ClusterState {
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
     const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
+    if (before?.ready !== node.ready) this.readiness++;
     this.#nodes.set(node.name, node);
     this.#ownerships.setNode(node);
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);

@@ -29,9 +29,10 @@ export function conflictMessages(
   return conflicts;
 }
 
-/** The labels and taints that a node does not get from a pool that lost it. */
+/** The labels, taints, startup taints and annotations that a node does not get from a pool that lost it. */
 export function keysOf({ spec }: NodePool): string[] {
-  return [...Object.keys(spec.labels ?? {}), ...(spec.taints ?? []).map(taintId)];
+  const { labels = {}, taints = [], startupTaints = [], annotations = {} } = spec;
+  return [...Object.keys(labels), ...[...taints, ...startupTaints].map(taintId), ...Object.keys(annotations)];
 }
 
 function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {

@@ -6,6 +6,7 @@
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import type { Change } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
+import { isRolloutReason, progressOf } from '../nodepool/rollout.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { NodeMove } from './node-move.ts';
 import type { PoolEvent } from './ports.ts';
@@ -90,12 +91,20 @@ export function runtimeClassEvents(pool: NodePool, outcome: RuntimeClassOutcome)
 export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEvent[] {
   const events: PoolEvent[] = [];
   for (const { type, status: value, reason, message } of status.conditions ?? []) {
+    if (type === 'Progressing') events.push(...progressEvents(pool, reason, message));
+    // Progressing has said it.
+    if (type === 'Applied' && isRolloutReason(reason)) continue;
     const bad = (type === 'Applied' && value === 'False') || (type === 'Conflict' && value === 'True');
     const before = pool.status?.conditions?.find(condition => condition.type === type);
     if (!bad || (before?.status === value && before.message === message)) continue;
     events.push(warning(reason === 'WriteFailed' ? REASON.reconcileFailed : reason, message));
   }
   return events;
+}
+
+function progressEvents({ status }: NodePool, reason: string, message: string): PoolEvent[] {
+  if (progressOf({ status })?.reason === reason) return [];
+  return [reason === 'RolloutStopped' ? warning(reason, message) : normal(reason, message)];
 }
 
 /** `label a set to "b" (spec)`: one change in a few words. */

@@ -58,7 +58,10 @@ export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
 }
 
 /** Adds what was written before the error, and when the pool may be written again. */
-export function holdBack({ retryAfterMs, move }: NodeWriteError, outcome: Omit<WriteOutcome, 'failures'>): void {
+export function holdBack(
+  { retryAfterMs, move }: Pick<NodeWriteError, 'retryAfterMs' | 'move'>,
+  outcome: Omit<WriteOutcome, 'failures'>,
+): void {
   if (move !== undefined) outcome.moves.push(move);
   if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
 }

@@ -8,9 +8,10 @@ import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/
 import type { Ownership } from '../nodepool/membership.ts';
 import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
+import { isPaused, pausedError } from '../nodepool/rollout.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { followed, planStep } from './node-plan.ts';
+import { followed, pausedPool, planStep } from './node-plan.ts';
 
 export interface MembershipChange {
   /** The pool whose reconcile writes it. */
@@ -36,7 +37,7 @@ export function planMembershipChange(
   const node = state.node(name);
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
-  const labels = effective(node, change.labels(node, ownership));
+  const labels = effective(node.labels, change.labels(node, ownership));
   // A pool of the earlier operator holds a node by its label alone (membership.ts): now the record says so.
   const record = node.record ?? (ownership.record && formatRecord(ownership.record));
   const relabelled: Node = {
@@ -51,7 +52,15 @@ export function planMembershipChange(
     change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
   const isRelabelled = Object.keys(labels).length > 0;
   const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
-  return followed(state, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
+  const whole = followed(state, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
+  if (whole.patch !== undefined) assertNotPaused(state, whole, ownership);
+  return whole;
+}
+
+function assertNotPaused(state: ClusterState, { node, pausedBy }: NodePlan, before: Ownership): void {
+  const isHeld = before.record !== undefined && !state.isStaying(before.record.pool);
+  const paused = pausedBy ?? (isHeld ? undefined : pausedPool(state, before));
+  if (paused !== undefined) throw pausedError(`node ${node.name} is not changed`, paused);
 }
 
 /** Plans the node for the pool of the change, whichever other pools match it. */
@@ -73,6 +82,7 @@ export function poolForNodes(state: ClusterState, name: string): NodePool {
     throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
   }
   assertWhole(pool);
+  if (isPaused(pool)) throw pausedError('no node is added', name);
   const [wrong] = state.poolIndex.errors(name);
   if (wrong === undefined) return pool;
   throw new NodepoolError(

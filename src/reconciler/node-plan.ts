@@ -8,9 +8,10 @@ import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
+import { isPaused } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
-import type { Node } from '../nodepool/types.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
 /** Undefined when the node is not known. */
@@ -22,28 +23,56 @@ export function planOf(state: ClusterState, name: string): NodePlan | undefined 
     return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
   }
   const plan = followed(state, [planStep(state, node, ownership)]);
-  if (!isDue(plan)) state.upToDate.add(ownership);
+  if (!hasPlan(plan)) state.upToDate.add(ownership);
   return plan;
 }
 
-/** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
-export function isDue({ patch, circle, isOversized = false }: NodePlan): boolean {
+function hasPlan({ patch, circle, isOversized = false }: NodePlan): boolean {
   return patch !== undefined || circle !== undefined || isOversized;
 }
 
-/** Whether labels or taints of the node are not as its pool says. A record alone that is due is no difference. */
+/** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
+export function isDue(plan: NodePlan): boolean {
+  return plan.pausedBy === undefined && hasPlan(plan);
+}
+
+/** Whether it may have to wait, although nothing fails: its pool is paused, or its turn in a rollout has not come. */
+export function mayWait({ pausedBy, isRollout = false }: Pick<NodePlan, 'pausedBy' | 'isRollout'> = {}): boolean {
+  return pausedBy !== undefined || isRollout;
+}
+
+/** Whether labels, taints or annotations of the node are not as its pool says. A record alone that is due is no difference. */
 export function differs(plan: NodePlan | undefined): boolean {
   const { changes = [], circle, isOversized = false } = plan ?? {};
   return changes.length > 0 || circle !== undefined || isOversized;
 }
 
-/** Names of the members whose labels or taints are not as the pool says. */
+/** Names of the members whose labels, taints or annotations are not as the pool says. */
 export function differing(state: ClusterState, pool: string): string[] {
   return state.members(pool).flatMap(({ name }) => (differs(planOf(state, name)) ? name : []));
 }
 
 /** The plan of the owner alone. */
 export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
+  const paused = pausedPool(state, ownership);
+  const { record } = ownership;
+  // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
+  if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
+    return planNode(node, record, undefined);
+  const plan = planOwned(state, node, ownership);
+  return paused === undefined || !hasPlan(plan) ? plan : { ...plan, pausedBy: paused };
+}
+
+/** The pool whose pause forbids a write of the node: the one that holds it, or the one that would get it. */
+export function pausedPool(
+  state: ClusterState,
+  { record, owner }: Pick<Ownership, 'record' | 'owner'>,
+): string | undefined {
+  const pools = [record?.pool, owner].flatMap(name => (name === undefined ? [] : (state.pool(name) ?? [])));
+  return pools.find(isPaused)?.metadata.name;
+}
+
+function planOwned(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
@@ -66,6 +95,8 @@ export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]):
     last = planStep(state, node, state.poolIndex.ownership(node));
     // A step that cannot be written cancels the plan: without it the node would be left between two pools.
     if (last.patch === undefined && !last.isOversized) break;
+    // A node that was released is not between two pools.
+    if (last.pausedBy !== undefined && all.at(-1)?.owner === undefined) break;
     all.push(last);
     if (all.length > MAX_STEPS) return circular(steps[0], all);
   }
@@ -73,27 +104,36 @@ export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]):
 }
 
 function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  const pausedBy = steps.find(step => step.pausedBy !== undefined)?.pausedBy;
+  const marks = {
+    ...(steps.some(({ isUnread }) => isUnread) ? { isUnread: true } : {}),
+    ...(pausedBy === undefined ? {} : { pausedBy }),
+  };
   if (steps.some(({ isOversized }) => isOversized)) {
-    return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true };
+    return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true, ...marks };
   }
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of steps) {
-    const { labels, taints, record } = step.patch ?? {};
+    const { labels, taints, annotations, record, dropsMark } = step.patch ?? {};
     if (labels !== undefined) patch.labels = { ...patch.labels, ...labels };
+    if (annotations !== undefined) patch.annotations = { ...patch.annotations, ...annotations };
     if (taints !== undefined) patch.taints = taints;
     if (record !== undefined) patch.record = record;
+    if (dropsMark !== undefined) patch.dropsMark = dropsMark;
   }
-  patch.labels = effective(node, patch.labels ?? {});
+  patch.labels = effective(node.labels, patch.labels ?? {});
   if (Object.keys(patch.labels).length === 0) delete patch.labels;
+  patch.annotations = effective(node.annotations ?? {}, patch.annotations ?? {});
+  if (Object.keys(patch.annotations).length === 0) delete patch.annotations;
   if (deepEqual(patch.taints, node.taints)) delete patch.taints;
   if (patch.record === (node.record ?? null)) delete patch.record;
   const changes = composedChanges(steps.flatMap(step => step.changes));
   const owner = steps.at(-1)?.owner;
   const isSame = Object.keys(patch).length === 1;
-  return { node, owner, previous, changes, patch: isSame ? undefined : patch };
+  return { node, owner, previous, changes, patch: isSame ? undefined : patch, ...marks };
 }
 
-/** One change for each label and taint, from the first value to the last. */
+/** One change for each label, taint and annotation, from the first value to the last. */
 function composedChanges(changes: Change[]): Change[] {
   const byKey = Map.groupBy(changes, ({ kind, key, effect = '' }) => `${kind} ${key}:${effect}`);
   return [...byKey.values()].flatMap(([first, ...others]): Change[] => {
@@ -122,26 +162,46 @@ export function circleError(node: string, circle: readonly string[]): NodepoolEr
   );
 }
 
-export function oversizedError(node: string): NodepoolError {
+/** @param pool the one whose record it is */
+export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
   const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
+  const [what, next] =
+    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
+      ? [
+          'its pool has unmanaged: Remove, and what that removes',
+          'remove labels or taints from the node, or set unmanaged: Keep',
+        ]
+      : [
+          'what its pool sets and removes there, with the values that were there before,',
+          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
+        ];
   return new NodepoolError(
     'cluster',
-    `node ${node} was not written: its pool has unmanaged: Remove, and what that removes does not fit into the record (${limits})`,
-    'remove labels or taints from the node, or set unmanaged: Keep',
-    { isPermanent: true },
+    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
+    next,
+    {
+      isPermanent: true,
+    },
   );
 }
 
 /** The node as the patch leaves it. */
 export function patchedNode(node: Node, patch: NodePatch): Node {
-  const { record: _record, ...rest } = node;
+  const { record: _record, mark: _mark, annotations: _annotations, ...rest } = node;
   const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
   return {
     ...rest,
     labels: patchedLabels(node.labels, patch.labels ?? {}),
     taints: patch.taints ?? node.taints,
+    ...patchedAnnotations(node, patch),
     ...(record === undefined ? {} : { record }),
+    ...(node.mark === undefined || patch.dropsMark ? {} : { mark: node.mark }),
   };
+}
+
+function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node, 'annotations'> {
+  if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
+  return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
 }
 
 /** The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. */

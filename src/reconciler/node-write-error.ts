@@ -1,6 +1,8 @@
 /** A failed node write that must not be retried at once, or that followed a write of the same call. */
+
+import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Change } from '../nodepool/plan.ts';
+import { type Change, fieldPath } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
 import type { NodesClient } from './ports.ts';
 import { type Held, MAX_WRITES } from './write-rate-limiter.ts';
@@ -48,6 +50,8 @@ export function withoutMove(error: unknown): unknown {
 
 /** Changes that the message names. */
 const MAX_NAMED = 3;
+/** Bytes of a value in the message; only annotations have longer ones. */
+const MAX_VALUE_LENGTH = 200;
 
 /** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
 export async function limitError(
@@ -81,7 +85,7 @@ async function managerOf(
   nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<string | undefined> {
   try {
-    return await nodes.fieldManager(node, kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']);
+    return await nodes.fieldManager(node, fieldPath({ kind, key }));
   } catch (error) {
     // The name is optional in the message.
     if (error instanceof NodepoolError) return undefined;
@@ -93,5 +97,6 @@ async function managerOf(
 function describe({ kind, key, effect, from, to }: Change): string {
   const slot = `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
   if (from === undefined) return `removing ${slot}`;
-  return to === undefined ? `setting ${slot} to "${from}"` : `changing ${slot} from "${to}" to "${from}"`;
+  const [theirs, ours] = [from, to ?? ''].map(value => ellipsize(value, MAX_VALUE_LENGTH));
+  return to === undefined ? `setting ${slot} to "${theirs}"` : `changing ${slot} from "${ours}" to "${theirs}"`;
 }

@@ -2,7 +2,8 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { recordProblem } from '../nodepool/record.ts';
+import { recordProblem, stampedRecord } from '../nodepool/record.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -13,7 +14,9 @@ import { type MembershipChange, type MembershipChanges, planMembershipChange } f
 import type { NodeMove } from './node-move.ts';
 import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import { PausedMeanwhile } from './paused-meanwhile.ts';
 import type { ClusterPort } from './ports.ts';
+import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
 
@@ -24,12 +27,18 @@ export interface NodeWriterDeps {
   /** Every write is a dry run. */
   dryRun: boolean;
   clock: Pick<Clock, 'now'>;
+  /** For the times of a rollout. */
+  now: () => Date;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
   /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
   consent?: ReadonlySet<string>;
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
+  isFollowed?: boolean;
+  /** Called before each write. */
+  onWrite?: (plan: NodePlan) => void;
 }
 
 /** Conflicts in a row after which a node is an error. */
@@ -38,20 +47,27 @@ const MAX_ATTEMPTS = 50;
 /** What a call has written so far. */
 interface Written {
   move: NodeMove | undefined;
+  /** The pool whose rollout let the node through. */
+  admittedBy: string | undefined;
 }
 
 export class NodeWriter {
   /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
   readonly #deps: NodeWriterDeps;
+  /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
+  readonly rollouts: RolloutGates;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
   readonly #writeLimiter: WriteRateLimiter;
+  readonly #pausedMeanwhile: PausedMeanwhile;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
+    this.#pausedMeanwhile = new PausedMeanwhile(deps);
+    this.rollouts = new RolloutGates(deps.state, deps.now);
     this.#deps = deps;
     this.#writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
     this.#changes = new Map(deps.changes);
@@ -90,14 +106,25 @@ export class NodeWriter {
 
   /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string): Promise<NodeMove | undefined> {
-    const written: Written = { move: undefined };
+    const written: Written = { move: undefined, admittedBy: undefined };
     try {
       await this.#writeAll(name, written);
       return written.move;
     } catch (error) {
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
+    } finally {
+      if (written.admittedBy !== undefined) this.rollouts.end(written.admittedBy, name);
     }
+  }
+
+  /** The patch, with its time if it is a step of a rollout; undefined where the node has to wait for its turn. */
+  #admitted({ node, owner, isRollout = false }: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
+    if (!isRollout || owner === undefined) return patch;
+    if (!this.rollouts.admits(owner, node.name)) return undefined;
+    written.admittedBy = owner;
+    const record = stampedRecord(patch.record ?? node.record, timestamp(this.#deps.now()));
+    return record === undefined ? patch : { ...patch, record };
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
@@ -105,9 +132,15 @@ export class NodeWriter {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
       const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
-      if (plan?.circle !== undefined) throw circleError(name, plan.circle);
-      if (plan?.isOversized) throw oversizedError(name);
       const uid = state.node(name)?.uid;
+      // It was paused after the node was chosen.
+      if (plan?.pausedBy !== undefined) return;
+      if (plan?.isUnread && uid !== undefined) {
+        await readNode(name, uid, this.#deps);
+        continue;
+      }
+      if (plan?.circle !== undefined) throw circleError(name, plan.circle);
+      if (plan?.isOversized) throw oversizedError(name, state.pool(plan.owner ?? ''));
       if (change !== undefined && uid === undefined && state.isStaying(change.pool))
         throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
       if (change !== undefined && plan?.patch === undefined) {
@@ -122,14 +155,18 @@ export class NodeWriter {
         continue;
       }
       if (!(await this.gonePools.mayRelease(plan))) continue;
+      if (await this.#pausedMeanwhile.read(plan)) continue;
       this.#assertConsent(plan);
-      const write = await cluster.nodes.patch(name, plan.patch, { dryRun });
+      const patch = this.#admitted(plan, plan.patch, written);
+      if (patch === undefined) return;
+      this.#deps.onWrite?.(plan);
+      const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
         this.#changes.delete(name);
         this.#writeLimiter.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
-        this.#assertUnaltered({ ...plan, patch: plan.patch }, write.node, uid, move, written.move);
+        this.#assertUnaltered({ ...plan, patch }, write.node, uid, move, written.move);
         written.move = move;
         continue;
       }
@@ -205,7 +242,7 @@ export class NodeWriter {
 
 /** @param before the earlier write of the node in this call */
 function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
-  const isReplaced = patch?.record !== undefined && node.record !== undefined;
+  const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
   return {
     node: node.name,

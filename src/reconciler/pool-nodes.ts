@@ -1,11 +1,13 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
 import type { Limiter } from '../controller/limiter.ts';
+import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { NodeMove } from './node-move.ts';
-import { differs, isDue, planOf } from './node-plan.ts';
+import { differs, isDue, mayWait, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter, type NodeWriterDeps } from './node-writer.ts';
+import { readAnnotationsOf } from './unread-annotations.ts';
 
 /** Called when node writes are planned, and when each is done, failed or not. */
 export interface NodeProgress {
@@ -24,8 +26,6 @@ export interface PoolNodesOptions extends NodeWriterDeps {
   only?: ReadonlySet<string>;
   /** Once aborted, no further write is sent. */
   signal?: AbortSignal;
-  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
-  isFollowed?: boolean;
 }
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
@@ -62,9 +62,11 @@ export class PoolNodes {
 
   /** Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried. */
   async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
-    const { limitObjects, progress, signal } = this.#options;
+    const { limitObjects, progress, signal, cluster, state } = this.#options;
+    const reading = readAnnotationsOf(pool, state, cluster.nodes);
+    if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
-    const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
+    const names = this.#turns(pool, selected);
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -102,7 +104,23 @@ export class PoolNodes {
 
   /** How many nodes of the pool are still to be written. */
   pending(pool: string): number {
-    return this.#selected(pool).filter(name => this.#writer.needsWrite(name)).length;
+    return this.#turns(pool, this.#selected(pool)).length;
+  }
+
+  /** Those that need a write and do not have to wait: first those whose turn in a rollout has come, in their order. */
+  #turns(pool: string, selected: readonly string[]): string[] {
+    const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
+    const step = this.#writer.rollouts.begin(pool);
+    if (step === undefined) return names;
+    const { state, changes } = this.#options;
+    const others = names.filter(name => changes?.has(name) || planOf(state, name)?.isRollout !== true);
+    const selection = new Set(names);
+    return [...step.next.filter(name => selection.has(name) && !others.includes(name)), ...others];
+  }
+
+  /** What the rollout of the pool has left to do; undefined for a pool without one. */
+  rollout(pool: string): RolloutStep | undefined {
+    return this.#writer.rollouts.begin(pool);
   }
 
   /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
@@ -135,7 +153,11 @@ export class PoolNodes {
     const { state, isFollowed = false } = this.#options;
     const failed = new Set(failures.map(({ node }) => node));
     const names = state.members(pool).map(({ name }) => name);
-    return names.filter(name => failed.has(name) || (!isFollowed && differs(planOf(state, name))));
+    return names.filter(name => {
+      if (failed.has(name)) return true;
+      const plan = planOf(state, name);
+      return differs(plan) && (!isFollowed || mayWait(plan));
+    });
   }
 
   /** Whether this run selects the node. */

@@ -28,7 +28,10 @@ export interface WriteOptions {
   dryRun: boolean;
 }
 
-/** Reads are answered from etcd, never from a possibly stale cache. */
+/**
+ * Reads are answered from etcd, never from a possibly stale cache. Nodes have the annotations of the pools that were read
+ * before them.
+ */
 export interface NodesClient<Listed extends Node = Node> {
   /** @param labelSelector as the server takes it; without one, every node */
   list(labelSelector?: string): Promise<Listed[]>;

@@ -8,11 +8,12 @@
 
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
+import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, REASON, warning } from './events.ts';
-import { addFailure, attempt, attemptHeld, messagesOf } from './failure.ts';
+import { addFailure, attempt, attemptHeld, holdBack, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
@@ -131,17 +132,23 @@ export class Reconciler {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
-    const current = valid && isAnswered ? await this.#endTakeover(pool, outcome) : pool;
+    const step = valid && !isPaused(pool) ? this.#nodes.rollout(name) : undefined;
+    const isTried = valid && isAnswered && !isPaused(pool) && (step?.pending ?? 0) === 0;
+    const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const members = state.members(name);
+    const differing = this.#nodes.differing(name, outcome.failures);
     const observed: Observation = {
       members,
       specErrors: state.poolIndex.errors(name),
       conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
-      differing: this.#nodes.differing(name, outcome.failures),
+      differing,
       failures: [...new Set(messagesOf(unmet))],
-      isRefused: unmet.some(({ isPermanent }) => isPermanent),
       podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
+      rollout: isPaused(pool)
+        ? pausedProgress(name, differing.length, members.length)
+        : step && rolloutProgress(name, step),
     };
+    if (step?.settlesAfterMs !== undefined) holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'

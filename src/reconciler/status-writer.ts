@@ -56,8 +56,7 @@ export async function writeStatus(
   if (changed !== undefined) outcome.failures.push(changed);
   if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
-  const isRefused = observed.isRefused || refused.isPermanent;
-  outcome.status = computeStatus(pool, { ...observed, failures, isRefused }, timestamp(deps.now()));
+  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
   return 'failed';
 }
 

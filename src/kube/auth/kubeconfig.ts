@@ -40,6 +40,8 @@ export interface Access {
   source: string;
   /** The address is that of --server. */
   isServerFlag?: boolean;
+  /** The name in the server's certificate is that of --tls-server-name. */
+  isNameFlag?: boolean;
 }
 
 /** For errors: what has the server's address. */
@@ -59,8 +61,8 @@ export function loadAccess(options: AccessOptions): Access {
     isEmpty(merged) && options.kubeconfig === undefined && options.server === undefined
       ? inCluster(options, missing.length > 0 ? missing : files.map(({ file }) => file))
       : { ...choose(merged, options, source), source };
-  const isServerFlag = options.server !== undefined;
-  return { ...access, user: impersonate(access.user, options), isServerFlag };
+  const [isServerFlag, isNameFlag] = [options.server !== undefined, options.tlsServerName !== undefined];
+  return { ...access, user: impersonate(access.user, options), isServerFlag, isNameFlag };
 }
 
 /** The names of all entries. Throws NodepoolError (input) if a file cannot be read. */
@@ -122,8 +124,11 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   }
   const cluster = withAddress(overrideCluster(named, options), source);
   const user = config.users.find(({ name }) => name === userName);
-  // As kubectl, a context without a user is anonymous.
-  const entry = user ?? (userName === '' ? { name: '' } : undefined);
+  const { token, clientCertificate, clientKey } = options;
+  const hasLogin = (token ?? clientCertificate ?? clientKey) !== undefined;
+  // As kubectl, a context without a user is anonymous, and flags replace the credentials of a user that is not in the file.
+  const isOptional = userName === '' || (hasLogin && options.user === undefined);
+  const entry = user ?? (isOptional ? { name: userName } : undefined);
   if (entry !== undefined) return { context: context?.name, cluster, user: overrideUser(entry, options) };
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');

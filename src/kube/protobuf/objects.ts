@@ -7,7 +7,7 @@
  * reused.
  */
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
-import { RECORD_ANNOTATION } from '../../nodepool/types.ts';
+import { BORN_ANNOTATION, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
 import { around, bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
 
@@ -38,11 +38,9 @@ const META: Schema = {
   12: { name: 'annotations', read: text, repeated: 'map' },
 };
 
-/**
- * Other annotations of a node may be long. The second one marks a bookmark, which has the kind of the watched objects.
- */
-const USED_OF_NODES = new Set([RECORD_ANNOTATION, 'k8s.io/initial-events-end']);
-const NODE_META: Schema = { ...META, 12: { name: 'annotations', read: text, repeated: 'map', only: USED_OF_NODES } };
+const RECORDS = [RECORD_ANNOTATION, BORN_ANNOTATION];
+/** The last one marks a bookmark, which has the kind of the watched objects. */
+const USED_OF_NODES = [...RECORDS, 'k8s.io/initial-events-end'];
 
 /** Written back whole. */
 const TAINT: Schema = {
@@ -57,18 +55,27 @@ const NODE_SPEC: Schema = {
   5: { name: 'taints', read: wholeMessage('a taint', TAINT), repeated: 'list' },
 };
 
-const NODE_CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
+const NODE_CONDITION: Schema = {
+  1: { name: 'type', read: text },
+  2: { name: 'status', read: text },
+  4: { name: 'lastTransitionTime', read: time },
+};
 
 export const NODE_STATUS: Schema = {
   2: { name: 'allocatable', read: around(text), repeated: 'map' },
   4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
 };
 
-export const NODE: Schema = {
-  1: { name: 'metadata', read: message(NODE_META) },
-  2: { name: 'spec', read: message(NODE_SPEC) },
-  3: { name: 'status', read: message(NODE_STATUS) },
-};
+/** @param annotations keys of those that are kept; others of a node may be long */
+export function nodeSchema(annotations: ReadonlySet<string>, status: Schema = NODE_STATUS): Schema {
+  const only = new Set([...USED_OF_NODES, ...annotations]);
+  const meta: Schema = { ...META, 12: { name: 'annotations', read: text, repeated: 'map', only } };
+  return {
+    1: { name: 'metadata', read: message(meta) },
+    2: { name: 'spec', read: message(NODE_SPEC) },
+    3: { name: 'status', read: message(status) },
+  };
+}
 
 const POD: Schema = {
   1: { name: 'metadata', read: message(META) },
@@ -109,10 +116,17 @@ const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'objec
 /** Decodes a message of one kind, without its envelope. */
 export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;
 
-export const decodeNode: DecodeObject<Wire<V1Node>> = raw => decode(NODE, raw);
+/** @param annotations as of nodeSchema() */
+export function nodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire<V1Node>> {
+  const schema = nodeSchema(annotations);
+  return raw => decode(schema, raw);
+}
+
+/** Keeps of the annotations only the record and the mark. */
+export const decodeNode = nodeDecoder(new Set());
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 
-/** Name, labels and the record annotation, of an object without spec and status. */
+/** Name, labels, record and mark of an object without spec and status. */
 export interface NamedLabels {
   name?: string;
   labels?: Record<string, string>;
@@ -122,7 +136,7 @@ export interface NamedLabels {
 const NAMED_LABELS: Schema = {
   1: { name: 'name', read: text },
   11: { name: 'labels', read: text, repeated: 'map' },
-  12: { name: 'annotations', read: text, repeated: 'map', only: new Set([RECORD_ANNOTATION]) },
+  12: { name: 'annotations', read: text, repeated: 'map', only: new Set(RECORDS) },
 };
 const METADATA: Schema = { 1: { name: 'metadata', read: message(NAMED_LABELS) } };
 

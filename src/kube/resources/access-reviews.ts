@@ -8,7 +8,7 @@ interface Review {
 }
 
 const SELF: Resource = review('selfsubjectaccessreviews', 'SelfSubjectAccessReview');
-const OTHER: Resource = review('subjectaccessreviews', 'SubjectAccessReview');
+export const SUBJECT_ACCESS_REVIEWS: Resource = review('subjectaccessreviews', 'SubjectAccessReview');
 
 function review(plural: string, kind: string): Resource {
   return { group: 'authorization.k8s.io', version: 'v1', plural, kind };
@@ -19,7 +19,7 @@ function review(plural: string, kind: string): Resource {
  * @param subject default: the user of the connection
  */
 export async function isAllowed(api: Api, question: AccessQuestion, subject: Subject | undefined): Promise<boolean> {
-  const resource = subject === undefined ? SELF : OTHER;
+  const resource = subject === undefined ? SELF : SUBJECT_ACCESS_REVIEWS;
   const body = {
     apiVersion: `${resource.group}/${resource.version}`,
     kind: resource.kind,

@@ -2,20 +2,27 @@
 import type { Clock } from '../../controller/clock.ts';
 import type { AccessFacts, DoctorPort, ExaminedNode } from '../../operations/doctor-port.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import { decodeExaminedNode } from '../protobuf/examined-node.ts';
+import { examinedNodeDecoder } from '../protobuf/examined-node.ts';
 import type { Transport } from '../transport/transport.ts';
 import { isAllowed } from './access-reviews.ts';
 import type { Api } from './api.ts';
-import { toNode, type WireNode } from './nodes.ts';
-import { NODES, type Resource } from './resource.ts';
+import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
+import { toNode } from './nodes.ts';
+import { NODES } from './resource.ts';
 import { parseStatus } from './status.ts';
 
-const EXAMINED_NODES: Resource = { ...NODES, decode: decodeExaminedNode };
 const VERSION = { path: '/version' };
 const WHO_AM_I = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
 /** @param now the wall clock, for comparison with the server's */
-export function doctorPort(transport: Transport, api: Api, clock: Clock, now: () => Date): DoctorPort {
+export function doctorPort(
+  transport: Transport,
+  api: Api,
+  kept: KeptAnnotations,
+  clock: Clock,
+  now: () => Date,
+): DoctorPort {
+  const examinedNodes = { ...NODES, decode: kept.decoder(examinedNodeDecoder) };
   return {
     access: accessFacts(transport.access),
     async probe() {
@@ -36,7 +43,9 @@ export function doctorPort(transport: Transport, api: Api, clock: Clock, now: ()
       };
     },
     allowed: (questions, subject) => Promise.all(questions.map(question => isAllowed(api, question, subject))),
-    nodes: { list: labelSelector => api.list(EXAMINED_NODES, toExaminedNode, { labelSelector }) },
+    nodes: {
+      list: labelSelector => api.list(examinedNodes, (node: WireNode) => toExaminedNode(node, kept), { labelSelector }),
+    },
   };
 }
 
@@ -58,6 +67,11 @@ function accessFacts({ context, cluster, user, source }: Access): AccessFacts {
   };
 }
 
-function toExaminedNode(node: WireNode): ExaminedNode {
-  return { ...toNode(node), handlers: node.status?.runtimeHandlers?.map(({ name = '' }) => name) };
+function toExaminedNode(node: WireNode, kept: KeptAnnotations): ExaminedNode {
+  const { runtimeHandlers, conditions = [] } = node.status ?? {};
+  return {
+    ...toNode(node, kept),
+    handlers: runtimeHandlers?.map(({ name = '' }) => name),
+    conditionTypes: conditions.map(({ type = '' }) => type),
+  };
 }

@@ -2,9 +2,10 @@
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { recordIn } from '../../nodepool/mark.ts';
 import { ROLE_PREFIX } from '../../nodepool/selector.ts';
 import { formatTaint } from '../../nodepool/syntax.ts';
-import { RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import type { Taint } from '../../nodepool/types.ts';
 import type { Names } from '../../operations/names-port.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
@@ -55,7 +56,13 @@ export async function listNames(
     const metadata = items.map(item => item.metadata as NamedLabels);
     return kind === 'nodes'
       ? nodesOf(metadata)
-      : { ...namesOf(metadata), resources: resourcesOf(items), taints: taintsOf(items) };
+      : {
+          ...namesOf(metadata),
+          resources: resourcesOf(items),
+          taints: taintsOf(items, 'taints'),
+          startupTaints: taintsOf(items, 'startupTaints'),
+          annotations: annotationsOf(items),
+        };
   } finally {
     ended.abort();
     transport.close();
@@ -87,7 +94,7 @@ function nodesOf(items: NamedLabels[]): Names {
     else names.push(name);
   };
   for (const { name = '', labels = {}, annotations } of items) {
-    const pool = recordedPool(annotations?.[RECORD_ANNOTATION]);
+    const pool = recordedPool(recordIn(annotations));
     if (pool !== undefined) add(recorded, pool, name);
     else
       for (const key in labels)
@@ -96,7 +103,7 @@ function nodesOf(items: NamedLabels[]): Names {
   return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
 }
 
-/** The pool of a record. */
+/** The pool of a record or mark. */
 function recordedPool(raw = ''): string | undefined {
   try {
     const json: unknown = JSON.parse(raw);
@@ -116,10 +123,18 @@ function resourcesOf(pools: Record<string, unknown>[]): string[] {
   return [...found].toSorted();
 }
 
-function taintsOf(pools: Record<string, unknown>[]): string[] {
+function taintsOf(pools: Record<string, unknown>[], field: 'taints' | 'startupTaints'): string[] {
   const found = pools.flatMap(({ spec }) => {
-    const { taints } = isObject(spec) ? spec : {};
+    const { [field]: taints } = isObject(spec) ? spec : {};
     return (Array.isArray(taints) ? taints : []).filter(isTaint).map(formatTaint);
+  });
+  return [...new Set(found)].toSorted();
+}
+
+function annotationsOf(pools: Record<string, unknown>[]): string[] {
+  const found = pools.flatMap(({ spec }) => {
+    const { annotations } = isObject(spec) ? spec : {};
+    return isObject(annotations) ? Object.keys(annotations) : [];
   });
   return [...new Set(found)].toSorted();
 }

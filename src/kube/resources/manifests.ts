@@ -5,12 +5,14 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { resourceOf } from '../../nodepool/plural.ts';
 import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
 import type { Api } from './api.ts';
+import { serves } from './discovery.ts';
 import type { Resource } from './resource.ts';
 
 export function manifestsPort(api: Api): ManifestsPort {
   const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);
   return {
     get: read,
+    isServed: object => serves(api, toResource(object)),
     async apply(object, { dryRun }) {
       const before = await read(object);
       const write = await api.apply<ManifestObject>(toResource(object), object.metadata.name, object, dryRun);

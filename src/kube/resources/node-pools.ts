@@ -1,6 +1,7 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
 import { coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -8,18 +9,25 @@ import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
+import type { KeptAnnotations } from './kept-annotations.ts';
 import { requestPage, UnreadableError } from './page.ts';
 import { NODE_POOLS, ONLY_METADATA } from './resource.ts';
 import { listWatch } from './watch.ts';
 
 /** Fields of the spec that earlier CRDs prune. */
-const LOSABLE = ['nodeSelector', 'unmanaged'] as const;
+const LOSABLE = ['nodeSelector', 'matchExpressions', 'unmanaged', 'annotations', 'paused', 'rollout'] as const;
 
-export function nodePoolsClient(api: Api, transport: Transport): NodePoolsClient {
+export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnotations): NodePoolsClient {
   const get = (name: string) => api.get<RawPool>(NODE_POOLS, name);
+  const seen = <T extends NodePool>(pool: T): T => {
+    const annotations: unknown = pool.spec?.annotations;
+    if (isObject(annotations)) kept.add(Object.keys(annotations));
+    return pool;
+  };
+  const coerced = (pool: NodePool) => coercePool(seen(pool));
+  const raw = (pool: RawPool) => withSpec(seen(pool));
   return {
-    list: ({ labelSelector, fieldSelector } = {}) =>
-      api.list(NODE_POOLS, withSpec<RawPool>, { labelSelector, fieldSelector }),
+    list: ({ labelSelector, fieldSelector } = {}) => api.list(NODE_POOLS, raw, { labelSelector, fieldSelector }),
     async firstNames() {
       try {
         const { answer, page } = await requestPage(transport, { ...NODE_POOLS, ...ONLY_METADATA }, { limit: '500' });
@@ -42,16 +50,16 @@ export function nodePoolsClient(api: Api, transport: Transport): NodePoolsClient
     },
     watch: () => ({
       source: listWatch(transport, NODE_POOLS),
-      transform: raw => withoutManagedFields(coercePool(raw as NodePool)),
+      transform: raw => withoutManagedFields(coerced(raw as NodePool)),
     }),
     async get(name) {
       const pool = await get(name);
-      return pool && withSpec(pool);
+      return pool && raw(pool);
     },
-    listCoerced: () => api.list(NODE_POOLS, coercePool<NodePool>),
+    listCoerced: () => api.list(NODE_POOLS, coerced),
     async getCoerced(name) {
       const pool = await get(name);
-      return pool && coercePool<NodePool>(pool);
+      return pool && coerced(pool);
     },
     async fieldManager(name, path) {
       const pool = await get(name);

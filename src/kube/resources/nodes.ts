@@ -1,19 +1,20 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
-import type { V1Node } from '@kubernetes/client-node';
+import { markIn, recordIn } from '../../nodepool/mark.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
-import { type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
 import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Wire } from '../wire.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf, setterOf } from './field-manager.ts';
+import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { inJson, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { trueConditions } from './true-conditions.ts';
 import { listWatch } from './watch.ts';
 
-export type WireNode = Wire<V1Node>;
+export type { WireNode };
 
 /** With managedFields of the spec as well, and without the images that make a node large. */
 const NODE_METADATA: Resource = {
@@ -21,8 +22,9 @@ const NODE_METADATA: Resource = {
   accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json',
 };
 
-export function toNode({ metadata = {}, spec, status }: WireNode): Node {
-  const record = metadata.annotations?.[RECORD_ANNOTATION];
+export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
+  const { metadata = {}, spec, status } = raw;
+  const record = recordIn(metadata.annotations);
   const { allocatable, omitted } = readResources(status?.allocatable ?? {});
   return {
     name: metadata.name ?? '',
@@ -31,8 +33,9 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
     creationTimestamp: metadata.creationTimestamp ?? '',
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
-    ...(record === undefined ? {} : { record: keptRecord(record) }),
-    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    ...(record === undefined ? {} : { record: keptRecord(record), ...markIn(metadata.annotations) }),
+    ...kept.of(raw),
+    ...trueConditions(status?.conditions ?? []),
     unschedulable: spec?.unschedulable ?? false,
     allocatable,
     ...(omitted === undefined ? {} : { omittedResources: omitted }),
@@ -41,7 +44,12 @@ export function toNode({ metadata = {}, spec, status }: WireNode): Node {
 
 /** The body of the one merge patch that changes a node. */
 export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
-  const { resourceVersion, labels, taints, record, unschedulable } = patch;
+  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable } = patch;
+  const annotations = {
+    ...patch.annotations,
+    ...(record === undefined ? {} : { [RECORD_ANNOTATION]: record }),
+    ...(dropsMark ? { [BORN_ANNOTATION]: null } : {}),
+  };
   const spec = {
     ...(taints === undefined ? {} : { taints }),
     // The server omits false.
@@ -51,19 +59,20 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
     metadata: {
       resourceVersion,
       ...(labels === undefined ? {} : { labels }),
-      ...(record === undefined ? {} : { annotations: { [RECORD_ANNOTATION]: record } }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     ...(Object.keys(spec).length === 0 ? {} : { spec }),
   };
 }
 
-export function nodesClient(api: Api, transport: Transport): NodesClient {
+export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotations): NodesClient {
+  const nodes: Resource = { ...NODES, decode: kept.decoder() };
   return {
-    list: labelSelector => api.list(NODES, toNode, { labelSelector }),
-    watch: () => ({ source: listWatch(transport, NODES), transform: raw => toNode(raw as WireNode) }),
+    list: labelSelector => api.list(nodes, (node: WireNode) => toNode(node, kept), { labelSelector }),
+    watch: () => ({ source: listWatch(transport, nodes), transform: raw => toNode(raw as WireNode, kept) }),
     async get(name) {
-      const node = await api.get<WireNode>(NODES, name);
-      return node && toNode(node);
+      const node = await api.get<WireNode>(nodes, name);
+      return node && toNode(node, kept);
     },
     async fieldManager(name, path) {
       const node = await api.get<WireNode>(inJson(NODES), name);
@@ -74,13 +83,16 @@ export function nodesClient(api: Api, transport: Transport): NodesClient {
       return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
     async patch(name, patch, { dryRun }) {
-      const write = await api.patch<WireNode>(NODES, name, {
+      // Those of a deleted pool are known from the record alone, which the answer no longer has.
+      const answered = kept.with(Object.keys(patch.annotations ?? {}));
+      const resource = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
+      const write = await api.patch<WireNode>(resource, name, {
         contentType: MERGE_PATCH,
         body: nodePatchBody(patch),
         query: writeQuery(dryRun),
         replayable: true,
       });
-      return write.kind === 'written' ? { kind: 'written', node: toNode(write.object) } : write;
+      return write.kind === 'written' ? { kind: 'written', node: toNode(write.object, answered) } : write;
     },
   };
 }

@@ -75,7 +75,9 @@ function explain(
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return {
         message: `${untrusted} is not for the name ${cluster.tlsServerName ?? hostname}`,
-        next: `correct the server's name, or set tls-server-name in ${source}`,
+        next: access.isNameFlag
+          ? 'give --tls-server-name a name that the certificate is for'
+          : `correct the server's name, or set tls-server-name in ${source}`,
       };
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':

@@ -5,6 +5,9 @@ import type { Answer } from './answer.ts';
 /** Calls `text` only if the level is printed. */
 export type RequestLog = (level: number, text: () => string) => void;
 
+/** Stands for a credential. */
+export const HIDDEN = '<hidden>';
+
 /** Characters of a body that are printed. */
 const MAX_SHOWN = 10_240;
 
@@ -34,13 +37,13 @@ export function logStream(log: RequestLog, url: URL, { statusCode, headers }: In
 
 function shown(headers: OutgoingHttpHeaders): string {
   return Object.entries(headers)
-    .map(([name, value]) => (name.toLowerCase() === 'authorization' ? `${name}: <hidden>` : `${name}: ${value}`))
+    .map(([name, value]) => (name.toLowerCase() === 'authorization' ? `${name}: ${HIDDEN}` : `${name}: ${value}`))
     .join(', ');
 }
 
 /** Hides cookies: a proxy's session cookie is a credential. */
 function shownAnswer(headers: IncomingHttpHeaders): string {
-  return JSON.stringify('set-cookie' in headers ? { ...headers, 'set-cookie': '<hidden>' } : headers);
+  return JSON.stringify('set-cookie' in headers ? { ...headers, 'set-cookie': HIDDEN } : headers);
 }
 
 function cut(text: string): string {

@@ -24,8 +24,10 @@ export interface Request {
   replayable?: boolean;
   /** The caller handles the 429. */
   tooManyIsAnswer?: boolean;
-  /** Bypasses the limiter and mayWrite, for leases: a renewal that queues comes too late. */
+  /** Bypasses the limiter and mayWrite, for leases and reviews: a renewal that queues comes too late. */
   urgent?: boolean;
+  /** Request and answer have a credential: the log hides both bodies. */
+  isSecret?: boolean;
 }
 
 /** @param base the server's address, without a trailing slash */

@@ -29,7 +29,7 @@ import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
 import { isWrite, type Request, urlOf } from './request.ts';
-import { logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
+import { HIDDEN, logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
@@ -208,7 +208,7 @@ export class Transport {
     if (method === 'GET' && access.cluster.disableCompression === undefined) headers['Accept-Encoding'] = 'gzip';
     const start = clock.now();
     if (start >= ends) throw new DeadlineError();
-    logRequest(log, headers, body);
+    logRequest(log, headers, request.isSecret && body !== undefined ? HIDDEN : body);
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
     const { onBody, signal } = request;
     const unanswered = mayReplay ? this.#unanswered : undefined;
@@ -217,7 +217,8 @@ export class Transport {
     this.#count(method, url, received);
     const reply = await answering;
     const answer = toAnswer(reply);
-    logAnswer(log, method, url, { ...answer, bytes: reply.bytes }, clock.now() - start);
+    const text = request.isSecret ? HIDDEN : answer.text;
+    logAnswer(log, method, url, { ...answer, text, bytes: reply.bytes }, clock.now() - start);
     return answer;
   }
 

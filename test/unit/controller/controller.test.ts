@@ -86,6 +86,17 @@ describe('a controller', () => {
     assert.equal(calls, 3);
   });
 
+  test('retries a key after the time that its error has', async () => {
+    const answers: ReconcileResult[] = [{ kind: 'error', error: 'no permission', ms: 30_000 }, DONE];
+    const { clock, queue, log } = create(async () => answers.shift() ?? DONE);
+    queue.add('a');
+    await clock.advance(29_999);
+    assert.equal(answers.length, 1);
+    await clock.advance(1);
+    assert.equal(answers.length, 0);
+    assert.deepEqual(log, ['error test: a failed; it is tried again in 30 s: no permission']);
+  });
+
   test('requeueAfter queues the key after its time and resets earlier failures', async () => {
     const answers: ReconcileResult[] = [{ kind: 'error', error: 'x' }, { kind: 'requeueAfter', ms: 60_000 }, DONE];
     const { clock, queue } = create(async () => answers.shift() ?? DONE);

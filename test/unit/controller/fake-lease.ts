@@ -62,6 +62,7 @@ export function create(
   const [events, log]: [string[], string[]] = [[], []];
   const elector = new LeaderElector({
     port,
+    lease: 'kube-system/candidates',
     identity,
     clock,
     wall: clock.wall,

@@ -20,6 +20,7 @@ function candidate(server: FakeLease, clock: FakeClock, options: Partial<Elector
       create: record => asked('create', port.create(record)),
       update: (record, version) => asked('update', port.update(record, version)),
     },
+    lease: 'kube-system/candidates',
     identity: 'a',
     clock,
     wall: clock.wall,
@@ -72,6 +73,15 @@ describe('a candidate', () => {
       assert.equal(elector.isLeader(), false);
     });
   }
+
+  test('logs once which lease it waits for, and who holds it', async () => {
+    const clock = new FakeClock();
+    const { server } = held(clock);
+    const { log, run } = candidate(server, clock);
+    run();
+    await clock.advance(15_000);
+    assert.deepEqual(log, ['info: waiting for lease kube-system/candidates, held by x', 'info: became leader: a']);
+  });
 
   test('reports when it is leader, when it has lost the lease, and why a renewal failed', async () => {
     const clock = new FakeClock();

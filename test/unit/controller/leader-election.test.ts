@@ -68,6 +68,7 @@ describe('leader election', () => {
     const clock = new FakeClock();
     const { port } = new FakeLease().port();
     const elector = new LeaderElector({
+      lease: 'kube-system/candidates',
       port: {
         ...port,
         create: record => sleep(clock, 3_000).then(() => port.create(record)),
@@ -137,6 +138,7 @@ describe('leader election', () => {
     const held = Promise.withResolvers<void>();
     let updates = 0;
     const elector = new LeaderElector({
+      lease: 'kube-system/candidates',
       port: {
         ...port,
         update: async (record, version) => {

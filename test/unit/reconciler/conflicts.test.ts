@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { conflictMessages, keysOf } from '../../../src/reconciler/conflicts.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 
-const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')] });
+const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')], annotations: { note: 'x' } });
 const bare = aPool();
 const unchanged = { kind: 'unchanged' } as const;
 const lostTo = (owner: string, ...nodes: string[]) =>
@@ -14,7 +14,7 @@ test('names one node, its owner, and what the pool does not apply there', () => 
   assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a'), unchanged), [
     {
       reason: 'NodeConflict',
-      message: 'node a belongs to pool gpu and also matches pool worker; not applied there: tier, own:NoSchedule',
+      message: 'node a belongs to pool gpu and also matches pool worker; not applied there: tier, own:NoSchedule, note',
     },
   ]);
 });
@@ -63,6 +63,8 @@ test("reports a foreign RuntimeClass after the nodes; the pool's own is no confl
   assert.deepEqual(conflictMessages(bare, [], unchanged), []);
 });
 
-test('the keys of a pool are its labels and taints', () => {
-  assert.deepEqual([keysOf(pool), keysOf(bare)], [['tier', 'own:NoSchedule'], []]);
+test('the keys of a pool are those of its labels, taints, startup taints and annotations', () => {
+  assert.deepEqual([keysOf(pool), keysOf(bare)], [['tier', 'own:NoSchedule', 'note'], []]);
+  const startup = aPool({ startupTaints: [{ key: 'agent', effect: 'NoExecute' }], annotations: { note: '' } });
+  assert.deepEqual(keysOf(startup), ['agent:NoExecute', 'note']);
 });

@@ -113,6 +113,7 @@ test('reads and plans again on a conflict, and keeps what someone else set', asy
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
     changes,
   });
   assert.equal(writer.needsWrite('n1'), true);
@@ -142,6 +143,7 @@ test('fails without a write when the change is no longer possible', async () => 
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
     changes: new Map([['n1', moveTo(b, a)]]),
   });
   await assert.rejects(writer.write('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
@@ -167,6 +169,7 @@ test('writes a change once: does not remove a label that a pool restores', async
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
     changes: new Map([['n1', outOf(a)]]),
   });
   await writer.write('n1');

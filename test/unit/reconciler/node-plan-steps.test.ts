@@ -193,3 +193,26 @@ test('applies a patch to a node: labels set and removed, taints and record repla
   );
   assert.equal('record' in patchedNode(node, { resourceVersion: '7', record: null }), false);
 });
+
+test('composes annotations, and is to be read again where any of the pools sets one that was not kept', () => {
+  const a = aPool({ labels: { tier: 'gold' }, annotations: { note: 'a', only: 'a' } }, { name: 'a' });
+  const b = aPool({ nodeSelector: { tier: 'legacy' }, annotations: { note: 'b' } }, { name: 'b' });
+  const record = recordOf({
+    pool: 'a',
+    labels: { tier: 'gold' },
+    annotations: { note: 'a', only: 'a' },
+    displaced: { labels: { tier: 'legacy' }, annotations: { note: 'theirs' } },
+  });
+  const held = aNode({ labels: { tier: 'gold' }, annotations: { note: 'a', only: 'a' }, record });
+  const plan = planned([a, b], { ...held, keptAnnotations: new Set(['note', 'only']) });
+  assert.deepEqual(plan.patch?.annotations, { note: 'b', only: null });
+  assert.deepEqual(
+    plan.changes.map(({ kind, key, from, to }) => [kind, key, from, to]),
+    [
+      ['label', 'tier', 'gold', 'legacy'],
+      ['annotation', 'note', 'a', 'b'],
+      ['annotation', 'only', 'a', undefined],
+    ],
+  );
+  assert.deepEqual([plan.isUnread, planned([a, b], held).isUnread], [undefined, true]);
+});

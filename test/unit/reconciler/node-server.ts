@@ -81,6 +81,15 @@ export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<No
   const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
-  const writer = new NodeWriter({ cluster: server.port, state, sleep, clock, dryRun: false, ...more });
+  const writer = new NodeWriter({
+    cluster: server.port,
+    state,
+    sleep,
+    clock,
+    now: () => new Date(),
+    dryRun: false,
+    isFollowed: true,
+    ...more,
+  });
   return { server, state, clock, writer };
 }

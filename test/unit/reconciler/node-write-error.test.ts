@@ -38,6 +38,13 @@ test('the limit: names labels and taints that others keep changing, and who chan
   });
 });
 
+test('the limit: names an annotation, with long values cut', async () => {
+  const note: Change = { ...label, kind: 'annotation', key: 'note', from: 'x'.repeat(1000) };
+  const { message, asked } = await contested([note], 'agent');
+  assert.deepEqual(asked, ['n1: metadata annotations note']);
+  assert.match(message, /keeps changing annotation note from "gold" to "x{150,200}…"$/);
+});
+
 test("the limit: names three changes of others, and none of the pool's own", async () => {
   const { message } = await contested([own, label, taint, stripped, { ...stripped, key: 'fourth' }]);
   assert.equal(

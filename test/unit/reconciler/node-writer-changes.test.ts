@@ -21,7 +21,15 @@ const cluster = {} as ClusterPort;
 function begin(pools: (typeof worker)[], nodes: Node[]) {
   const state = new ClusterState(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
-  return new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock(), changes });
+  return new NodeWriter({
+    cluster,
+    state,
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+    now: () => new Date(),
+    changes,
+  });
 }
 
 test('fails the change of a node that was deleted in the meantime', async () => {

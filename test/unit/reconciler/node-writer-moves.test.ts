@@ -37,6 +37,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
   });
   const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
   return { nodes, outcome };

@@ -12,7 +12,7 @@ const written = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
 for (const [record, problem] of [
   ['{', 'not JSON'],
   ['{"pool":"No Name"}', 'without the name of a pool'],
-  ['{"pool":"worker","labels":{"tier":"gold","_/_":"x"}}', 'with 1 labels or taints that no pool sets'],
+  ['{"pool":"worker","labels":{"tier":"gold","_/_":"x"}}', 'with 1 labels, taints or annotations that no pool sets'],
 ] as const) {
   test(`replaces an invalid record, and reports the problem: ${problem}`, async () => {
     const { server, writer } = begin({ ...fresh, record });
@@ -23,7 +23,10 @@ for (const [record, problem] of [
 
 test('removes the invalid record of a node without pool only when it names a pool', async () => {
   const named = begin({ ...fresh, labels: {}, record: '{"pool":"gone","labels":{"_/_":"x"}}' });
-  assert.equal((await named.writer.write('n1'))?.invalidRecord, 'with 1 labels or taints that no pool sets');
+  assert.equal(
+    (await named.writer.write('n1'))?.invalidRecord,
+    'with 1 labels, taints or annotations that no pool sets',
+  );
   assert.equal(named.server.live?.record, undefined);
   const unnamed = begin({ ...fresh, labels: {}, record: '{' });
   assert.equal(await unnamed.writer.write('n1'), undefined);

@@ -25,6 +25,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
   });
   const asked = () => writer.needsWrite('a');
 
@@ -71,7 +72,14 @@ test('reads a pool that disappears during its writes before it releases the next
         },
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock() });
+    const writer = new NodeWriter({
+      cluster,
+      state,
+      sleep: async () => {},
+      dryRun: false,
+      clock: new FakeClock(),
+      now: () => new Date(),
+    });
     const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

@@ -37,6 +37,7 @@ async function settle(error: NodepoolError) {
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
   }).apply('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
@@ -68,6 +69,7 @@ test('counts members that differ or failed; with caches only those that failed, 
     sleep: async () => {},
     dryRun: false,
     clock: new FakeClock(),
+    now: () => new Date(),
   };
   const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
   assert.deepEqual(new PoolNodes(options).differing('worker', failures), ['a', 'b', 'c']);
@@ -91,7 +93,12 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     dryRun: false,
   };
   const due = (only?: Set<string>) =>
-    new PoolNodes({ ...options, clock: new FakeClock(), ...(only === undefined ? {} : { only }) }).due('worker');
+    new PoolNodes({
+      ...options,
+      clock: new FakeClock(),
+      now: () => new Date(),
+      ...(only === undefined ? {} : { only }),
+    }).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });

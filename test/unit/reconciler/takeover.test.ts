@@ -21,7 +21,14 @@ test('fails without node writes when a policy strips the takeover annotation, af
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
   };
   const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
-  const writer = new NodeWriter({ cluster, state, sleep: async () => {}, dryRun: false, clock: new FakeClock() });
+  const writer = new NodeWriter({
+    cluster,
+    state,
+    sleep: async () => {},
+    dryRun: false,
+    clock: new FakeClock(),
+    now: () => new Date(),
+  });
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,

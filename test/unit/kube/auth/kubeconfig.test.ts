@@ -82,6 +82,17 @@ describe('chooses cluster and user', () => {
     assert.deepEqual([cluster.server, user.token], ['https://b', 't']);
   });
 
+  test("credentials of flags replace a context's user that the file has not; --user and no credentials do not", () => {
+    const context = '{name: a, context: {cluster: a, user: gone}}';
+    const clusters = '[{name: a, cluster: {server: "https://a"}}]';
+    const file = write('gone', `{current-context: a, contexts: [${context}], clusters: ${clusters}}`);
+    const options = { kubeconfig: file, env: {} };
+    assert.equal(loadAccess({ ...options, token: 't' }).user.token, 't');
+    assert.equal(loadAccess({ ...options, clientCertificate: '/c', clientKey: '/k' }).user.name, 'gone');
+    assert.match(failure(options), /^the user "gone" of context "a" is not in /);
+    assert.match(failure({ ...options, token: 't', user: 'gone' }), /^--user: "gone" is not in /);
+  });
+
   test('refuses an empty connection flag, and two that exclude each other', () => {
     assert.equal(
       failure({ kubeconfig: one, env: {}, token: '' }),

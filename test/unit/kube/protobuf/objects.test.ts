@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readLine } from '../../../../src/controller/wire.ts';
-import { decodeExaminedNode } from '../../../../src/kube/protobuf/examined-node.ts';
+import { examinedNodeDecoder } from '../../../../src/kube/protobuf/examined-node.ts';
 import {
   decodeEnvelope,
   decodeMetadata,
@@ -52,7 +52,7 @@ describe('protobuf objects equal JSON objects', () => {
   test('reads the runtime handlers of a node for `doctor`', () => {
     const handlers = [encode({ 2: encode({ 1: 1 }) }), encode({ 1: 'gvisor', 2: encode({ 1: 1, 2: 1 }) })];
     const status = encode({ 2: encode({ 1: 'cpu', 2: encode({ 1: '4' }) }), 12: handlers, 13: encode({ 1: 1 }) });
-    const decoded = decodeExaminedNode(node('n', [], { 3: status }));
+    const decoded = examinedNodeDecoder(new Set())(node('n', [], { 3: status }));
     assert.deepEqual(decoded.status, { allocatable: { cpu: '4' }, runtimeHandlers: [{}, { name: 'gvisor' }] });
     assert.deepEqual(decoded.metadata, decodeNode(node('n')).metadata);
     assert.equal(decodeNode(node('n', [], { 3: status })).status?.runtimeHandlers, undefined);

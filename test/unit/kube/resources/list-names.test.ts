@@ -54,14 +54,17 @@ test('leaves out the values of a key with many', async t => {
   assert.deepEqual([labelKeys, Object.keys(labelValues)], [['host', 'zone'], ['zone']]);
 });
 
-test('lists resources and taints that any pool has', async t => {
+test('lists resources, taints and annotations that any pool has', async t => {
   const dedicated = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
   const items = [
     { metadata: { name: 'a' }, status: { allocatable: { cpu: '4', 'nvidia.com/gpu': '2', 'hugepages-2Mi': '0' } } },
     { metadata: { name: 'b' }, status: { allocatable: { memory: '1Gi', cpu: '1' } } },
-    { metadata: { name: 'c' }, status: 'broken', spec: { taints: [{ key: 1 }, 'x'] } },
-    { metadata: { name: 'd' }, spec: { taints: [dedicated, { key: 'old', effect: 'NoExecute' }] } },
-    { metadata: { name: 'e' }, spec: { taints: [dedicated] } },
+    { metadata: { name: 'c' }, status: 'broken', spec: { taints: [{ key: 1 }, 'x'], annotations: ['x'] } },
+    {
+      metadata: { name: 'd' },
+      spec: { taints: [dedicated, { key: 'old', effect: 'NoExecute' }], startupTaints: [dedicated] },
+    },
+    { metadata: { name: 'e' }, spec: { taints: [dedicated], annotations: { 'e.com/b': 'x', 'e.com/a': 'y' } } },
   ];
   const { asked, names } = await answered(t, 200, { items }, 'pools');
   assert.deepEqual(await names, {
@@ -70,6 +73,8 @@ test('lists resources and taints that any pool has', async t => {
     labelValues: {},
     resources: ['cpu', 'memory', 'nvidia.com/gpu'],
     taints: ['dedicated=gpu:NoSchedule', 'old:NoExecute'],
+    startupTaints: ['dedicated=gpu:NoSchedule'],
+    annotations: ['e.com/a', 'e.com/b'],
   });
   assert.equal(asked[0]?.headers.accept, 'application/json');
 });

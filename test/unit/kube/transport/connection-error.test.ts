@@ -22,3 +22,10 @@ for (const [code, ofFile, ofFlag] of [
     assert.ok(next(true).startsWith(`check ${ofFlag}`), next(true));
   });
 }
+
+test('a certificate for another name: the flag, where the name is of the flag', () => {
+  const error = Object.assign(new Error('x'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  const next = (isNameFlag: boolean) => connectionError(error, { ...access, isNameFlag }, 1, false).next;
+  assert.equal(next(false), "correct the server's name, or set tls-server-name in /k");
+  assert.equal(next(true), 'give --tls-server-name a name that the certificate is for');
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { KeptAnnotations } from '../../../../src/kube/resources/kept-annotations.ts';
 import { nodePatchBody, toNode } from '../../../../src/kube/resources/nodes.ts';
 import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../../src/kube/resources/resource.ts';
 import { logAnswer, logRequest } from '../../../../src/kube/transport/request-log.ts';
@@ -50,7 +51,7 @@ test('puts only changed fields into a node patch', () => {
 });
 
 test('patches a node without labels, annotations and taints', () => {
-  assert.deepEqual(toNode({ metadata: { name: 'n', uid: 'u', resourceVersion: '1' } }), {
+  assert.deepEqual(toNode({ metadata: { name: 'n', uid: 'u', resourceVersion: '1' } }, new KeptAnnotations()), {
     name: 'n',
     uid: 'u',
     resourceVersion: '1',

@@ -1,0 +1,105 @@
+/**
+ * Who may read the metrics, as controller-runtime's filter of its metrics server decides: the server names the user of
+ * the bearer token (TokenReview), and says whether that user may get the path (SubjectAccessReview).
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import { createLimiter } from './limiter.ts';
+import { type Log, messageOf } from './log.ts';
+import { Lru } from './lru.ts';
+
+/** As TokenReview names it. */
+export interface ReviewedUser {
+  username: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}
+
+export interface ReviewPort {
+  /** The user of a bearer token; undefined when the server does not take it. */
+  userOf(token: string): Promise<ReviewedUser | undefined>;
+  /** Whether the user may do this with a path that is no resource, as `get /metrics`. */
+  mayAccess(user: ReviewedUser, verb: string, path: string): Promise<boolean>;
+}
+
+/** The answer to who may not read. */
+export interface ReaderRefusal {
+  status: 401 | 403 | 500;
+  body: string;
+}
+
+interface Decided {
+  refusal: ReaderRefusal | undefined;
+  countsMs: number;
+}
+
+interface Decision {
+  refusal: Promise<ReaderRefusal | undefined>;
+  /** By the clock. */
+  ends: number;
+}
+
+/** For how long a decision counts: a token or a role that is taken away ends within this time. */
+const ALLOWED_MS = 60_000;
+const REFUSED_MS = 10_000;
+const MAX_DECISIONS = 1_000;
+/** Anyone who reaches the port can send tokens that nobody knows: their reviews must not keep the reconciler waiting. */
+const CONCURRENT_REVIEWS = 4;
+
+const NO_TOKEN: ReaderRefusal = { status: 401, body: 'Unauthorized\n' };
+const NO_ANSWER: ReaderRefusal = { status: 500, body: 'the API server did not decide\n' };
+
+export class MetricsReaders {
+  readonly #reviews: ReviewPort;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limit = createLimiter(CONCURRENT_REVIEWS);
+  /** By a hash: the tokens themselves are not kept. */
+  readonly #decisions = new Lru<string, Decision>(MAX_DECISIONS);
+  #lastProblem = '';
+
+  constructor(reviews: ReviewPort, clock: Clock, log: Log) {
+    this.#reviews = reviews;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Undefined when the reader is allowed. Never rejects.
+   * @param authorization the header of the request
+   */
+  async refusal(verb: string, path: string, authorization: string | undefined): Promise<ReaderRefusal | undefined> {
+    const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    if (token === undefined) return NO_TOKEN;
+    const key = createHash('sha256').update(`${verb} ${path} ${token}`).digest('base64');
+    const known = this.#decisions.get(key);
+    if (known !== undefined && this.#clock.now() < known.ends) return known.refusal;
+    const deciding = this.#limit(() => this.#decide(verb, path, token));
+    const decision: Decision = { refusal: deciding.then(({ refusal }) => refusal), ends: Number.POSITIVE_INFINITY };
+    this.#decisions.set(key, decision);
+    decision.ends = this.#clock.now() + (await deciding).countsMs;
+    return decision.refusal;
+  }
+
+  async #decide(verb: string, path: string, token: string): Promise<Decided> {
+    try {
+      const refusal = await this.#review(verb, path, token);
+      this.#lastProblem = '';
+      return { refusal, countsMs: refusal === undefined ? ALLOWED_MS : REFUSED_MS };
+    } catch (error) {
+      const problem = messageOf(error);
+      // Every scrape would repeat it.
+      if (problem !== this.#lastProblem) this.#log('error', `${path}: no reader can be let in: ${problem}`);
+      this.#lastProblem = problem;
+      return { refusal: NO_ANSWER, countsMs: 0 };
+    }
+  }
+
+  async #review(verb: string, path: string, token: string): Promise<ReaderRefusal | undefined> {
+    const user = await this.#reviews.userOf(token);
+    if (user === undefined) return NO_TOKEN;
+    if (await this.#reviews.mayAccess(user, verb, path)) return undefined;
+    return { status: 403, body: `User "${user.username}" cannot ${verb} path "${path}"\n` };
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { trueConditions } from '../../../../src/kube/resources/true-conditions.ts';
+
+const all = (...types: string[]) => types.map(type => ({ type, status: 'True' }));
+
+test('keeps the types of conditions that are True, in order; Ready apart', () => {
+  const conditions = [
+    ...all('Ready', 'e.com/B', 'AgentReady', 'AgentReady'),
+    { type: 'MemoryPressure', status: 'False' },
+    { type: 'Gone', status: 'Unknown' },
+    { type: 'None' },
+    {},
+  ];
+  assert.deepEqual(trueConditions(conditions), { ready: true, conditions: ['AgentReady', 'e.com/B'] });
+});
+
+test('a node with Ready alone, or with none, has no list', () => {
+  assert.deepEqual(trueConditions(all('Ready')), { ready: true });
+  assert.deepEqual(trueConditions([{ type: 'Ready', status: 'False' }]), { ready: false });
+  assert.deepEqual(trueConditions([]), { ready: false });
+});
+
+test('nodes share equal lists', () => {
+  const [one, other] = [trueConditions(all('A', 'B')), trueConditions(all('B', 'Ready', 'A'))];
+  assert.equal(one.conditions, other.conditions);
+});
+
+test('types that no pool can wait for, and more than 64, are left out', () => {
+  assert.deepEqual(trueConditions(all('a b', '', 'x'.repeat(64), 'a/b/c')), { ready: false });
+  const many = Array.from({ length: 100 }, (_, index) => `C${index}`);
+  assert.equal(trueConditions(all(...many, 'Ready')).conditions?.length, 64);
+});
