@@ -1,8 +1,13 @@
 /** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
-import { isObject, own } from '../nodepool/json.ts';
+import { own } from '../nodepool/json.ts';
+import { isAsWanted } from './as-wanted.ts';
 import { attempt } from './attempt.ts';
 import type { ManifestObject, ManifestsPort } from './ports.ts';
 
+/** The policy that gives new nodes what their pool gives, and its binding. */
+export const BORN_IN_POOL = 'born-in-pool.nodes.lailin.xyz';
+/** The policy that keeps kubelets from records and marks, and its binding. */
+export const RECORDS = 'protect-records.nodes.lailin.xyz';
 /** The policy that keeps kubelets from the labels by which pools select, and its binding, neither of which works alone. */
 export const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
 
@@ -21,6 +26,32 @@ export async function policiesOff(
   return [...new Set(policies.flatMap((wanted, at) => (isInForce(wanted, live[at]) ? [] : [wanted.metadata.name])))];
 }
 
+/** Of the policy that gives new nodes what their pool gives. */
+export type BornInPool =
+  | { kind: 'absent' }
+  /** As policiesOff(); empty when it is in force. */
+  | { kind: 'installed'; off: readonly string[] };
+
+/** @param objects the policy and its binding */
+export async function bornInPoolOf(
+  objects: readonly ManifestObject[],
+  port: Pick<ManifestsPort, 'get' | 'isServed'>,
+): Promise<BornInPool> {
+  const served = await servedOf(objects, port);
+  const live = await Promise.all(served.map(port.get));
+  if (live.every(object => object === undefined)) return { kind: 'absent' };
+  return { kind: 'installed', off: await policiesOff(objects, port) };
+}
+
+/** None where the server does not serve the kind of the first, as before Kubernetes 1.36. */
+export async function servedOf(
+  objects: readonly ManifestObject[],
+  { isServed }: Pick<ManifestsPort, 'isServed'>,
+): Promise<readonly ManifestObject[]> {
+  const [first] = objects;
+  return first !== undefined && (await isServed(first)) ? objects : [];
+}
+
 /** False where they may not be read. @param policies as in policiesOff(), others too */
 export async function isMembershipProtected(
   policies: readonly ManifestObject[],
@@ -32,20 +63,12 @@ export async function isMembershipProtected(
 }
 
 function isInForce({ spec }: ManifestObject, live: ManifestObject | undefined): boolean {
-  return live !== undefined && isSame(spec, live.spec);
+  return live !== undefined && isAsWanted(spec, live.spec, mayAdd);
 }
 
-/** Nothing may be added either: a rule or selector more excludes requests. */
-function isSame(wanted: unknown, live: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => isSame(item, live[at]));
-  }
-  if (!isObject(wanted)) return wanted === live;
-  if (!isObject(live)) return false;
-  return [...new Set([...Object.keys(wanted), ...Object.keys(live)])].every(key => {
-    const value = own(live, key);
-    return Object.hasOwn(wanted, key) ? isSame(wanted[key], value) : isEmpty(value) || value === own(DEFAULTS, key);
-  });
+/** A rule or selector more would exclude requests. */
+function mayAdd(key: string, value: unknown): boolean {
+  return isEmpty(value) || value === own(DEFAULTS, key);
 }
 
 function isEmpty(value: unknown): boolean {

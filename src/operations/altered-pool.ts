@@ -37,9 +37,23 @@ function fields({ metadata, spec }: NodePool): Map<string, string> {
   setEach('metadata.annotations', metadata.annotations);
   setEach('spec.labels', spec.labels);
   setEach('spec.nodeSelector', spec.nodeSelector);
+  setEach('spec.matchExpressions', { ...asList(spec.matchExpressions) });
   set('spec.handler', spec.handler);
   set('spec.unmanaged', spec.unmanaged);
-  const taints: unknown[] = Array.isArray(spec.taints) ? spec.taints : [];
-  for (const taint of taints) if (isObject(taint)) set(`spec.taints[${taint.key}:${taint.effect}]`, taint.value ?? '');
+  setEach('spec.annotations', spec.annotations);
+  set('spec.paused', spec.paused);
+  for (const [field, value] of Object.entries(spec.rollout ?? {})) set(`spec.rollout.${field}`, value);
+  for (const taint of asList(spec.taints))
+    if (isObject(taint)) set(`spec.taints[${taint.key}:${taint.effect}]`, taint.value ?? '');
+  for (const taint of asList(spec.startupTaints)) {
+    if (!isObject(taint)) continue;
+    const path = `spec.startupTaints[${taint.key}:${taint.effect}]`;
+    set(path, taint.value ?? '');
+    if (isObject(taint.until)) set(`${path}.until`, taint.until.nodeCondition);
+  }
   return into;
+}
+
+function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }

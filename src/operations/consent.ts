@@ -69,6 +69,8 @@ export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<Clu
 /** For a command that writes no nodes. */
 export const NO_CHANGE: ClusterPlan = {
   nodes: [],
+  later: [],
+  rollouts: [],
   conflicts: [],
   runtimeClasses: [],
   invalid: [],

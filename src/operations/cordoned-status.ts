@@ -1,6 +1,6 @@
 /** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
 import type { NodePoolsClient } from '../reconciler/ports.ts';
-import { type Attempt, attempt } from './attempt.ts';
+import { attempt } from './attempt.ts';
 import { readMembers } from './pool-members.ts';
 import type { ClusterReader } from './ports.ts';
 
@@ -10,13 +10,19 @@ export type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 
 
 /**
  * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
- * status, and gets none. A refusal is a value: the nodes are cordoned all the same.
+ * status, and gets none. The nodes are cordoned all the same where that fails.
+ * @returns a warning, where it failed
  */
-export function recordCordoned(names: readonly string[], cluster: CordonedStatusPort): Promise<Attempt<void>> {
-  return attempt(async () => {
+export async function recordCordoned(
+  names: readonly string[],
+  cluster: CordonedStatusPort,
+): Promise<string | undefined> {
+  const recorded = await attempt(async () => {
     let left = [...names];
     for (let tries = 0; left.length > 0 && tries < MAX_ATTEMPTS; tries++) left = await record(left, cluster);
   });
+  if ('value' in recorded) return undefined;
+  return `'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;
 }
 
 /** @returns the pools that somebody else changed meanwhile */

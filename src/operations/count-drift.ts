@@ -3,21 +3,27 @@
 import type { NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { differing } from '../reconciler/node-plan.ts';
+import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
+
+/** Nodes of the pool differed when its present spec was last reconciled. */
+export function saysDrift({ metadata, status }: NodePool): boolean {
+  if (status?.updatedNodeCount === undefined || status.observedGeneration !== metadata.generation) return false;
+  return status.updatedNodeCount < status.nodeCount;
+}
 
 /**
  * By pool, or why it could not be read.
  * @param pools every pool, where they are read already: which node is whose depends on all of them
  */
-export function countDrift(
-  cluster: ClusterReader,
-  pools?: Promise<NodePool[]>,
-): Promise<Attempt<ReadonlyMap<string, number>>> {
+export function countDrift(cluster: ClusterReader, pools?: NodePool[]): Promise<Attempt<ReadonlyMap<string, number>>> {
   return attempt(async () => {
-    const [known, nodes] = await allPermitted([pools ?? cluster.pools.listCoerced(), cluster.nodes.list()]);
+    const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
+    const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
     const state = new ClusterState(known, nodes, []);
+    await readAnnotations(state, () => cluster.nodes.list());
     return new Map(known.map(({ metadata: { name } }) => [name, differing(state, name).length]));
   });
 }

@@ -6,12 +6,14 @@ import { fieldErrors } from '../nodepool/field-error.ts';
 import { type LabelPatch, labelsToJoin } from '../nodepool/member-labels.ts';
 import { andMore, firstFew, plural } from '../nodepool/plural.ts';
 import { parseRecord } from '../nodepool/record.ts';
+import { pausedError } from '../nodepool/rollout.ts';
 import { membershipSelector } from '../nodepool/selector.ts';
 import { isSubdomain } from '../nodepool/syntax.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { pausedPool } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from './consent.ts';
@@ -76,7 +78,7 @@ async function create(
 ): Promise<CreateResult> {
   const [named] = options.pools;
   if (named !== undefined && options.dryRun === 'none')
-    await tryLabels(nodes, membershipSelector(named), cluster.nodes);
+    await tryLabels(nodes, membershipSelector(named).labels, cluster.nodes);
   const dryRun = options.dryRun === 'server';
   const created: RawPool[] = [];
   const errors: NodepoolError[] = [];
@@ -128,7 +130,7 @@ function asYoungest(pool: NodePool): NodePool {
 }
 
 function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, LabelPatch> {
-  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool)]));
+  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool).labels]));
 }
 
 async function join(
@@ -225,7 +227,10 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const [pool] = pools;
   for (const node of nodes) {
     if (pool !== undefined) labelsFor(node, pool);
-    const owner = state.ownership(node.name)?.owner;
+    const ownership = state.ownership(node.name);
+    const paused = ownership && pausedPool(state, ownership);
+    if (paused !== undefined) throw pausedError(`--nodes: node ${node.name} is not changed`, paused);
+    const owner = ownership?.owner;
     if (owner === undefined || owner === pool?.metadata.name) continue;
     throw new NodepoolError(
       'input',

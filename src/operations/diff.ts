@@ -24,7 +24,7 @@ export interface Diff {
 
 export async function diff(
   names: string[],
-  deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort> },
+  deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort>; now?: () => Date },
 ): Promise<Diff> {
   const listing = deps.cluster.runtimeClasses.list();
   const reading = permitted(listing);
@@ -40,9 +40,11 @@ export async function diff(
   const classes = await reading;
   const pools = selectPools('diff', state, names);
   const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
-  const plan = planCluster(state, { pools });
+  const plan = planCluster(state, { pools }, deps.now?.() ?? new Date());
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
-  const { planned, unread } = await withSetters(plan.nodes, deps.cluster.nodes);
+  const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes);
+  const nodes = planned.slice(0, plan.nodes.length);
+  const later = planned.slice(plan.nodes.length);
   if (unread > 0) warnings.push(unreadText(unread));
   const notes = pools.flatMap(name => {
     const pool = state.pool(name);
@@ -50,6 +52,6 @@ export async function diff(
       ? []
       : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
   });
-  if ('value' in classes) return { plan: { ...plan, nodes: planned }, warnings, notes };
-  return { plan: { ...plan, nodes: planned, runtimeClasses: [] }, warnings, notes, forbidden: classes.forbidden };
+  if ('value' in classes) return { plan: { ...plan, nodes, later }, warnings, notes };
+  return { plan: { ...plan, nodes, later, runtimeClasses: [] }, warnings, notes, forbidden: classes.forbidden };
 }

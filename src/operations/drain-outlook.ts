@@ -9,7 +9,9 @@ import { attempt } from './attempt.ts';
 import type { DrainPort } from './drain-port.ts';
 
 export interface Outlook {
-  /** What somebody may have to change first. */
+  /** Budgets that waiting does not change, with what does. */
+  obstacles: Warning[];
+  /** What else somebody may have to change first. */
   warnings: Warning[];
   /** What a drain waits for, mostly for a while. */
   notes: string[];
@@ -43,16 +45,12 @@ export async function outlookOf({ pods, others, disableEviction }: Scope, port: 
   const unplaced = unplacedLines(pods, others);
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
-    return { warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
+    return { obstacles: [], warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
   }
   const forecasts = forecast(pods, read.value);
   return {
-    warnings: [
-      ...forecasts.flatMap(neverText),
-      ...forecasts.flatMap(unknownText),
-      ...severalLines(forecasts),
-      ...unplaced,
-    ],
+    obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
+    warnings: unplaced,
     notes: forecasts.flatMap(noteText),
     blocked: blockedBy(forecasts),
   };

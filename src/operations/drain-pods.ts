@@ -33,6 +33,8 @@ export interface JudgedPods {
   warnings: PodOutcome[];
   /** With any of these, no pod of the node is evicted. */
   refusals: PodOutcome[];
+  /** Pods of refusals that a flag lets evict. */
+  refused: DrainPod[];
 }
 
 export interface PodReader {
@@ -57,7 +59,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     return answer;
   };
   const judge = async (pods: readonly DrainPod[]): Promise<JudgedPods> => {
-    const judged: JudgedPods = { evict: [], warnings: [], refusals: [] };
+    const judged: JudgedPods = { evict: [], warnings: [], refusals: [], refused: [] };
     for (const pod of pods) {
       const verdict = judgePod(pod, rules, { now: now(), hasDaemonSet: await hasDaemonSet(pod) });
       const name = podName(pod);
@@ -71,6 +73,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
           break;
         case 'refuse':
           judged.refusals.push(...verdict.reasons.map(why => ({ what: refusal(why), pod: name })));
+          if (!verdict.reasons.includes('daemonSet')) judged.refused.push(pod);
           break;
         case 'pass':
           break;

@@ -8,7 +8,7 @@ import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { Warning } from '../nodepool/warning.ts';
+import { type Warning, warningText } from '../nodepool/warning.ts';
 import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
 import { type BlockedPods, outlookOf } from './drain-outlook.ts';
@@ -84,24 +84,24 @@ export async function planDrain(
       nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
     ),
   );
-  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
-  if (refusing.length > 0) throw refused(refusing);
   const byPool = Map.groupBy(judged, ({ pool }) => pool);
   const drained = new Set(judged.map(({ node }) => node.name));
   const isOther = ({ name }: Node) => !drained.has(name);
-  const pods = judged.flatMap(({ evict }) => evict);
+  const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
   const { disableEviction } = options;
-  const { warnings, notes, blocked } = await outlookOf(
+  const { obstacles, warnings, notes, blocked } = await outlookOf(
     { pods, others: all.filter(isOther), disableEviction },
     deps.port,
   );
+  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
+  if (refusing.length > 0) throw refusedBy(refusing, obstacles);
   return {
     pools: [...members].map(([pool, ofPool]) => ({
       pool,
       nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
       otherMembers: ofPool.filter(isOther),
     })),
-    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...warnings],
+    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
     notes,
     blocked,
   };
@@ -237,12 +237,17 @@ function finish(each: NodeDrain, { onEvent }: Work): void {
   onEvent({ kind: 'drained', node: each.node });
 }
 
-function refused(refusing: readonly { pool: string; refusals: PodOutcome[] }[]): NodepoolError {
+/** Names all obstacles in one error, so that a user does not meet them one run after the other. */
+function refusedBy(
+  refusing: readonly { pool: string; refusals: PodOutcome[] }[],
+  obstacles: readonly Warning[],
+): NodepoolError {
   const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
+  const refusals = groupByOutcome(refusing.flatMap(({ refusals }) => refusals));
   return new NodepoolError(
     'input',
     `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
     'use the flags named above, or remove these pods first',
-    { items: groupByOutcome(refusing.flatMap(({ refusals }) => refusals)) },
+    { items: [...refusals, ...obstacles.map(warningText)] },
   );
 }

@@ -1,6 +1,6 @@
-/** Who set the labels and taints that a reconcile would change back, by the managedFields of the nodes. */
+/** Who set the labels, taints and annotations that a reconcile would change back, by the managedFields of the nodes. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Change } from '../nodepool/plan.ts';
+import { type Change, fieldPath } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { RecordCache } from '../nodepool/record-cache.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -46,8 +46,7 @@ async function withSettersOf<P extends Planned>(
   nodes: Pick<NodesClient, 'fieldSetters'>,
 ): Promise<P> {
   if (asked.length === 0) return planned;
-  const paths = asked.map(({ kind, key }) => (kind === 'label' ? ['metadata', 'labels', key] : ['spec', 'taints']));
-  const setters = await nodes.fieldSetters(planned.node.name, paths).catch((error: unknown) => {
+  const setters = await nodes.fieldSetters(planned.node.name, asked.map(fieldPath)).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
     throw error;
   });
@@ -66,6 +65,6 @@ async function withSettersOf<P extends Planned>(
 function isOfOthers({ reason, from, kind, key, effect }: Change, applied: AppliedRecord | undefined): boolean {
   if (from === undefined) return false;
   if (reason === 'drift' || reason === 'unmanaged') return true;
-  const slot = kind === 'label' ? applied?.labels.get(key) : applied?.taints.get(`${key}:${effect}`);
+  const slot = kind === 'taint' ? applied?.taints.get(`${key}:${effect}`) : applied?.[`${kind}s`].get(key);
   return slot !== undefined && slot.value !== from;
 }

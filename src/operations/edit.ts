@@ -2,7 +2,7 @@
 
 import { coercePool } from '../nodepool/coerce.ts';
 import { DroppedFieldsError } from '../nodepool/dropped-fields.ts';
-import { applyEdits, type SpecEdits } from '../nodepool/edits.ts';
+import { applyEdits, type SpecEdits, specToEdit } from '../nodepool/edits.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { mergePatch } from '../nodepool/merge-patch.ts';
@@ -11,6 +11,7 @@ import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE } from './consent.ts';
 import { assertValid } from './create.ts';
+import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
 import { namesToSuggest, poolNotFound } from './not-found.ts';
 import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
@@ -24,12 +25,16 @@ export interface EditDeps extends PlanEditDeps {
 
 export type EditResult =
   /** released: see ProposedEdit. */
-  | { kind: 'edited'; pool: RawPool; notFound: string[]; released?: ReadonlySet<string> | undefined }
+  | {
+      kind: 'edited';
+      pool: RawPool;
+      notFound: string[];
+      released?: ReadonlySet<string> | undefined;
+      /** The label of the default selector, which spec.nodeSelector has now, as the edit adds expressions. */
+      keptRole?: string | undefined;
+    }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
-
-/** Attempts after conflicts: an edit by flags is applied again to the pool as it is then. */
-export const MAX_ATTEMPTS = 10;
 
 export async function editByFlags(
   name: string,
@@ -46,28 +51,30 @@ export async function editByFlags(
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);
-    const { spec, notFound } = applyEdits(before.spec, edits);
+    const from = specToEdit(before, edits);
+    const { spec, notFound } = applyEdits(from, edits);
+    const keptRole = from === before.spec ? undefined : Object.keys(spec.nodeSelector ?? {})[0];
     const after: RawPool = { ...before, spec };
     assertRestored(before, spec);
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
-    if (patch === undefined) return { before, after, patch, notFound, plan: NO_CHANGE, released: undefined };
+    if (patch === undefined) return { before, after, patch, notFound, keptRole, plan: NO_CHANGE, released: undefined };
     const { warnings, ...proposal } = await proposeEdit(before, after, deps);
     warn(warnings);
-    return { before, after, patch, notFound, ...proposal };
+    return { before, after, patch, notFound, keptRole, ...proposal };
   };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const agreed = await agree(propose, approve);
     if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
-    const { before, after, patch, notFound, released } = agreed.proposal;
+    const { before, after, patch, notFound, keptRole, released } = agreed.proposal;
     if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
-    if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound };
+    if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound, keptRole };
     const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
     if (result.kind === 'gone') throw poolNotFound('edit', [name]);
     if (result.kind === 'written') {
       const altered = alteredPool(after, result.pool, before);
       if (altered !== undefined) throw altered;
-      return { kind: 'edited', pool: result.pool, notFound, released };
+      return { kind: 'edited', pool: result.pool, notFound, released, keptRole };
     }
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
@@ -95,10 +102,4 @@ export function assertRestored(before: RawPool, spec: NodePool['spec']): void {
   const { dropped = [], metadata } = coercePool(before);
   const missing = dropped.filter(name => !Object.hasOwn(spec, name));
   if (missing.length > 0) throw new DroppedFieldsError(metadata.name, missing);
-}
-
-/** The server refuses the patch when the pool is no longer the one that was read. */
-export function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
-  const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
-  return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
 }

@@ -5,6 +5,7 @@ import { sameOwnership } from '../nodepool/membership.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
+import { annotationReader } from '../reconciler/unread-annotations.ts';
 import { type FollowDeps, follow, objectsOf } from './follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from './nodes.ts';
 
@@ -18,7 +19,7 @@ export interface FollowNodesOptions extends NodesOptions {
 }
 
 export interface FollowNodesDeps extends FollowDeps {
-  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch'> };
+  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch' | 'list'> };
 }
 
 /** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
@@ -32,15 +33,24 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
   const started = (got: typeof gotPools) => {
     missing.delete(got);
     got.resolve();
-    if (missing.size === 0) rows.start();
+    if (missing.size > 0) return;
+    rows.start();
+    readAnnotations();
   };
+  const readAnnotations = annotationReader(
+    deps.cluster.nodes,
+    () => rows.state,
+    () => rows.refreshAll(),
+  );
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const setPool = (pool: NodePool) => {
     const before = rows.state.pool(pool.metadata.name);
     rows.state.setPool(pool);
     // No row depends on more of a pool. Every reconcile writes a status, and planning all nodes is expensive.
-    if (before === undefined || !sameOwnership(before, pool)) rows.refreshAll();
+    if (before !== undefined && sameOwnership(before, pool)) return;
+    rows.refreshAll();
+    readAnnotations();
   };
   const setNode = (node: Node) => {
     rows.state.setNode(node);

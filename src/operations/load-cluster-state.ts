@@ -2,6 +2,7 @@ import { collectGarbage } from '../controller/collect.ts';
 import type { RuntimeClass } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { poolNotFound } from './not-found.ts';
 import { allPermitted } from './permitted.ts';
 
@@ -17,7 +18,9 @@ export async function loadClusterState(
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();
-  return new ClusterState(pools, nodes, runtimeClasses);
+  const state = new ClusterState(pools, nodes, runtimeClasses);
+  await readAnnotations(state, () => cluster.nodes.list());
+  return state;
 }
 
 /**

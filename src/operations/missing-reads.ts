@@ -20,12 +20,18 @@ export async function withMissingReads(
   const needs = needsOf([command]).find(each => each.command === command);
   const reads = (needs?.questions ?? []).filter(({ verb }) => READS.includes(verb));
   const others = reads.filter(question => !missing.includes(roleText(anywhere(question))));
-  if (others.length === 0) return refusal;
-  const answer = await attempt(async () => (await connection.doctor()).allowed(others));
-  const lacking = 'value' in answer ? others.filter((_, at) => !answer.value[at]) : [];
-  if (lacking.length === 0) return refusal;
+  const answer =
+    others.length === 0 ? undefined : await attempt(async () => (await connection.doctor()).allowed(others));
+  const lacking = answer !== undefined && 'value' in answer ? others.filter((_, at) => !answer.value[at]) : [];
+  // A refusal does not tell the namespace.
+  const refused = missing.map(role => {
+    const needed = reads.find(question => question.namespace !== undefined && roleText(anywhere(question)) === role);
+    return needed === undefined ? role : roleText(needed);
+  });
+  const roles = [...new Set([...refused, ...lacking.map(roleText)])];
+  if (roles.join() === missing.join()) return refusal;
   const [first = message, ...items] = lines;
-  return new ForbiddenError(first, [...new Set([...missing, ...lacking.map(roleText)])], {
+  return new ForbiddenError(first, roles, {
     items,
     otherwise,
     cause: refusal,

@@ -10,6 +10,9 @@ export interface Names {
   resources?: string[];
   /** Of pools: the taints that any of them sets, as flags take them. */
   taints?: string[];
+  startupTaints?: string[];
+  /** Of pools: keys of the annotations that any of them sets. */
+  annotations?: string[];
   /** Of nodes: those that carry a pool's record, by pool. */
   recorded?: Record<string, string[]>;
   /** Of nodes: those without a record, by each role that they have. By default a pool's members have the role of its name. */

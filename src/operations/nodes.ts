@@ -4,10 +4,12 @@ import { collectGarbage } from '../controller/collect.ts';
 import { own, setOwn } from '../nodepool/json.ts';
 import type { Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
+import { heldStartupTaints } from '../nodepool/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
 import type { Node, Taint } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
+import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { selectPools } from './load-cluster-state.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
@@ -28,13 +30,19 @@ export interface PoolNode {
   pool: string | undefined;
   leaving: boolean;
   /** What its pool put there, and is there still. */
-  applied: { labels: Record<string, string>; taints: Taint[] };
+  applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
   /** What the next reconcile would change. */
   changes: Change[];
   /** See NodePlan. */
   circle?: readonly string[] | undefined;
   /** Pools that match it, too, and do not get it. */
   conflicting: readonly string[];
+}
+
+export interface ListedNodes {
+  nodes: PoolNode[];
+  /** Number of nodes that match one of the chosen pools and belong to another pool, by that pool's name. */
+  heldByOthers: ReadonlyMap<string, number>;
 }
 
 interface NodesDeps {
@@ -45,14 +53,21 @@ interface NodesDeps {
 export async function listNodes(
   { pools, unassigned, selector }: NodesOptions,
   { cluster }: NodesDeps,
-): Promise<PoolNode[]> {
+): Promise<ListedNodes> {
   const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools('nodes', state, pools));
-  const found = nodes.map(node => poolNodeOf(state, node)).filter(node => isMeant(node, unassigned, wanted));
+  await readAnnotations(state, () => selectNodes(selector, cluster));
+  const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
+  const found = all.filter(node => isMeant(node, unassigned, wanted));
+  const heldByOthers = new Map<string, number>();
+  for (const { pool, conflicting } of pools.length === 0 ? [] : all) {
+    if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
+    heldByOthers.set(pool, (heldByOthers.get(pool) ?? 0) + 1);
+  }
   // What reading and planning left behind would stand beside the table of all nodes: see src/controller/collect.ts.
   collectGarbage();
-  return found;
+  return { nodes: found, heldByOthers };
 }
 
 export async function selectNodes(selector: string | undefined, cluster: NodesDeps['cluster']): Promise<Node[]> {
@@ -63,7 +78,7 @@ export async function selectNodes(selector: string | undefined, cluster: NodesDe
   }
 }
 
-const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [] };
+const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [], annotations: {} };
 
 /** @param wanted names of pools; undefined: every pool */
 export function isMeant({ pool }: PoolNode, unassigned: boolean, wanted?: ReadonlySet<string>): boolean {
@@ -87,15 +102,23 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
   };
 }
 
-function appliedTo(node: Node, { labels, taints }: AppliedRecord): PoolNode['applied'] {
-  const found: PoolNode['applied'] = { labels: {}, taints: [] };
-  for (const [key, { value }] of labels) {
-    if (value !== null && own(node.labels, key) === value) setOwn(found.labels, key, value);
-  }
-  for (const [id, { value }] of taints) {
+function appliedTo(node: Node, record: AppliedRecord): PoolNode['applied'] {
+  const found: PoolNode['applied'] = {
+    labels: stillThere(record.labels, node.labels),
+    taints: [],
+    annotations: stillThere(record.annotations, node.annotations ?? {}),
+  };
+  for (const [id, { value }] of record.taints) {
     if (value === null) continue;
     const taint = taintFrom(id, value);
     if (node.taints.some(live => isSameTaint(live, taint))) found.taints.push(taint);
   }
+  found.taints.push(...heldStartupTaints(node, record));
+  return found;
+}
+
+function stillThere(applied: AppliedRecord['labels'], live: Record<string, string>): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [key, { value }] of applied) if (value !== null && own(live, key) === value) setOwn(found, key, value);
   return found;
 }

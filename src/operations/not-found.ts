@@ -36,7 +36,7 @@ export function poolsNotFound(command: string, names: readonly string[], known: 
 }
 
 function nodesInstead(command: string, names: readonly string[], node: NonNullable<Known['node']>): string | undefined {
-  const nodes = names.filter(name => node(name) !== undefined);
+  const nodes = names.map(name => name.replace(/^(?:nodes?|no)\//, '')).filter(name => node(name) !== undefined);
   const [first] = nodes;
   if (first === undefined) return undefined;
   const pool = node(first)?.owner;

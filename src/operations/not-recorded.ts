@@ -2,7 +2,7 @@
 import { firstFew, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
-import { differs, planOf } from '../reconciler/node-plan.ts';
+import { differs, mayWait, planOf } from '../reconciler/node-plan.ts';
 
 const MAX_NAMED = 10;
 
@@ -11,7 +11,7 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
   const due = state.held(name).flatMap(node => {
     const plan = planOf(state, node.name);
-    return plan?.patch !== undefined && !differs(plan) ? [plan] : [];
+    return plan?.patch !== undefined && !differs(plan) && !mayWait(plan) ? [plan] : [];
   });
   const nodes = (kept: boolean) =>
     due.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));

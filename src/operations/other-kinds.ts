@@ -5,24 +5,37 @@ const TYPED = ['get', 'describe', 'edit', 'delete', 'top', 'wait'];
 /** These take a node's name in kubectl. */
 const OF_NODES = ['cordon', 'uncordon', 'drain'];
 
-/** For a user who typed the resource's type before the names, as kubectl has it: `get nodes`, `describe pool web`. */
-export function withoutType(command: string, [type = '', ...names]: readonly string[]): string | undefined {
-  if (/^(nodepools?|npools?|pools?)$/.test(type)) return `leave out "${type}": names of pools follow the command`;
+const TYPE_AND_NAME = /^(nodes?|no|pods?|po)\/(.+)$/;
+
+/** For a user who typed the resource's type before the names, as kubectl has it: `get nodes`, `describe pod/web`. */
+export function withoutType(command: string, words: readonly string[]): string | undefined {
+  const [type = '', ...names] = splitTypes(words);
+  if (/^(nodepools?(\.nodes\.lailin\.xyz)?|npools?|pools?)$/.test(type))
+    return `leave out "${type}": names of pools follow the command`;
   const isNode = /^(nodes?|no)$/.test(type);
   if (!isNode && !/^(pods?|po)$/.test(type)) return undefined;
   const ours = isNode ? oursForNodes(command, names, 'POOL') : oursForPods(command, names);
-  const theirs = TYPED.includes(command) ? `kubectl ${[command, type, ...names].join(' ')}` : undefined;
-  return `for ${isNode ? 'nodes' : 'pods'}: ${either(ours, theirs)}`;
+  return `for ${isNode ? 'nodes' : 'pods'}: ${either(ours, theirsFor(command, type, names))}`;
 }
 
 /** @param pool the one that all the nodes are in; undefined: none */
 export function forNodes(command: string, nodes: readonly string[], pool: string | undefined): string {
   const what = nodes.map(name => `"${name}"`).join(', ');
   const are = nodes.length === 1 ? 'is a node' : 'are nodes';
-  const type = OF_NODES.includes(command) ? [] : ['node'];
-  const hasTheirs = TYPED.includes(command) || (OF_NODES.includes(command) && pool === undefined);
-  const theirs = hasTheirs ? ['kubectl', command, ...type, ...nodes].join(' ') : undefined;
-  return `${what} ${are} of ${pool === undefined ? 'no pool' : `pool ${pool}`}: ${either(oursForNodes(command, nodes, pool), theirs)}`;
+  const ours = oursForNodes(command, nodes, pool);
+  return `${what} ${are} of ${pool === undefined ? 'no pool' : `pool ${pool}`}: ${either(ours, theirsFor(command, 'node', nodes))}`;
+}
+
+/** `node/a` as a user types it, and `kubectl get nodes -o name` prints it. */
+function splitTypes(words: readonly string[]): string[] {
+  const [, type] = TYPE_AND_NAME.exec(words[0] ?? '') ?? [];
+  return type === undefined ? [...words] : [type, ...words.map(word => word.replace(TYPE_AND_NAME, '$2'))];
+}
+
+function theirsFor(command: string, type: string, names: readonly string[]): string | undefined {
+  if (TYPED.includes(command)) return ['kubectl', command, type, ...names].join(' ');
+  const takesNames = OF_NODES.includes(command) && /^no/.test(type) && names.length > 0;
+  return takesNames ? ['kubectl', command, ...names].join(' ') : undefined;
 }
 
 function oursForNodes(command: string, nodes: readonly string[], pool: string | undefined): string | undefined {

@@ -1,24 +1,87 @@
-/** Which nodes new pools select that belong to other pools: those stay there, and the new pool has status 409. */
+/**
+ * Warnings about the nodes that new pools select: which other pools select them, too (such a node stays in the pool that has
+ * it, and the other pool has status 409), and how many a pool with expressions selects (wide-selector.ts). Pools are few and of
+ * the nodes only labels are read, so that `create` remains as fast as `kubectl create`.
+ */
 import { coercePool } from '../nodepool/coerce.ts';
+import { own } from '../nodepool/json.ts';
+import { isSelectorKnown } from '../nodepool/known-selector.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
+import { matches, membershipSelector } from '../nodepool/selector.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { attempt } from './attempt.ts';
-import { allPermitted } from './permitted.ts';
-import type { ClusterReader, RawPool } from './ports.ts';
+import { labelsOfMatching } from './matching-nodes.ts';
+import type { ClusterReader, Connection, RawPool } from './ports.ts';
+import { wideWarning } from './wide-selector.ts';
 
 const MAX_NAMED = 3;
 
-/** A sentence for each new pool that overlaps. None where pools or nodes may not be read. */
-export async function overlapTexts(created: readonly RawPool[], cluster: ClusterReader): Promise<string[]> {
-  const read = await attempt(() => allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]));
-  if ('refusal' in read) return [];
-  const [existing, nodes] = read.value;
-  const names = new Set(created.map(({ metadata }) => metadata.name));
-  const others = existing.filter(({ metadata }) => !names.has(metadata.name));
-  const state = new ClusterState([...others, ...created.map(coercePool)], nodes, []);
-  return [...names].flatMap(name => {
-    const lost = state.lost(name).map(({ node, owner }) => `${node.name} (${owner.metadata.name})`);
-    if (lost.length === 0) return [];
-    return `pool ${name} selects ${plural(lost.length, 'node')} of other pools, which stay there: ${firstFew(lost, MAX_NAMED)}`;
+export interface OverlapReader extends Pick<Connection, 'nodeLabels'> {
+  cluster: Pick<ClusterReader, 'pools'>;
+}
+
+/**
+ * None where pools or nodes may not be read: nothing depends on it.
+ * @param isReconciled a reconcile of the pools follows, which reports overlaps by itself
+ */
+export async function selectionWarnings(
+  created: readonly RawPool[],
+  reader: OverlapReader,
+  isReconciled = false,
+): Promise<Warning[]> {
+  const pools = created.map(coercePool);
+  const wide = pools.filter(({ spec }) => spec.matchExpressions !== undefined);
+  const pairs = isReconciled ? [] : await sharingPairs(pools, reader);
+  const asked = new Set([...pairs.map(({ pool }) => pool), ...wide]);
+  const nodes = await labelsOfMatching([...asked].map(membershipSelector), reader);
+  if ('refusal' in nodes) return [];
+  const all = nodes.value.map(labels => ({ labels }));
+  return [...wide.flatMap(pool => wideWarning(pool, all) ?? []), ...overlapsOf(pairs, nodes.value)];
+}
+
+interface Sharing {
+  pool: NodePool;
+  /** Pools that may select the same nodes. */
+  others: NodePool[];
+}
+
+async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): Promise<Sharing[]> {
+  const listed = await attempt(() => reader.cluster.pools.listCoerced());
+  if ('refusal' in listed) return [];
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  const existing = listed.value.filter(pool => !names.has(pool.metadata.name) && takesNodes(pool));
+  return pools
+    .map((pool, at) => ({ pool, others: [...existing, ...pools.slice(at + 1)].filter(other => mayShare(pool, other)) }))
+    .filter(({ others }) => others.length > 0);
+}
+
+function overlapsOf(pairs: readonly Sharing[], nodes: readonly Record<string, string>[]): Warning[] {
+  return pairs.flatMap(({ pool, others }) => {
+    const selector = membershipSelector(pool);
+    const mine = nodes.filter(labels => matches(selector, labels));
+    const shared = others.flatMap(other => {
+      const theirs = membershipSelector(other);
+      const count = mine.filter(labels => matches(theirs, labels)).length;
+      return count === 0 ? [] : [`${other.metadata.name} (${plural(count, 'node')})`];
+    });
+    return shared.length === 0 ? [] : [warningOf(pool, shared)];
   });
+}
+
+function warningOf({ metadata: { name } }: NodePool, shared: readonly string[]): Warning {
+  return {
+    message: `pool ${name} selects nodes that other pools select, and does not get them: ${firstFew(shared, MAX_NAMED)}`,
+    next: 'change the selector of one of the pools',
+  };
+}
+
+function takesNodes(pool: NodePool): boolean {
+  return pool.metadata.deletionTimestamp === undefined && isSelectorKnown(pool);
+}
+
+/** False where a label would need two values. */
+function mayShare(one: NodePool, other: NodePool): boolean {
+  const [{ labels: a }, { labels: b }] = [membershipSelector(one), membershipSelector(other)];
+  return Object.keys(a).every(key => (own(b, key) ?? a[key]) === a[key]);
 }

@@ -1,10 +1,13 @@
 /** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
 
 import { coercePool } from '../nodepool/coerce.ts';
+import { isSelectorKnown } from '../nodepool/known-selector.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
+import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { validatePool } from '../nodepool/validation.ts';
+import { type Warning, warningText } from '../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { stateAfter } from '../reconciler/intent.ts';
@@ -16,6 +19,7 @@ import { leavesText, wouldLeaveText } from './leaving.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 import { deletedClasses, findRuntimeClassUsers } from './runtime-class-users.ts';
+import { wideWarning } from './wide-selector.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 export interface PlanEditDeps {
@@ -26,9 +30,9 @@ export interface PlanEditDeps {
 }
 
 export interface ProposedEdit extends Proposal {
-  /** About nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
+  /** About a selector that matches the control plane or every node, nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
   warnings: string[];
-  /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new nodeSelector. */
+  /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
   released: ReadonlySet<string> | undefined;
 }
 
@@ -48,13 +52,15 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
   let released: Leaving[] | undefined;
   let members = new Set<string>();
+  let wide: Warning | undefined;
   const plan = await planOrError(async () => {
     if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
     const [pools, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
     const state = new ClusterState(pools, nodes, []);
-    if (!deepEqual(was.spec.nodeSelector, is.spec.nodeSelector)) {
+    if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
       members = new Set(state.members(is.metadata.name).map(({ name }) => name));
       released = releasedNodes(state, is);
+      wide = wideWarning(is, nodes);
     }
     return planEvictions(state, is);
   });
@@ -63,17 +69,33 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   const leaving = (released ?? []).filter(({ node }) => members.has(node));
   const proposed = {
     plan,
-    warnings: [...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]), ...warnings],
+    warnings: [
+      ...(wide === undefined ? [] : [warningText(wide)]),
+      ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
+      ...warnings,
+    ],
     released: released && new Set(released.map(({ node }) => node)),
   };
+  const opens = requiresNoLabel(was, is)
+    ? [`pool ${name} would require no label, and new nodes join by themselves`]
+    : [];
   const reasons = [
+    ...opens,
     ...(leaving.length === 0 ? [] : [wouldLeaveText(leaving.length, name)]),
     ...(users.needsYes === undefined ? [] : [users.needsYes]),
   ];
   if (reasons.length === 0) return proposed;
-  const covers = [...leaving.map(({ node }) => leavesText(node)), ...users.covers];
+  const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
   const text = `Save pool ${name}${deps.reconciles ? ' and reconcile it' : ''}?`;
   return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
+}
+
+/** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */
+function requiresNoLabel(was: NodePool, is: NodePool): boolean {
+  const [before, after] = [membershipSelector(was), membershipSelector(is)];
+  if (!isSelectorKnown(is) || isEmpty(after) || requiredLabel(after) !== undefined) return false;
+  const kept = new Set(partsOf(after).map(({ text }) => text));
+  return requiredLabel(before) !== undefined || !partsOf(before).every(({ text }) => kept.has(text));
 }
 
 /** Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. */
@@ -105,7 +127,7 @@ function leavingText(pool: string, leaving: readonly Leaving[], members: number)
     MAX_NAMED,
   );
   const next = firstFew(takers, MAX_NAMED);
-  return `with the new nodeSelector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
+  return `with the new selector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
 }
 
 async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: PlanEditDeps) {
@@ -120,7 +142,12 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Plan
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
 function deciding(pool: NodePool): object {
-  const { taints = [], nodeSelector, unmanaged = 'Keep' } = pool.spec;
+  const { taints = [], startupTaints = [], unmanaged = 'Keep' } = pool.spec;
   const isValid = validatePool(pool).length === 0;
-  return { taints: taints.filter(({ effect }) => effect === 'NoExecute'), nodeSelector, unmanaged, isValid };
+  return {
+    taints: [taints, startupTaints].map(list => list.filter(({ effect }) => effect === 'NoExecute')),
+    selector: membershipSelector(pool),
+    unmanaged,
+    isValid,
+  };
 }

@@ -2,10 +2,11 @@
 
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { isSelectorKnown } from '../nodepool/known-selector.ts';
 import { labelsToJoin, labelsToLeave } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import type { NodePatch } from '../nodepool/plan.ts';
-import { isSelectorKnown } from '../nodepool/selector.ts';
+import { isPaused, pausedError } from '../nodepool/rollout.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
@@ -65,7 +66,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   const [circle] = plan.circles;
   if (circle !== undefined) throw circleError(circle.node, circle.pools);
   const [oversized] = plan.oversized;
-  if (oversized !== undefined) throw oversizedError(oversized);
+  if (oversized !== undefined) throw oversizedError(oversized, state.pool(name));
   const planned = new Map(plan.nodes.map(each => [each.node.name, each.patch]));
   for (const node of wanted.keys()) checkEnd(state, node, planned.get(node), options);
   const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));
@@ -130,7 +131,9 @@ function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind'])
       `finish that with \`kubectl nodepool delete ${name}\``,
     );
   }
-  if (pool !== undefined) assertKnown(pool);
+  if (pool === undefined) return;
+  assertKnown(pool);
+  if (isPaused(pool)) throw pausedError('no node is removed', name);
 }
 
 function assertKnown(pool: NodePool): void {
@@ -139,7 +142,7 @@ function assertKnown(pool: NodePool): void {
   const { name } = pool.metadata;
   throw new NodepoolError(
     'input',
-    `nodepool ${name} has a nodeSelector that cannot be read: nobody knows which labels make a member`,
+    `nodepool ${name} has a selector that cannot be read: nobody knows which labels make a member`,
     `mend it with \`kubectl nodepool edit ${name}\``,
   );
 }

@@ -22,6 +22,8 @@ interface PoolReconcileDeps {
 
 /** Between two attempts while the CRD lacks fields: CRDs are not watched. */
 const CRD_RETRY_MS = 10_000;
+/** After errors that a retry alone does not mend, such as a missing permission. Roles and policies are not watched. */
+const PERMANENT_RETRY_MS = 30_000;
 
 /** The reconcile function of the pools' controller. */
 export function poolReconcile(
@@ -30,12 +32,13 @@ export function poolReconcile(
 ): (pool: string) => Promise<ReconcileResult> {
   const logLacking = lackingLog(log);
   return async name => {
-    const outcome = await reconciler.reconcile(name).catch((error: unknown) => {
+    const outcome = await reconciler.reconcile(name).catch((error: unknown): ReconcileResult => {
+      if (error instanceof NodepoolError && error.isPermanent) return { kind: 'error', error, ms: PERMANENT_RETRY_MS };
       if (!(error instanceof DroppedFieldsError)) throw error;
       logLacking(name, error.fields);
-      return undefined;
+      return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     });
-    if (outcome === undefined) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
+    if (!('pool' in outcome)) return outcome;
     if (hasChanged(outcome)) onChanged(outcome);
     if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
     for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
@@ -49,7 +52,9 @@ export function poolReconcile(
     }
     // What is held back has a delay of its own: a retry with backoff would come too early or too late for it.
     if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
-    return { kind: 'error', error: new NodepoolError('cluster', failure.message, failure.next) };
+    const error = new NodepoolError('cluster', failure.message, failure.next);
+    const isPermanent = failures.every(({ isPermanent, isHeldBack }) => isPermanent || isHeldBack);
+    return { kind: 'error', error, ...(isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
   };
 }
 

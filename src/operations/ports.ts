@@ -1,5 +1,6 @@
 /** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
 import type { LeasePort } from '../controller/leader-election.ts';
+import type { ReviewPort } from '../controller/metrics-readers.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Watched } from '../controller/source.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
@@ -67,6 +68,8 @@ export type ManifestObject = {
 
 /** The objects of the controller in the cluster; only their kinds are known. */
 export interface ManifestsPort {
+  /** Whether the server serves the object's kind in its version, by discovery. */
+  isServed(object: ManifestObject): Promise<boolean>;
   /** The one of that name as the server has it, raw. */
   get(object: ManifestObject): Promise<ManifestObject | undefined>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
@@ -107,6 +110,8 @@ export interface Connection {
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
+  /** Who may read the metrics. */
+  readerReviews(): Promise<ReviewPort>;
   doctor(): Promise<DoctorPort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;

@@ -1,6 +1,7 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun, plural } from '../nodepool/plural.ts';
+import { hasDefaultSelector, keysOf, membershipSelector, needsLabel } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
@@ -95,17 +96,24 @@ export async function findPools(
     ? poolNotFound('delete', names, { pools: await namesToSuggest('delete', names, pools) })
     : undefined;
   if (missing !== undefined && (isTyped || found.length === 0)) throw missing;
-  const selecting = found.find(pool => pool.spec.nodeSelector !== undefined);
+  const selecting = found.find(pool => !hasDefaultSelector(pool.spec));
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);
   return { pools: found, missing };
 }
 
 /** Labels of a selector may be older than the pool, a cloud's for one: they are not this command's to take. */
-function notDetachable({ metadata: { name }, spec }: NodePool): NodepoolError {
-  const keys = Object.keys(spec.nodeSelector ?? {});
+function notDetachable(pool: NodePool): NodepoolError {
+  const { metadata, spec } = pool;
+  const { name } = metadata;
+  const field = spec.nodeSelector === undefined ? 'spec.matchExpressions' : 'spec.nodeSelector';
+  const keys = keysOf({ ...membershipSelector(pool), expressions: (spec.matchExpressions ?? []).filter(needsLabel) });
+  const unlabel =
+    keys.length === 0
+      ? ''
+      : `, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``;
   return new NodepoolError(
     'input',
-    `--detach-nodes: nodepool ${name} finds its nodes by spec.nodeSelector, whose labels others may have set`,
-    `leave out --detach-nodes, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``,
+    `--detach-nodes: nodepool ${name} finds its nodes by ${field}, whose labels others may have set`,
+    `leave out --detach-nodes${unlabel}`,
   );
 }

@@ -19,6 +19,7 @@ const MAX_NAMED = 5;
 export interface ProposeDeps {
   cluster: ClusterPort;
   workloads: () => Promise<WorkloadsPort>;
+  now?: () => Date;
   /** Pods by node, to be counted into the status; without it they are not. */
   podCounts?: () => Promise<ReadonlyMap<string, number>>;
 }
@@ -46,12 +47,12 @@ export interface PoolSummary extends PoolResult {
  */
 export async function proposeReconcile(
   names: string[],
-  { cluster, podCounts, workloads }: ProposeDeps,
+  { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,
   released?: ReadonlySet<string>,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
   const pools = selectPools('reconcile', state, names);
-  const plan = planCluster(state, { pools });
+  const plan = planCluster(state, { pools }, now());
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
   const proposed = { state, pods, pools, plan, warnings };

@@ -111,7 +111,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   if (users.length === 0) return [];
   const names = firstFew(users.map(workloadText), MAX_NAMED);
   return [
-    `RuntimeClass ${runtimeClass} is deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
   ];
 }
 
@@ -119,7 +119,5 @@ function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<
   const reason = unread[0]?.refusal?.oneLine;
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');
-  return [
-    `cannot tell which ${what} name ${classesText(runtimeClasses)}, which ${runtimeClasses.length === 1 ? 'is' : 'are'} deleted: ${reason}`,
-  ];
+  return [`cannot tell which ${what} name ${classesText(runtimeClasses)}, which would be deleted: ${reason}`];
 }

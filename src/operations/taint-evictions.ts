@@ -112,7 +112,8 @@ function hasEarlierSpec({ metadata: { generation = 2 }, status }: NodePool): boo
 }
 
 function hasNoExecute(pool: Pick<NodePool, 'spec'>): boolean {
-  return pool.spec.taints?.some(({ effect }) => effect === NO_EXECUTE) ?? false;
+  const { taints = [], startupTaints = [] } = pool.spec;
+  return [...taints, ...startupTaints].some(({ effect }) => effect === NO_EXECUTE);
 }
 
 const NO_EXECUTE = 'NoExecute';

@@ -1,4 +1,5 @@
 /** Removes the controller from the cluster. Pools, nodes and the CRD stay as they are. */
+import { servedOf } from './admission-policies.ts';
 import { refuseHelmRelease } from './helm-release.ts';
 import type { DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 
@@ -14,14 +15,22 @@ export type UninstallControllerOutcome =
   /** With a dry run: what would have been deleted. */
   | { kind: 'deleted'; objects: ManifestObject[] };
 
-/** @param controller its objects in the order of their creation. Throws NodepoolError when the server refuses. */
+export interface UninstallControllerOptions {
+  /** Its objects and the policies, in the order of their creation. */
+  controller: ManifestObject[];
+  /** The policy that gives new nodes what their pool gives, and its binding. */
+  bornInPool: ManifestObject[];
+  dryRun: DryRun;
+}
+
+/** Throws NodepoolError when the server refuses. */
 export async function uninstallController(
-  { controller, dryRun }: { controller: ManifestObject[]; dryRun: DryRun },
+  { controller, bornInPool, dryRun }: UninstallControllerOptions,
   { manifests, confirm }: UninstallControllerDeps,
 ): Promise<UninstallControllerOutcome> {
   const found: ManifestObject[] = [];
   // The Deployment before what its pods need to end well, and the namespace last.
-  for (const object of controller.toReversed()) {
+  for (const object of [...(await servedOf(bornInPool, manifests)), ...controller].toReversed()) {
     const live = await manifests.get(object);
     refuseHelmRelease(live, 'uninstall');
     if (live !== undefined) found.push(live);

@@ -1,14 +1,16 @@
 /** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
-import { planCluster } from '../reconciler/cluster-plan.ts';
+import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { summarized } from '../reconciler/failure.ts';
 import { nodesOf, stateBefore } from '../reconciler/intent.ts';
+import { servedOf } from './admission-policies.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from './apply.ts';
 import { MAX_NAMED } from './choose-pools.ts';
 import { type Approve, agree } from './consent.ts';
-import { deletePools } from './delete.ts';
+import { type DeleteResult, deletePools } from './delete.ts';
+import { refuseHelmRelease } from './helm-release.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from './ports.ts';
 import { findPools, needsYesFor } from './propose-deletion.ts';
@@ -20,6 +22,8 @@ export interface UninstallOptions {
   cascade: boolean;
   /** The objects of the controller in the cluster, which has to go first. */
   controller: ManifestObject[];
+  /** The policy that gives new nodes what their pool gives, and its binding. */
+  bornInPool: ManifestObject[];
   dryRun: DryRun;
   /** How long the server may take to remove the CRD. */
   timeoutMs: number;
@@ -52,14 +56,15 @@ export interface UninstallDeps {
 export type UninstallOutcome =
   | { kind: 'absent' }
   | { kind: 'declined' }
-  /** With a dry run: what would have been deleted and released. */
-  | { kind: 'deleted'; found: CrdUsage };
+  /** With a dry run: what would have been deleted and released, by the plan. */
+  | { kind: 'deleted'; found: CrdUsage; plan: ClusterPlan; results: DeleteResult[]; policies: ManifestObject[] };
 
 /** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
   const crd = await deps.crd.get();
   if (crd === undefined) return { kind: 'absent' };
   await refuseWithController(options.controller, deps.manifests);
+  const policies = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
   const agreed = await agree(async () => {
     const state = await loadClusterState(deps.cluster);
     const found = usageOf(state);
@@ -78,23 +83,39 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     return { found, plan: planCluster(state, intent), question };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
-  const { found } = agreed.proposal;
-  if (options.dryRun === 'client') return { kind: 'deleted', found };
+  const { found, plan } = agreed.proposal;
+  if (options.dryRun === 'client') return { kind: 'deleted', found, plan, results: [], policies };
+  // First: a node that is born while the pools go would keep what it got.
+  for (const policy of policies) await deps.manifests.delete(policy, { dryRun: options.dryRun === 'server' });
   if (options.dryRun === 'server') {
     await deps.crd.delete(crd, { dryRun: true });
-    return { kind: 'deleted', found };
+    return { kind: 'deleted', found, plan, results: [], policies };
   }
+  const results: DeleteResult[] = [];
   // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
   if (!isEmpty(found)) {
     const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
-    await deps.releasing(work => release(found.pools, applying, work));
+    await deps.releasing(async work => {
+      results.push(...(await release(found.pools, applying, work)));
+    });
   }
   await deps.stoppable(async signal => {
     await deps.crd.delete(crd, { dryRun: false });
     await deps.crd.waitUntilGone(options.timeoutMs, signal);
     if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
   });
-  return { kind: 'deleted', found };
+  return { kind: 'deleted', found, plan, results, policies };
+}
+
+/** Those that exist, the binding first. Throws for those of a Helm release. */
+async function installed(objects: readonly ManifestObject[], { get }: ManifestsPort): Promise<ManifestObject[]> {
+  const found: ManifestObject[] = [];
+  for (const object of objects.toReversed()) {
+    const live = await get(object);
+    refuseHelmRelease(live, 'uninstall');
+    if (live !== undefined) found.push(live);
+  }
+  return found;
 }
 
 /** Throws while the controller is installed: without the CRD it would fail for ever. */
@@ -110,10 +131,11 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
   }
 }
 
-/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. */
-async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<void> {
+/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
   const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
-  throwFailures(await deletePools({ ...options, pools, detachNodes: false }, deps), deps.signal);
+  const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
+  throwFailures(results, deps.signal);
   const state = await loadClusterState(deps.cluster);
   const { pools: left, orphans } = usageOf(state);
   if (left.length > 0) throw notReleased(left);
@@ -122,6 +144,7 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps):
   // The list did not have them, and the server has.
   const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
   if (found.length > 0) throw notReleased(found);
+  return results;
 }
 
 function usageOf(state: ClusterState): CrdUsage {

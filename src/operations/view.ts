@@ -13,6 +13,7 @@ import type { Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState, looksSame } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
+import { annotationReader } from '../reconciler/unread-annotations.ts';
 import { objectsOf } from './follow.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 
@@ -38,7 +39,7 @@ export interface LiveView {
 }
 
 export interface LiveViewDeps {
-  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch'> };
+  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch' | 'list'> };
   events: Pick<EventsPort, 'watch'>;
   clock: Clock;
   now: () => Date;
@@ -100,10 +101,12 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
 
   const pools = reflector<NodePool>('nodepools', cluster.pools.watch());
   const nodes = reflector<Node>('nodes', cluster.nodes.watch());
+  const readAnnotations = annotationReader(cluster.nodes, () => clusterState, changed);
   const events = reflector<PoolEventRecord | undefined>('events', deps.events.watch());
   pools.subscribe(event => {
     showAnew(pools.name);
     handlers.pool(event);
+    readAnnotations();
     changed();
   });
   nodes.subscribe(event => {
@@ -126,6 +129,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     async start() {
       for (const each of [pools, nodes, events]) each.start();
       await Promise.race([Promise.all([pools.synced(), nodes.synced()]), refused.promise]);
+      readAnnotations();
     },
     async stop() {
       await Promise.all([pools.stop(), nodes.stop(), events.stop()]);

@@ -22,6 +22,11 @@ export interface WaitDeps extends FollowDeps {
   onMet: (pool: string) => void;
 }
 
+interface WaitEachDeps extends Omit<WaitDeps, 'onMet'> {
+  /** Called for each pool and condition that it meets. */
+  onMet: (pool: string, isLast: boolean) => void;
+}
+
 /**
  * Returns an error for each pool that does not meet the condition. A pool that does not exist, or is deleted, is an error,
  * unless the condition is its deletion or creation; a pool that is recreated under the name counts as another one. Pools are selected
@@ -57,16 +62,17 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
  */
 export async function waitForEach(
   { pools, conditions, timeoutMs }: Omit<WaitOptions, 'condition'> & { conditions: readonly WaitCondition[] },
-  deps: WaitDeps,
+  deps: WaitEachDeps,
 ): Promise<NodepoolError[]> {
   const end = deps.clock.now() + timeoutMs;
   const errors: NodepoolError[] = [];
   let left = pools;
-  for (const condition of conditions.toSorted((a, b) => isLate(a) - isLate(b))) {
+  const sorted = conditions.toSorted((a, b) => isLate(a) - isLate(b));
+  for (const condition of sorted) {
     const met: string[] = [];
     const onMet = (name: string) => {
       met.push(name);
-      deps.onMet(name);
+      deps.onMet(name, condition === sorted.at(-1));
     };
     const leftMs = Math.max(0, end - deps.clock.now());
     errors.push(...(await waitForPools({ pools: left, condition, timeoutMs: leftMs }, { ...deps, onMet })));

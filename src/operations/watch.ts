@@ -23,6 +23,7 @@ import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../reconciler/ports.ts';
 import { Reconciler } from '../reconciler/reconciler.ts';
 import { StatusRateLimiter } from '../reconciler/status-rate-limiter.ts';
+import { noExecuteLog } from './no-execute-log.ts';
 import type { PodPlace, PodsPort } from './pods-port.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
@@ -43,7 +44,7 @@ export interface WatchDeps {
   pods: Pick<PodsPort, 'watch'>;
   events: Pick<EventsPort, 'sink'>;
   /** With it, only the process that holds the lease reconciles. */
-  lease: { name: string; port: LeasePort } | undefined;
+  lease: { namespace: string; name: string; port: LeasePort } | undefined;
   /** Of this process among the candidates. */
   identity: string;
   clock: Clock;
@@ -84,6 +85,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     lease &&
     new LeaderElector({
       port: lease.port,
+      lease: `${lease.namespace}/${lease.name}`,
       identity: deps.identity,
       clock,
       wall: now,
@@ -130,6 +132,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     dryRun: false,
     isFollowed: true,
     statusLimiter: new StatusRateLimiter(clock),
+    onWrite: noExecuteLog(log, clock),
     onMoves: written => {
       moves.add(written);
       poolMetrics.nodesWritten(written);

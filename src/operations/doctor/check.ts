@@ -15,8 +15,15 @@ export interface Finding {
   details: string[];
   /** What to do about it, as one imperative sentence without a trailing full stop. */
   remedy?: string | undefined;
-  /** The details as a table with a header, for people. */
-  table?: string[][];
+  /** Missing permissions, for people in place of the details. */
+  permissions?: PermissionRow[];
+}
+
+export interface PermissionRow {
+  verbs: string;
+  resource: string;
+  /** That need one of them. */
+  commands: string[];
 }
 
 /** Names that scripts may rely on, in the order of the checks. */
@@ -34,11 +41,14 @@ export const CHECKS = [
   'overlaps',
   'orphans',
   'pools',
+  'members',
   'drift',
   'specs',
   'membership',
+  'runtime-classes',
   'handlers',
   'quantities',
+  'startup-taints',
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];

@@ -4,6 +4,7 @@ import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import type { LeasePort } from '../ports.ts';
 import { error, type Finding, ok, warning } from './check.ts';
+import { type FindDeployment, hasNoReplicas } from './installed.ts';
 
 /** The leader renews the lease every 2 s. */
 const LOOK_AGAIN_MS = 4_000;
@@ -32,19 +33,26 @@ export async function lookAtLeases(facts: LeaseFacts): Promise<SeenLease[]> {
 /** @param own the namespace in which the controller in the cluster has its lease */
 export async function checkController(
   leases: Promise<readonly SeenLease[]>,
-  { own, isInstalled }: { own: string; isInstalled: () => Promise<boolean> },
+  { own, findDeployment }: { own: string; findDeployment: FindDeployment },
 ): Promise<Finding> {
-  const [installed, seen] = await Promise.all([isInstalled(), leases]);
+  const [deployment, seen] = await Promise.all([findDeployment(), leases]);
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);
   if (alive.length > 1) {
     const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${own}`;
     return warning('two controllers run, each with its own lease', remedy, details);
   }
-  if (installed && !alive.some(({ namespace }) => namespace === own)) {
+  if (deployment !== undefined && !alive.some(({ namespace }) => namespace === own)) {
+    if (hasNoReplicas(deployment)) {
+      return error(
+        'the controller is installed in the cluster and does not run: its Deployment has 0 replicas',
+        `start it: kubectl -n ${own} scale deployment nodepool-controller --replicas 2`,
+        details,
+      );
+    }
     return error(
       'the controller is installed in the cluster and does not run',
-      `see its pods and their log: kubectl -n ${own} get pods; kubectl -n ${own} logs deploy/nodepool-controller`,
+      `see its pods and their logs: kubectl -n ${own} get deployments,pods; kubectl -n ${own} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
       details,
     );
   }

@@ -1,6 +1,7 @@
 /** Whether the CRD is installed, and is the one of this version of the program. */
 import { isObject, own } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { helmReleaseOf, helmUpgrade } from '../helm-release.ts';
 import { error, type Finding, ok, warning } from './check.ts';
 
 const INSTALL = 'run `kubectl nodepool install`';
@@ -10,9 +11,13 @@ type Json = Record<string, unknown>;
 /** @param wanted the manifest. @param live the CRD as the server has it; undefined when there is none */
 export function checkCrd(wanted: Json, live: Json | undefined): Finding {
   if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
+  const install = installRemedy(live);
   const metadata = objectAt(live, 'metadata');
   if (metadata.deletionTimestamp !== undefined) {
-    return error('the CRD nodepools.nodes.lailin.xyz is being deleted', `wait until it is deleted, then ${INSTALL}`);
+    return error(
+      'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
+      `run \`kubectl nodepool reconcile\`, which releases the nodes and so ends the deletion; then ${install}`,
+    );
   }
   const refused = conditions(live).find(({ type, status }) => NEEDED.includes(String(type)) && status !== 'True');
   if (refused !== undefined) {
@@ -23,13 +28,20 @@ export function checkCrd(wanted: Json, live: Json | undefined): Finding {
   }
   const lacking = listOf(objectAt(wanted, 'spec').versions).flatMap(version => missingIn(version, live));
   if (lacking.length > 0) {
-    return error('the CRD is of another version, and lacks what this version uses', INSTALL, lacking);
+    return error('the CRD is of another version, and lacks what this version uses', install, lacking);
   }
   const differing = differences(objectAt(wanted, 'spec'), objectAt(live, 'spec'), 'spec');
   if (differing.length > 0) {
-    return warning('the CRD is of another version: its rules differ', INSTALL, differing);
+    return warning('the CRD is of another version: its rules differ', install, differing);
   }
   return ok('the CRD is installed and is that of this version');
+}
+
+/** The CRD keeps the labels of a release that is gone. */
+function installRemedy(live: Json): string {
+  const release = helmReleaseOf(live);
+  if (release === undefined) return INSTALL;
+  return `run \`${helmUpgrade(release)}\`, or \`kubectl nodepool install\` if that release is gone`;
 }
 
 const NEEDED = ['NamesAccepted', 'Established'];

@@ -2,7 +2,7 @@
 import { ForbiddenError } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { policiesOff } from '../admission-policies.ts';
+import { type BornInPool, bornInPoolOf, policiesOff } from '../admission-policies.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
@@ -18,6 +18,7 @@ import {
 } from './check.ts';
 import { checkController, lookAtLeases } from './controller.ts';
 import { checkCrd } from './crd.ts';
+import type { FindDeployment } from './installed.ts';
 import { checkNames } from './names.ts';
 import { needsOf } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
@@ -32,6 +33,8 @@ export interface DoctorOptions {
   controller: readonly ManifestObject[];
   /** The same, of the admission policies. */
   policies: readonly ManifestObject[];
+  /** The same, of the policy that gives new nodes what their pool gives. */
+  bornInPool: readonly ManifestObject[];
   /** The names of this program's commands. */
   commands: readonly string[];
 }
@@ -66,8 +69,8 @@ async function examine(
   if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check server' };
   const probe = probed.value;
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
-  const { controller: manifest, policies } = options;
-  const isInstalled = once(() => isControllerInstalled(manifest, connection));
+  const { controller: manifest, policies, bornInPool } = options;
+  const findDeployment = once(() => deploymentOf(manifest, connection));
   const own = namespaceOf(manifest);
   const leases = lookAtLeases({
     namespaces: [own, LEASE_NAMESPACE],
@@ -83,15 +86,19 @@ async function examine(
   };
   const read = readState(connection, port, { controllerRuns, sleep });
   const off = attempt(() => policiesOff(policies, connection.manifests));
+  const born = attempt(() => bornInPoolOf(bornInPool, connection.manifests));
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
     unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
-    unlessRefused(() => checkPermissions(needsOf(options.commands, [...policies, ...manifest]), port)),
-    unlessRefused(() => checkControllerPermissions(manifest, isInstalled, port)),
-    unlessRefused(() => checkController(leases, { own, isInstalled })),
+    unlessRefused(() =>
+      checkPermissions(needsOf(options.commands, { policies, bornInPool, controller: manifest }), port),
+    ),
+    unlessRefused(() => checkControllerPermissions(manifest, findDeployment, port)),
+    unlessRefused(() => checkController(leases, { own, findDeployment })),
   ]);
   const policiesFound = await off;
+  const known = 'value' in policiesFound ? policiesFound.value : undefined;
   const isMissing = crd.status === 'error' && 'refusal' in state.pools;
   return {
     kubeconfig,
@@ -101,10 +108,10 @@ async function examine(
     names,
     permissions,
     'controller-permissions': controllerPermissions,
-    policies: await findPolicies(policiesFound, isInstalled),
+    policies: await findPolicies(policiesFound, await born, findDeployment),
     controller,
     clock: checkClock(probe),
-    ...(isMissing ? {} : stateFindings(state, 'value' in policiesFound ? policiesFound.value : undefined)),
+    ...(isMissing ? {} : stateFindings(state, { policiesOff: known, now: now() })),
     why:
       isMissing && isNotServed(state.pools)
         ? 'the NodePool resource is not served'
@@ -134,19 +141,24 @@ async function findCrd(
   return { status: 'ok', message, details: [] };
 }
 
-async function findPolicies(found: Attempt<string[]>, isInstalled: () => Promise<boolean>): Promise<Finding> {
+async function findPolicies(
+  found: Attempt<string[]>,
+  born: Attempt<BornInPool>,
+  findDeployment: FindDeployment,
+): Promise<Finding> {
   if ('refusal' in found) return notChecked(found.refusal);
+  if ('refusal' in born) return notChecked(born.refusal);
   // A user who may not look for the controller still learns what is missing.
-  const installed = await attempt(isInstalled);
-  return checkPolicies(found.value, 'value' in installed && installed.value);
+  const deployment = await attempt(findDeployment);
+  return checkPolicies(found.value, 'value' in deployment ? deployment.value : undefined, born.value);
 }
 
-async function isControllerInstalled(
+async function deploymentOf(
   manifest: readonly ManifestObject[],
   { manifests }: DoctorConnection,
-): Promise<boolean> {
+): Promise<ManifestObject | undefined> {
   const deployment = manifest.find(({ kind }) => kind === 'Deployment');
-  return deployment !== undefined && (await manifests.get(deployment)) !== undefined;
+  return deployment && manifests.get(deployment);
 }
 
 /** Of the controller in the cluster: its lease is there, too. */

@@ -4,7 +4,7 @@
  */
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { MEMBERSHIP } from '../admission-policies.ts';
+import { BORN_IN_POOL, MEMBERSHIP } from '../admission-policies.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
@@ -58,7 +58,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
-  view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`],
+  view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`, `patch ${POOLS}/status`],
   'view with describe': [`list ${CLASSES}`],
   'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
@@ -68,8 +68,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
-  // It names the nodes of other pools that the new one selects, where that is allowed.
-  'create --dry-run=server': [`create ${POOLS}`, ...LOOK],
+  // It warns of nodes of other pools, where it may read them.
+  'create with overlaps': LOOK,
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],
@@ -94,6 +94,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
+  rollout: [`get,patch ${POOLS}`],
+  'rollout status': [`get,list,watch ${POOLS}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,
@@ -116,6 +118,9 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     ...LOOK,
     `list ${CLASSES}`,
     'get deployments.apps@nodepool-system nodepool-controller',
+    ...['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map(
+      resource => `get,delete ${resource}.admissionregistration.k8s.io ${BORN_IN_POOL}`,
+    ),
   ],
   'uninstall --cascade': DELETE,
   'uninstall --cascade with RuntimeClass': CLASS_USERS,
@@ -127,13 +132,18 @@ export interface CommandNeeds {
   questions: AccessQuestion[];
 }
 
-/**
- * @param commands the names of the commands of this program
- * @param controller the objects that it is installed with
- */
-export function needsOf(commands: readonly string[], controller: readonly ManifestObject[] = []): CommandNeeds[] {
+/** What `install` can install beside the CRD. */
+export interface Installable {
+  /** The admission policies that bind kubelets. */
+  policies: readonly ManifestObject[];
+  bornInPool: readonly ManifestObject[];
+  controller: readonly ManifestObject[];
+}
+
+/** @param commands the names of the commands of this program */
+export function needsOf(commands: readonly string[], installable?: Installable): CommandNeeds[] {
   const all = Object.entries(NEEDS).map(([command, needs]) => ({ command, questions: needs.flatMap(questionsOf) }));
-  return [...all, ...needsOfController(controller)].filter(({ command }) => commands.includes(nameOf(command)));
+  return [...all, ...needsOfInstallable(installable)].filter(({ command }) => commands.includes(nameOf(command)));
 }
 
 /** `reconcile` of `reconcile --watch`. */
@@ -141,14 +151,27 @@ export function nameOf(command: string): string {
   return command.split(' ', 1)[0] ?? '';
 }
 
-function needsOfController(controller: readonly ManifestObject[]): CommandNeeds[] {
-  if (controller.length === 0) return [];
-  const about = (verbs: string[]) => controller.flatMap(object => questionsAbout(object, verbs));
-  // The server allows a user to grant only permissions that the user has.
-  const install = [...about(['get', 'create', 'patch']), ...controller.flatMap(grantsOf)];
+function needsOfInstallable(installable: Installable | undefined): CommandNeeds[] {
+  if (installable === undefined) return [];
+  const { policies, bornInPool, controller } = installable;
+  const about = (objects: readonly ManifestObject[], verbs: string[]) =>
+    objects.flatMap(object => questionsAbout(object, verbs));
+  const install = ['get', 'create', 'patch'];
   return [
-    { command: 'install --controller', questions: install },
-    { command: 'uninstall --controller', questions: about(['get', 'delete']) },
+    {
+      command: 'install --admission',
+      // The server allows a policy only to a user who may get its parameters.
+      questions: [...about([...policies, ...bornInPool], install), ...questionsOf(`get ${POOLS}`)],
+    },
+    {
+      command: 'install --controller',
+      // The server allows a user to grant only permissions that the user has.
+      questions: [...about([...policies, ...controller], install), ...controller.flatMap(grantsOf)],
+    },
+    {
+      command: 'uninstall --controller',
+      questions: about([...policies, ...bornInPool, ...controller], ['get', 'delete']),
+    },
   ];
 }
 

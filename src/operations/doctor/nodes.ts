@@ -47,7 +47,11 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
   ];
   if (details.length === 0) return ok('no node carries labels or taints of a deleted pool');
   const remedies = [
-    ...(gone.length === 0 ? [] : ['run `kubectl nodepool reconcile`: it removes them']),
+    ...(gone.length === 0
+      ? []
+      : [
+          'create the pools again from their files to keep them, or run `kubectl nodepool reconcile`, which removes them',
+        ]),
     ...(unreadable.length === 0
       ? []
       : [`remove a record that cannot be read: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),

@@ -3,15 +3,14 @@
 import { plural } from '../../nodepool/plural.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
-import { error, type Finding, named, ok, skipped, warning } from './check.ts';
+import { error, type Finding, ok, type PermissionRow, skipped, warning } from './check.ts';
+import { type FindDeployment, reinstallRemedy } from './installed.ts';
 import { boundGrantsOf } from './manifest-access.ts';
 import { type CommandNeeds, nameOf } from './needs.ts';
-import { questionText, questionTexts } from './question.ts';
+import { objectText, questionText, questionTexts } from './question.ts';
 
-/** Permissions that the same commands need. */
-const MAX_ALIKE = 8;
-/** Characters of such a line. */
-const LINE_WIDTH = 70;
+/** Permissions that only `install --controller`, `--admission` and their like need, one by one. */
+const MAX_OF_CONTROLLER = 8;
 /** The command without which no other is of use. */
 const LEAST_NEEDED = 'get';
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
@@ -25,16 +24,14 @@ export async function checkPermissions(needs: readonly CommandNeeds[], port: Doc
   const lacking = needs.filter(({ questions }) => questions.some(isDenied));
   if (lacking.length === 0) return ok('this user has the permissions of all commands');
   const missing = missingPermissions(lacking, isDenied);
-  const details = missing.map(({ permission, commands }) => `${permission}: needed by ${commands.join(', ')}`);
   const remedy = 'ask for a role with the permissions of the commands that you need';
   const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
   const isWorst = lacking.some(({ command }) => command === LEAST_NEEDED);
-  return { ...(isWorst ? error : warning)(message, remedy, details), table: tableOf(missing) };
+  return { ...(isWorst ? error : warning)(message, remedy, exactLines(missing)), permissions: rowsOf(missing) };
 }
 
 interface Missing {
-  /** `get,patch nodes` */
-  permission: string;
+  question: AccessQuestion;
   commands: string[];
 }
 
@@ -43,7 +40,7 @@ function missingPermissions(
   lacking: readonly CommandNeeds[],
   isDenied: (question: AccessQuestion) => boolean,
 ): Missing[] {
-  const needed = new Map<string, { question: AccessQuestion; commands: string[] }>();
+  const needed = new Map<string, Missing>();
   for (const { command, questions } of lacking) {
     for (const question of questions.filter(isDenied)) {
       const text = questionText(question);
@@ -52,52 +49,58 @@ function missingPermissions(
       needed.set(text, { question, commands: isNamed ? commands : [...commands, command] });
     }
   }
-  const byCommands = Map.groupBy(needed.values(), ({ commands }) => commands.join());
-  return [...byCommands.values()].flatMap(alike =>
-    questionTexts(alike.map(({ question }) => question)).map(permission => ({
-      permission,
-      commands: alike[0]?.commands ?? [],
-    })),
+  return [...needed.values()];
+}
+
+/** Permissions that the same commands need are one: `get,patch nodes: needed by drain, reconcile`. */
+function exactLines(missing: readonly Missing[]): string[] {
+  const byCommands = Map.groupBy(missing, ({ commands }) => commands.join(', '));
+  return [...byCommands].flatMap(([commands, alike]) =>
+    questionTexts(alike.map(({ question }) => question)).map(permission => `${permission}: needed by ${commands}`),
   );
 }
 
 /**
- * Without the names of objects, permissions of the same commands together, and many of them counted.
- * `install --controller` grants nearly every permission, so it is named only where no other command needs one.
+ * A row for each resource, without the names of objects. `install --controller` grants nearly every permission, so it is
+ * named only where no other command needs one.
  */
-function tableOf(missing: readonly Missing[]): string[][] {
-  const groups = Map.groupBy(missing, ({ commands }) => {
-    const others = commands.filter(command => !command.endsWith(' --controller'));
-    return named(others.length > 0 ? others : commands);
-  });
-  const rows = [...groups].flatMap(([commands, alike]) => {
-    const permissions = [...new Set(alike.map(({ permission }) => permission.replace(/ "[^"]*"/, '')))];
-    const lines = permissions.length > MAX_ALIKE ? [`${alike.length} permissions, see -o json`] : joined(permissions);
-    return lines.map(line => [line, commands]);
-  });
-  return [['MISSING', 'NEEDED BY'], ...rows];
+function rowsOf(missing: readonly Missing[]): PermissionRow[] {
+  const ofController = missing.filter(({ commands }) => commands.every(isOfController));
+  const isMany = ofController.length > MAX_OF_CONTROLLER;
+  const few = missing.filter(each => !isMany || !ofController.includes(each));
+  const rows = [...Map.groupBy(few, ({ question }) => objectText(anyName(question)))].map(([resource, alike]) => ({
+    verbs: [...new Set(alike.map(({ question }) => question.verb))].join(','),
+    resource,
+    commands: namesOf(alike),
+  }));
+  if (!isMany) return rows;
+  const rest = `${ofController.length} permissions, see -o json`;
+  return [...rows, { verbs: '…', resource: rest, commands: namesOf(ofController) }];
 }
 
-/** As many to a line as fit. */
-function joined(texts: readonly string[]): string[] {
-  const lines: string[] = [];
-  for (const text of texts) {
-    const line = [...lines.slice(-1), text].join('; ');
-    if (lines.length > 0 && line.length <= LINE_WIDTH) lines[lines.length - 1] = line;
-    else lines.push(text);
-  }
-  return lines;
+function anyName({ name: _, ...question }: AccessQuestion): AccessQuestion {
+  return question;
 }
 
-/** A command that lacks nothing without its flag is not counted: `2 commands of 20, and for get --watch`. */
+function isOfController(command: string): boolean {
+  return command.endsWith(' --controller') || command.endsWith(' --admission');
+}
+
+/** Whole commands before those with a flag. */
+function namesOf(missing: readonly Missing[]): string[] {
+  const all = [...new Set(missing.flatMap(({ commands }) => commands))];
+  const others = all.filter(command => !isOfController(command));
+  const names = (others.length > 0 ? others : all).toSorted();
+  const whole = names.filter(command => command === nameOf(command));
+  return [...whole, ...names.filter(command => !whole.includes(nameOf(command)))];
+}
+
+/** A command that lacks nothing without its flag is counted apart: `2 commands of 20, and for some uses of 1 other`. */
 function lackingWords(lacking: readonly CommandNeeds[], all: number): string {
-  const commands = lacking.map(({ command }) => command);
-  const whole = commands.filter(command => command === nameOf(command));
-  const forms = commands.filter(command => !whole.includes(nameOf(command)));
-  return [
-    ...(whole.length > 0 ? [`${plural(whole.length, 'command')} of ${all}`] : []),
-    ...(forms.length > 0 ? [named(forms)] : []),
-  ].join(', and for ');
+  const whole = lacking.filter(({ command }) => command === nameOf(command)).length;
+  const others = commands(lacking).size - whole;
+  if (whole === 0) return `some uses of ${plural(others, 'command')}`;
+  return `${plural(whole, 'command')} of ${all}${others === 0 ? '' : `, and for some uses of ${plural(others, 'other')}`}`;
 }
 
 function commands(needs: readonly CommandNeeds[]): Set<string> {
@@ -107,20 +110,17 @@ function commands(needs: readonly CommandNeeds[]): Set<string> {
 /** @param controller the objects that it is installed with: their roles say what it needs, and who it is */
 export async function checkControllerPermissions(
   controller: readonly ManifestObject[],
-  isInstalled: () => Promise<boolean>,
+  findDeployment: FindDeployment,
   port: DoctorPort,
 ): Promise<Finding> {
-  if (!(await isInstalled())) return skipped('no controller is installed in the cluster');
+  const deployment = await findDeployment();
+  if (deployment === undefined) return skipped('no controller is installed in the cluster');
   const [mayAsk] = await port.allowed([MAY_ASK]);
   if (!mayAsk) return skipped(`this user lacks the permission for the check: ${questionText(MAY_ASK)}`);
   const subject = subjectOf(controller);
   const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
   if (denied.size === 0) return ok(`${subject.user} has the permissions of the controller`);
-  return error(
-    `${subject.user} lacks ${plural(denied.size, 'permission')}`,
-    'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs',
-    [...denied],
-  );
+  return error(`${subject.user} lacks ${plural(denied.size, 'permission')}`, reinstallRemedy(deployment), [...denied]);
 }
 
 /** The texts of the questions whose answer is no. Each is sent once, all at the same time. */

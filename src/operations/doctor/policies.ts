@@ -7,20 +7,40 @@ import {
   kubeletRiskText,
 } from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { MEMBERSHIP } from '../admission-policies.ts';
+import { type BornInPool, MEMBERSHIP, RECORDS } from '../admission-policies.ts';
+import type { ManifestObject } from '../ports.ts';
 import { type Finding, ok, warning } from './check.ts';
+import { reinstallRemedy } from './installed.ts';
 
-const INSTALL = 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs';
 const APPLY =
   'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';
 
-/** @param off see policiesOff() */
-export function checkPolicies(off: readonly string[], isInstalled: boolean): Finding {
+const REINSTALL = 'run `kubectl nodepool install --admission` again, or remove it with `uninstall --controller`';
+
+/** @param off see policiesOff(), of those that bind kubelets */
+export function checkPolicies(
+  off: readonly string[],
+  deployment: ManifestObject | undefined,
+  born: BornInPool = { kind: 'absent' },
+): Finding {
+  if (born.kind === 'installed' && (born.off.length > 0 || off.includes(RECORDS))) {
+    const message =
+      born.off.length > 0
+        ? 'nodes may register without the labels and taints of their pool: the admission policy for them is not in force'
+        : 'kubelets can write which labels and taints their new node got from its pool: that policy is not in force';
+    return warning(message, REINSTALL, [...born.off, ...off].map(notInForce));
+  }
   if (off.length === 0) return ok('admission policies prevent kubelets from changing records and labels of members');
-  const details = off.map(name => `${name}: missing, or different from that of this version`);
-  if (isInstalled)
-    return warning('admission policies that come with the controller are not in force', INSTALL, details);
+  const details = off.map(notInForce);
+  if (deployment !== undefined) {
+    const message = 'admission policies that come with the controller are not in force';
+    return warning(message, reinstallRemedy(deployment), details);
+  }
   return ok(`the admission policies are not applied, and are optional without the controller; ${APPLY}`);
+}
+
+function notInForce(name: string): string {
+  return `${name}: missing, or different from that of this version`;
 }
 
 /** @param off undefined where they could not be read */
@@ -45,8 +65,11 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
       details,
     );
   }
+  const isMember = risks.some(({ risk }) => risk.gains.length > 0 || risk.shedsTaints);
   return warning(
-    'pools select by labels that a kubelet may set, and set for it what it may not set itself',
+    isMember
+      ? 'pools select by labels that a kubelet may set, and set for it what it may not set itself'
+      : 'RuntimeClasses of pools select by labels that a kubelet may set',
     KUBELET_RISK_REMEDY,
     details,
   );

@@ -1,6 +1,7 @@
 /** The status of the pools, members that differ, and invalid specs. */
 
 import { plural } from '../../nodepool/plural.ts';
+import { isPaused } from '../../nodepool/rollout.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -68,8 +69,11 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
+    const paused = isPaused(pool) ? ', it is paused' : '';
     const why = isNewer ? ', its spec is newer than what they carry' : '';
-    return found === 0 ? [] : [`${metadata.name}: ${plural(found, 'node')}${why}${nodes ? `: ${named(nodes)}` : ''}`];
+    return found === 0
+      ? []
+      : [`${metadata.name}: ${plural(found, 'node')}${why}${paused}${nodes ? `: ${named(nodes)}` : ''}`];
   });
   if (count > 0) {
     return warning(

@@ -15,7 +15,8 @@ export function questionTexts(questions: readonly AccessQuestion[]): string[] {
   });
 }
 
-function objectText({ group, resource, subresource, namespace, name }: AccessQuestion): string {
+/** `nodepools.nodes.lailin.xyz/status` */
+export function objectText({ group, resource, subresource, namespace, name }: AccessQuestion): string {
   return [
     `${resource}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`,
     ...(name === undefined ? [] : [`"${name}"`]),

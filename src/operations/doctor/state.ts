@@ -1,18 +1,25 @@
-/** What is read of pools and nodes, and what that shows. */
-import type { NodePool } from '../../nodepool/types.ts';
+/** What is read of pools, nodes and RuntimeClasses, and what that shows. */
+import type { NodePool, RuntimeClass } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { differing } from '../../reconciler/node-plan.ts';
+import { hasUnread } from '../../reconciler/unread-annotations.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
 import { type CheckId, type Finding, notChecked } from './check.ts';
+import { checkMembers } from './members.ts';
 import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
 import { checkMembership } from './policies.ts';
 import { checkDrift, checkPools, checkSpecs, isBehind } from './pools.ts';
+import { checkRuntimeClasses, strayLabels } from './runtime-classes.ts';
+import { checkStartupTaints } from './startup-taints.ts';
 
 export interface State {
   pools: Attempt<NodePool[]>;
   nodes: Attempt<ExaminedNode[]>;
+  runtimeClasses: Attempt<RuntimeClass[]>;
+  /** Of the pools and nodes that could be read. */
+  cluster: ClusterState;
 }
 
 /** Longer than a controller takes for a change of a node: it writes the status of a pool every 2 s at most. */
@@ -28,46 +35,61 @@ export async function readState(
   { controllerRuns, sleep }: { controllerRuns: () => Promise<boolean>; sleep: (ms: number) => Promise<void> },
 ): Promise<State> {
   const state = await readOnce(connection, port);
-  const { pools, nodes } = state;
+  const { pools, nodes, cluster } = state;
   if ('refusal' in pools || 'refusal' in nodes) return state;
-  const cluster = new ClusterState(pools.value, nodes.value, []);
   if (!pools.value.some(pool => isBehind(pool, cluster)) || !(await controllerRuns())) return state;
   await sleep(SETTLE_MS);
   return readOnce(connection, port);
 }
 
 async function readOnce({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
-  const [pools, nodes] = await Promise.all([
+  const [pools, nodes, runtimeClasses] = await Promise.all([
     attempt(() => cluster.pools.listCoerced()),
     attempt(() => port.nodes.list()),
+    attempt(() => cluster.runtimeClasses.list()),
   ]);
-  return { pools, nodes };
+  const state = stateOf(pools, nodes, runtimeClasses);
+  if (!hasUnread(state.cluster)) return state;
+  return stateOf(pools, await attempt(() => port.nodes.list()), runtimeClasses);
+}
+
+export function stateOf(pools: State['pools'], nodes: State['nodes'], runtimeClasses: State['runtimeClasses']): State {
+  const cluster = new ClusterState('value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : [], []);
+  return { pools, nodes, runtimeClasses, cluster };
 }
 
 /**
  * Findings from what could be read; checks that depend on the rest are left out.
  *
  * @param policiesOff the admission policies that are not in force; undefined where they could not be read
+ * @param now for the age of nodes
  */
 export function stateFindings(
-  { pools: readPools, nodes: readNodes }: State,
-  policiesOff?: readonly string[],
+  { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: State,
+  { policiesOff, now }: { policiesOff?: readonly string[] | undefined; now: Date },
 ): Partial<Record<CheckId, Finding>> {
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
-  const alone = { specs: checkSpecs(pools), membership: checkMembership(pools, policiesOff) };
+  const alone = {
+    specs: checkSpecs(pools),
+    membership: checkMembership(pools, policiesOff),
+    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
+  };
   if ('refusal' in readNodes) {
     return { pools: checkPools(pools), ...alone, overlaps: notChecked(readNodes.refusal), drift: checkDrift(pools) };
   }
   const nodes = readNodes.value;
-  const state = new ClusterState(pools, nodes, []);
+  const names = nodes.map(({ name }) => name);
   return {
-    pools: checkPools(pools, state),
+    pools: checkPools(pools, cluster),
     ...alone,
-    overlaps: checkOverlaps(pools, state),
-    orphans: checkOrphans(pools, nodes, state),
-    drift: checkDrift(pools, pool => differing(state, pool)),
-    handlers: checkHandlers(pools, nodes, state),
-    quantities: checkQuantities(pools, state),
+    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses, strayLabels(names, cluster)),
+    overlaps: checkOverlaps(pools, cluster),
+    orphans: checkOrphans(pools, nodes, cluster),
+    members: checkMembers(pools, cluster),
+    drift: checkDrift(pools, pool => differing(cluster, pool)),
+    handlers: checkHandlers(pools, nodes, cluster),
+    quantities: checkQuantities(pools, cluster),
+    'startup-taints': checkStartupTaints(pools, nodes, cluster, now),
   };
 }

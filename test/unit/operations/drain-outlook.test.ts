@@ -128,3 +128,30 @@ test('reads no budgets without pods or evictions, and says when it may not', asy
   const refused = fakeDrainCluster({ nodes, pods, budgets: new NodepoolError('cluster', 'forbidden') });
   assert.deepEqual((await refused.plan()).warnings, ['cannot tell what PodDisruptionBudgets allow: forbidden']);
 });
+
+test('names budgets that never allow with the pods that need a flag, whose pods they cover, too', async () => {
+  const { plan } = fakeDrainCluster({
+    nodes: [{ name: 'a' }, { name: 'b' }, away],
+    pods: {
+      a: [
+        { name: 'p', labels, hasEmptyDir: true },
+        { name: 'q', ...bare, labels: { app: 'db' } },
+      ],
+      b: [{ name: 'd', labels, controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } }],
+    },
+    budgets: [
+      budget({ maxUnavailable: 0, status: undefined }),
+      budget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined }),
+    ],
+  });
+  const refusal = await plan().catch((error: unknown) => error);
+  assert.ok(refusal instanceof NodepoolError);
+  assert.deepEqual(refusal.lines, [
+    'cannot drain nodepool "worker", and nothing was changed:',
+    'cannot delete pods with local storage (use --delete-emptydir-data to override): ns/p',
+    'cannot delete pods that declare no controller (use --force to override): ns/q',
+    'cannot delete DaemonSet-managed pods (use --ignore-daemonsets to ignore): ns/d',
+    'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction',
+    'PodDisruptionBudget ns/db has no current status, and allows no eviction until it has one; 1 pod would wait; next: see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+  ]);
+});

@@ -39,25 +39,28 @@ test('reads the fields whose value differs from what the pool set, and adds who 
 test('names who set a value that is not what the record says, where the spec changed as well', async () => {
   const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'mine', to: 'new', reason: 'spec' };
   const taint: Change = { ...label, kind: 'taint', key: 't', effect: 'NoSchedule' };
-  const changes = [label, { ...label, key: 'ours' }, { ...label, key: 'unrecorded' }, taint];
+  const note: Change = { ...label, kind: 'annotation', key: 'note' };
+  const changes = [label, { ...label, key: 'ours' }, { ...label, key: 'unrecorded' }, taint, note];
   const record = recordOf({
     pool: 'gpu',
     labels: { tier: 'old', ours: 'mine' },
     taints: { 't:NoSchedule': 'old' },
+    annotations: { note: 'old' },
   });
   const asked: unknown[] = [];
   const fieldSetters = async (_name: string, paths: string[][]) => {
     asked.push(...paths);
-    return [setBy, setBy];
+    return [setBy, setBy, setBy];
   };
   const { planned } = await withSetters([{ node: aNode({ record }), changes }], { fieldSetters });
   assert.deepEqual(asked, [
     ['metadata', 'labels', 'tier'],
     ['spec', 'taints'],
+    ['metadata', 'annotations', 'note'],
   ]);
   assert.deepEqual(
     planned[0]?.changes.map(change => change.setBy),
-    [setBy, undefined, undefined, setBy],
+    [setBy, undefined, undefined, setBy, setBy],
   );
 });
 

@@ -56,7 +56,7 @@ async function begun() {
     {
       cluster: {
         pools: { watch: () => ({ source: pools, transform: toPool }) },
-        nodes: { watch: () => ({ source: nodes, transform: toNode }) },
+        nodes: { list: async () => [], watch: () => ({ source: nodes, transform: toNode }) },
       },
       clock,
       random: () => 0,

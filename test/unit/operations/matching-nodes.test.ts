@@ -18,10 +18,10 @@ async function counted(pools: Parameters<typeof matchingNodes>[0], nodes: Record
   return { counts: Object.fromEntries(await matchingNodes(pools, { nodeLabels })), asked };
 }
 
-test('counts the nodes of a pool without a status by its selector; an empty selector matches none', async () => {
+test('counts the nodes of a pool without a status by its selector, unless that is invalid', async () => {
   const nodes = [{ a: 'b', c: '' }];
-  assert.deepEqual(await counted([DONE, NONE, TWO], nodes), { counts: { none: 0, two: 1 }, asked: ['a=b,c='] });
-  assert.deepEqual(await counted([DONE, NONE], nodes), { counts: { none: 0 }, asked: [] });
+  assert.deepEqual(await counted([DONE, NONE, TWO], nodes), { counts: { two: 1 }, asked: ['a=b,c='] });
+  assert.deepEqual(await counted([DONE, NONE], nodes), { counts: {}, asked: [] });
 });
 
 test('lists the nodes once for any number of pools without a status', async () => {
@@ -33,5 +33,5 @@ test('lists the nodes once for any number of pools without a status', async () =
 
 test('leaves out what may not be counted', async () => {
   const refused = new NodepoolError('cluster', 'cannot list nodes');
-  assert.deepEqual((await counted([NONE, TWO], refused)).counts, { none: 0 });
+  assert.deepEqual((await counted([NONE, TWO], refused)).counts, {});
 });

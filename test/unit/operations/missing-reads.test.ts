@@ -35,6 +35,11 @@ test('names the reads of the command that the user lacks', async () => {
   assert.deepEqual(asked, ['get nodes', 'list pods', 'get pods', 'get daemonsets', 'list poddisruptionbudgets']);
 });
 
+test('names the namespace of what was refused', async () => {
+  const { error } = await found(refusal('verb list on events.events.k8s.io'), 'events', () => true);
+  assert.deepEqual(error.missing, ['verb list on events.events.k8s.io in default']);
+});
+
 test('asks nothing where all reads are named', async () => {
   const given = refusal(...[POOLS, 'nodes', 'runtimeclasses.node.k8s.io'].map(what => `verb list on ${what}`));
   assert.deepEqual(await found(given, 'diff', () => false), { error: given, asked: [] });

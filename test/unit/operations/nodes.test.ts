@@ -10,7 +10,7 @@ const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const POOLS = [aPool({ labels: { tier: 'a' } }, { name: 'a' }), aPool({}, { name: 'b' })];
 const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
 
-function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
+async function listed(nodes: Node[], options: Partial<NodesOptions> = {}) {
   const cluster = {
     pools: { listCoerced: async () => POOLS },
     nodes: { list: async () => nodes },
@@ -18,24 +18,45 @@ function list(nodes: Node[], options: Partial<NodesOptions> = {}) {
   return listNodes({ ...ALL, ...options }, { cluster });
 }
 
+const list = async (...args: Parameters<typeof listed>) => (await listed(...args)).nodes;
+
+test('counts nodes that match a chosen pool and belong to another', async () => {
+  const both = { ...role('a'), ...role('b') };
+  const nodes = [aNode({ name: 'n', labels: both, record: recordOf({ pool: 'a' }) })];
+  const { nodes: found, heldByOthers } = await listed(nodes, { pools: ['b'] });
+  assert.deepEqual([found, [...heldByOthers]], [[], [['a', 1]]]);
+  for (const pools of [[], ['a'], ['a', 'b']]) {
+    assert.equal((await listed(nodes, { pools })).heldByOthers.size, 0);
+  }
+});
+
 const applied = {
   taints: [taint('x=1:NoSchedule'), taint('mine:NoSchedule')],
-  record: recordOf({ pool: 'a', labels: { tier: 'a', gone: 'x' }, taints: { 'x:NoSchedule': '1' } }),
+  annotations: { owner: 'us', other: 'theirs' },
+  record: recordOf({
+    pool: 'a',
+    labels: { tier: 'a', gone: 'x' },
+    taints: { 'x:NoSchedule': '1' },
+    annotations: { owner: 'us', lost: '' },
+  }),
 };
 
 test('lists what its pool set and is still there', async () => {
   const [found] = await list([aNode({ labels: { ...role('a'), tier: 'a', gone: 'y' }, ...applied })]);
-  assert.deepEqual(found?.applied, { labels: { tier: 'a' }, taints: [taint('x=1:NoSchedule')] });
+  const annotations = { owner: 'us' };
+  assert.deepEqual(found?.applied, { labels: { tier: 'a' }, taints: [taint('x=1:NoSchedule')], annotations });
 });
 
 test('leaves out what the previous pool set', async () => {
   const [found] = await list([aNode({ labels: { ...role('b'), tier: 'a' }, ...applied })]);
-  assert.deepEqual([found?.pool, found?.leaving, found?.applied], ['b', false, { labels: {}, taints: [] }]);
+  const nothing = { labels: {}, taints: [], annotations: {} };
+  assert.deepEqual([found?.pool, found?.leaving, found?.applied], ['b', false, nothing]);
   assert.deepEqual(
     found?.changes.map(({ key, action }) => [key, action]),
     [
       ['tier', 'remove'],
       ['x', 'remove'],
+      ['owner', 'remove'],
     ],
   );
 });

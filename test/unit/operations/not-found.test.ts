@@ -28,10 +28,15 @@ test('names what takes the name of a node, with its pool', () => {
     free: { owner: undefined },
   };
   const cases: [line: string, next: string][] = [
-    ['cordon n1', '"n1" is a node of pool web: `kubectl nodepool cordon web --node n1`'],
-    ['drain n1 n2 n3', '"n1", "n2" are nodes of pool web: `kubectl nodepool drain web --node n1,n2`'],
+    ['cordon n1', '"n1" is a node of pool web: `kubectl nodepool cordon web --node n1` or `kubectl cordon n1`'],
+    [
+      'drain n1 n2 n3',
+      '"n1", "n2" are nodes of pool web: `kubectl nodepool drain web --node n1,n2` or `kubectl drain n1 n2`',
+    ],
+    ['cordon node/n1', '"n1" is a node of pool web: `kubectl nodepool cordon web --node n1` or `kubectl cordon n1`'],
+    ['nodes no/n1', '"n1" is a node of pool web: `kubectl nodepool nodes --why n1`'],
     ['uncordon free', '"free" is a node of no pool: `kubectl uncordon free`'],
-    ['drain node n1', '"n1" is a node of pool web: `kubectl nodepool drain web --node n1`'],
+    ['drain node n1', '"n1" is a node of pool web: `kubectl nodepool drain web --node n1` or `kubectl drain n1`'],
     ['top n1', '"n1" is a node of pool web: `kubectl nodepool top web --nodes` or `kubectl top node n1`'],
     ['top free', '"free" is a node of no pool: `kubectl top node free`'],
     ['nodes n1', '"n1" is a node of pool web: `kubectl nodepool nodes --why n1`'],
@@ -63,6 +68,10 @@ test('names what takes the type that was given', () => {
     ['describe pod x', 'for pods: `kubectl describe pod x`'],
     ['nodes pods', 'for pods: `kubectl nodepool top --pods`'],
     ['cordon nodes', 'for nodes: `kubectl nodepool cordon POOL --node NODE`'],
+    ['cordon node x', 'for nodes: `kubectl nodepool cordon POOL --node x` or `kubectl cordon x`'],
+    ['drain node/x no/y', 'for nodes: `kubectl nodepool drain POOL --node x,y` or `kubectl drain x y`'],
+    ['get node/x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl get node x`'],
+    ['describe pod/x', 'for pods: `kubectl describe pod x`'],
     ['reconcile node x', 'for nodes: `kubectl nodepool nodes --why x`'],
   ];
   for (const [line, next] of cases) {

@@ -1,29 +1,91 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Node } from '../../../src/nodepool/types.ts';
-import { overlapTexts } from '../../../src/operations/overlaps.ts';
-import type { ClusterReader, RawPool } from '../../../src/operations/ports.ts';
-import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { member, pool, role } from './fake-server.ts';
+import { ForbiddenError, type NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { NodePool } from '../../../src/nodepool/types.ts';
+import { type OverlapReader, selectionWarnings } from '../../../src/operations/overlaps.ts';
+import type { RawPool } from '../../../src/operations/ports.ts';
+import { aPool } from '../nodepool/fixtures.ts';
 
-const created = aPool({ nodeSelector: { zone: 'z' } }, { name: 'new', creationTimestamp: '2030-01-01T00:00:00Z' });
+const zone = (name: string, value = 'z') => aPool({ nodeSelector: { zone: value } }, { name });
+const web = aPool({}, { name: 'web' });
+const WEB = { 'node-role.kubernetes.io/web': '', zone: 'z' };
 
-function texts(nodes: Node[] | NodepoolError): Promise<string[]> {
-  const list = async () => (nodes instanceof NodepoolError ? Promise.reject(nodes) : nodes);
-  const cluster = { pools: { listCoerced: async () => [pool('web', {})] }, nodes: { list } };
-  return overlapTexts([created as RawPool], cluster as unknown as ClusterReader);
+interface Cluster {
+  pools?: NodePool[] | NodepoolError;
+  nodes?: Record<string, string>[] | NodepoolError;
 }
 
-test('names the nodes of other pools that a new pool selects', async () => {
-  const web = ['a', 'b', 'c', 'd'].map(name => aNode({ name, labels: { ...role('web'), zone: 'z' } }));
-  const free = aNode({ name: 'free', labels: { zone: 'z' } });
-  assert.deepEqual(await texts([...web, free, member('e', 'web', 'x')]), [
-    'pool new selects 4 nodes of other pools, which stay there: a (web), b (web), c (web) and 1 more',
+async function warned(created: NodePool[], { pools = [web], nodes = [] }: Cluster, isReconciled = false) {
+  const asked: string[] = [];
+  const answer = async <T>(what: string, value: T | NodepoolError): Promise<T> => {
+    asked.push(what);
+    if (value instanceof Error) throw value;
+    return value;
+  };
+  const reader = {
+    cluster: { pools: { listCoerced: () => answer('pools', pools) } },
+    nodeLabels: (selector = 'all') => answer(selector, nodes),
+  } as OverlapReader;
+  const warnings = await selectionWarnings(created as RawPool[], reader, isReconciled);
+  return { texts: warnings.map(warning => (typeof warning === 'string' ? warning : warning.message)), asked };
+}
+
+const text = (pool: string, others: string) =>
+  `pool ${pool} selects nodes that other pools select, and does not get them: ${others}`;
+
+test('counts the nodes that a new pool selects and other pools select, too', async () => {
+  const four = Array.from({ length: 4 }, () => WEB);
+  assert.deepEqual(await warned([zone('new')], { nodes: [...four, { zone: 'z' }] }), {
+    texts: [text('new', 'web (4 nodes)')],
+    asked: ['pools', 'zone=z'],
+  });
+  assert.deepEqual((await warned([zone('new')], { nodes: [{ zone: 'z' }] })).texts, []);
+  const others = ['a', 'b', 'c', 'd'].map(name => zone(name));
+  assert.deepEqual((await warned([zone('new')], { pools: others, nodes: [{ zone: 'z' }] })).texts, [
+    text('new', 'a (1 node), b (1 node), c (1 node) and 1 more'),
   ]);
-  assert.deepEqual(await texts([free]), []);
 });
 
-test('says nothing where nodes may not be read', async () => {
-  assert.deepEqual(await texts(new ForbiddenError('no', [])), []);
+test('compares the pools of a file with each other, and lists the nodes once', async () => {
+  const { texts, asked } = await warned([zone('one'), zone('two'), web], { nodes: [WEB] });
+  assert.deepEqual(texts, [text('one', 'two (1 node), web (1 node)'), text('two', 'web (1 node)')]);
+  assert.deepEqual(asked, ['pools', 'all']);
+});
+
+test('asks for no nodes where no other pool can select the same', async () => {
+  const nodes = [{ zone: 'z' }];
+  const dying = { ...zone('dying'), metadata: { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  const unread = { ...zone('unread'), unreadable: [{ field: 'spec.nodeSelector', message: 'm' }] };
+  for (const pools of [[], [zone('new')], [zone('other', 'y')], [dying], [unread]]) {
+    assert.deepEqual(await warned([zone('new')], { pools, nodes }), { texts: [], asked: ['pools'] });
+  }
+});
+
+test('says nothing where pools or nodes may not be read', async () => {
+  const forbidden = new ForbiddenError('no', []);
+  assert.deepEqual((await warned([zone('new')], { pools: forbidden })).texts, []);
+  assert.deepEqual((await warned([zone('new')], { nodes: forbidden })).texts, []);
+});
+
+test('says how many nodes expressions select where they need no label, or have nodes of the control plane', async () => {
+  const meeting = (key: string, operator: string, ...values: string[]) =>
+    aPool({ matchExpressions: [{ key, operator, values }] }, { name: 'new' });
+  const nodes = [{ zone: 'a' }, { zone: 'b' }, { zone: 'a', 'node-role.kubernetes.io/control-plane': '' }];
+  const absent = await warned([meeting('spot', 'DoesNotExist')], { pools: [], nodes });
+  assert.deepEqual(absent, {
+    texts: [
+      'pool new selects 3 nodes, 1 of them of the control plane; it requires no label, so that new nodes join by themselves',
+    ],
+    asked: ['pools', '!spot'],
+  });
+  const zones = await warned([meeting('zone', 'In', 'a')], { pools: [], nodes }, true);
+  assert.deepEqual(zones, {
+    texts: ['pool new selects 2 nodes, 1 of them of the control plane'],
+    asked: ['zone in (a)'],
+  });
+  assert.deepEqual((await warned([meeting('zone', 'In', 'b')], { pools: [], nodes })).texts, []);
+  assert.deepEqual((await warned([meeting('zone', 'In', 'b')], { pools: [zone('old', 'b')], nodes })).texts, [
+    text('new', 'old (1 node)'),
+  ]);
+  assert.deepEqual(await warned([zone('plain')], { nodes }, true), { texts: [], asked: [] });
 });

@@ -67,7 +67,7 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   const [before, after] = [web({ nodeSelector: { app: 'web' } }), web({ nodeSelector: { zone: 'z' } })];
   const { warnings, question } = await propose(before, after, { nodes, others: [all] });
   assert.deepEqual(warnings, [
-    'with the new nodeSelector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1',
+    'with the new selector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1',
   ]);
   assert.deepEqual(question, {
     text: 'Save pool web and reconcile it?',
@@ -79,12 +79,36 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   const late = await propose(before, after, { nodes: [gone] });
   assert.deepEqual([late.question, late.released], [undefined, new Set(['e'])]);
   const alone = await propose(before, after, { nodes: [selected('c')] }, false);
-  assert.deepEqual(alone.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: c; no pool takes them']);
+  assert.deepEqual(alone.warnings, ['with the new selector 1 of 1 node leave pool web: c; no pool takes them']);
   assert.deepEqual(alone.question, {
     text: 'Save pool web?',
     covers: ['node c leaves'],
     needsYes: '1 node would leave pool web',
   });
+});
+
+test('says which nodes a selector with expressions gets where the control plane is among them', async () => {
+  const after = web({ matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' }] });
+  const cp = aNode({ name: 'cp', labels: { 'node-role.kubernetes.io/control-plane': '' } });
+  const nodes = [selected('a'), cp, aNode({ name: 's', labels: { spot: '' } })];
+  const { warnings, question } = await propose(web({ nodeSelector: { app: 'web' } }), after, { nodes });
+  assert.deepEqual(warnings, [
+    "pool web selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit web --node-selector '!node-role.kubernetes.io/control-plane'`, or see them with `kubectl get nodes -l '!spot'`",
+  ]);
+  const opens = 'pool web would require no label, and new nodes join by themselves';
+  assert.deepEqual(question, { text: 'Save pool web and reconcile it?', covers: [opens], needsYes: opens });
+});
+
+test('asks where the new selector requires no label, unless it only adds to one that did not either', async () => {
+  const lacks = (...keys: string[]) => web({ matchExpressions: keys.map(key => ({ key, operator: 'DoesNotExist' })) });
+  const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.needsYes;
+  const opens = 'pool web would require no label, and new nodes join by themselves';
+  assert.equal(await asked(web({}), lacks('a')), opens);
+  assert.equal(await asked(lacks('a'), lacks('b')), opens);
+  assert.equal(await asked(lacks('a', 'b'), lacks('a')), opens);
+  assert.equal(await asked(lacks('a'), lacks('a', 'b')), undefined);
+  assert.equal(await asked(lacks('a'), { ...lacks('a'), spec: { ...lacks('a').spec, labels: { c: '' } } }), undefined);
+  assert.equal(await asked(lacks('a'), web({ nodeSelector: { b: '' } })), undefined);
 });
 
 test('does not ask where a new nodeSelector lets no node leave, and reads nothing for other fields', async () => {
@@ -102,7 +126,7 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   const { warnings, question, read } = await propose(before, after);
   assert.match(
     warnings[0] ?? '',
-    /^RuntimeClass node-pool-web is deleted, and 1 workload names it: Deployment ml\/train/,
+    /^RuntimeClass node-pool-web would be deleted, and 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual(question?.covers, ['Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^1 workload names RuntimeClass node-pool-web/);
@@ -123,5 +147,5 @@ test('takes a field that the edit removes for removed, not for one that the CRD 
   assert.deepEqual(handler.read, ['classes', 'pods']);
   const nodes = [selected('a')];
   const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
-  assert.deepEqual(selector.warnings, ['with the new nodeSelector 1 of 1 node leave pool web: a; no pool takes them']);
+  assert.deepEqual(selector.warnings, ['with the new selector 1 of 1 node leave pool web: a; no pool takes them']);
 });

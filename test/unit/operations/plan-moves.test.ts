@@ -111,7 +111,7 @@ test('refuses a removal from a pool with an unreadable selector', async () => {
   const nodes = [member('n1', 'a', 'a')];
   const error = [
     'input',
-    'nodepool a has a nodeSelector that cannot be read: nobody knows which labels make a member',
+    'nodepool a has a selector that cannot be read: nobody knows which labels make a member',
     'mend it with `kubectl nodepool edit a`',
   ];
   const odd = unreadable(A, 'spec.nodeSelector');

@@ -147,6 +147,14 @@ test('detaches the member label with the release, and keeps labels of a selector
     message: '--detach-nodes: nodepool a finds its nodes by spec.nodeSelector, whose labels others may have set',
     next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE zone- x.io/y-`',
   });
+  const matchExpressions = [
+    { key: 'size', operator: 'Gt', values: ['4'] },
+    { key: 'spot', operator: 'DoesNotExist' },
+  ];
+  await assert.rejects(propose([aPool({ matchExpressions }, { name: 'a' })], [], { detachNodes: true }), {
+    message: '--detach-nodes: nodepool a finds its nodes by spec.matchExpressions, whose labels others may have set',
+    next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE size-`',
+  });
   assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (releases 0 nodes)?');
 });
 
@@ -186,8 +194,8 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
     assert.deepEqual(planOf(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
     assert.deepEqual(proposal.warnings, [
-      'RuntimeClass node-pool-a is deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod templates',
-      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which is deleted: no DaemonSets',
+      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates',
+      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
     ]);
     const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
     assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train', unread]);
@@ -203,7 +211,7 @@ test('names the workloads also when no plan can be made', async () => {
   const cluster = { classes: [ownClass], pods: [podOf('x')] };
   const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
   assert.equal(plan, refusal);
-  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a is deleted, and 2 workloads name it: /);
+  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a would be deleted, and 2 workloads name it: /);
   assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
   assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
 });

@@ -42,7 +42,7 @@ test('asks before a RuntimeClass that workloads name is deleted, and diff names 
   const { warnings, question } = await proposeReconcile([], deps);
   assert.match(
     warnings[0] ?? '',
-    /^RuntimeClass node-pool-a is deleted, and 1 workload names it: Deployment ml\/train/,
+    /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual(question, {
     text: 'Reconcile, and delete RuntimeClass node-pool-a?',
@@ -74,7 +74,7 @@ test('asks before a RuntimeClass is deleted where workloads cannot be read', asy
     ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
   ];
   assert.deepEqual(warnings, [
-    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which is deleted: forbidden`,
+    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which would be deleted: forbidden`,
   ]);
   const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
   assert.deepEqual(question, {

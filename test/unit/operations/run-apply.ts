@@ -6,7 +6,11 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { type Overrides, override } from '../../override.ts';
-import { server } from './fake-server.ts';
+import { role, server } from './fake-server.ts';
+
+/** A move of n1 from a to b, and its intent. */
+export const MOVED = { pool: 'b', to: 'b', labels: () => ({ 'node-role.kubernetes.io/a': null, ...role('b') }) };
+export const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
 
 interface More {
   options?: Partial<ApplyOptions>;

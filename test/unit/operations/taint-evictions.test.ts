@@ -96,6 +96,7 @@ test('expects evictions by taints that a pool sets, strips, or had in a spec tha
   assert.equal(mayEvict([pool({ taints: [taint('x:NoSchedule')], labels: { a: 'b' } }), pool()]), false);
   assert.equal(mayEvict([pool(), pool(strict)]), true, 'it sets one');
   assert.equal(mayEvict([pool()], [aPool(strict, {})]), true, 'it is to set one');
+  assert.equal(mayEvict([pool({ startupTaints: strict.taints ?? [] })]), true, 'it sets one on a node that joins');
   assert.equal(mayEvict([pool({ unmanaged: 'Remove' })]), true, 'it may have stripped one');
   assert.equal(mayEvict([pool({}, 2)]), true, 'an earlier spec may have had one');
   assert.equal(mayEvict([aPool({}, { generation: 1 })]), false, 'its only spec has none');

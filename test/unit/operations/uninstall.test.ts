@@ -35,7 +35,14 @@ async function propose(classes: RuntimeClass[]) {
       return 'declined';
     },
   };
-  const options = { cascade: true, controller: [], dryRun: 'none' as const, timeoutMs: 1, concurrency: 1 };
+  const options = {
+    cascade: true,
+    controller: [],
+    bornInPool: [],
+    dryRun: 'none' as const,
+    timeoutMs: 1,
+    concurrency: 1,
+  };
   const { kind } = await uninstall(options, deps as unknown as UninstallDeps);
   assert.equal(kind, 'declined');
   return { question: proposals[0]?.question, warned, reads };
@@ -52,7 +59,7 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
     needsYes: '1 pool would be deleted: a; 1 workload names RuntimeClass node-pool-a, and could create no new pods',
   });
   assert.deepEqual(warned, [
-    'RuntimeClass node-pool-a is deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server refuses new ones: first remove runtimeClassName from the pod template',
+    'RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod template',
   ]);
 });
 

@@ -29,6 +29,7 @@ function start() {
     cluster: {
       pools: { watch: () => ({ source: sources.pools, transform: (raw): NodePool => pool(nameOf(raw), 200) }) },
       nodes: {
+        list: async () => [],
         watch: () => ({
           source: sources.nodes,
           transform: (raw): Node =>

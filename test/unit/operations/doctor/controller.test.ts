@@ -13,12 +13,13 @@ function record(secondsAgo: number, holder = 'host-1'): LeaseRecord {
 
 interface Look {
   isInstalled?: boolean;
+  replicas?: number;
   /** The leases at the second read; undefined: unchanged. */
   later?: Record<string, LeaseRecord>;
 }
 
 /** @param leases by namespace */
-async function check(leases: Record<string, LeaseRecord>, { isInstalled = false, later }: Look = {}) {
+async function check(leases: Record<string, LeaseRecord>, { isInstalled = false, replicas = 2, later }: Look = {}) {
   let slept = 0;
   const port = (namespace: string): LeasePort => ({
     get: async () => {
@@ -36,7 +37,9 @@ async function check(leases: Record<string, LeaseRecord>, { isInstalled = false,
       slept += ms;
     },
   });
-  const finding = await checkController(seen, { own: 'nodepool-system', isInstalled: async () => isInstalled });
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'c' }, spec: { replicas } };
+  const findDeployment = async () => (isInstalled ? deployment : undefined);
+  const finding = await checkController(seen, { own: 'nodepool-system', findDeployment });
   return { ...finding, slept };
 }
 
@@ -89,8 +92,18 @@ test('requires an installed controller to run, with its own lease', async () => 
   ]) {
     const { status, remedy } = await check(leases, { isInstalled: true });
     assert.equal(status, 'error');
-    assert.match(remedy ?? '', /kubectl -n nodepool-system logs deploy\/nodepool-controller/);
+    assert.match(
+      remedy ?? '',
+      /kubectl -n nodepool-system logs -l app.kubernetes.io\/name=nodepool-controller --prefix/,
+    );
   }
+});
+
+test('says when the Deployment has no replicas', async () => {
+  const { status, message, remedy } = await check({}, { isInstalled: true, replicas: 0 });
+  assert.equal(status, 'error');
+  assert.match(message, /its Deployment has 0 replicas$/);
+  assert.match(remedy ?? '', /kubectl -n nodepool-system scale deployment nodepool-controller --replicas 2/);
 });
 
 test('reports two controllers', async () => {

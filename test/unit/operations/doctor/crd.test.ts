@@ -30,9 +30,21 @@ test('accepts the CRD of this version', () => {
 
 test('reports a CRD that is missing, being deleted, not served', () => {
   assert.deepEqual(checkCrd(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
-  assert.match(checkCrd(WANTED, installed(['metadata', 'deletionTimestamp'], 'x')).message, /being deleted/);
+  const deleted = checkCrd(WANTED, installed(['metadata', 'deletionTimestamp'], 'x'));
+  assert.match(deleted.message, /being deleted/);
+  assert.match(deleted.remedy ?? '', /^run `kubectl nodepool reconcile`.*run `kubectl nodepool install`$/);
   const taken = { conditions: [{ type: 'NamesAccepted', status: 'False', message: 'npool is taken' }] };
   assert.match(checkCrd(WANTED, installed(['status'], taken)).message, /npool is taken/);
+});
+
+test('names the command of Helm for a CRD that came with a release', () => {
+  const old = installed([...SPEC, 'nodeSelector'], undefined);
+  old.metadata = {
+    labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+    annotations: { 'meta.helm.sh/release-name': 'pools', 'meta.helm.sh/release-namespace': 'ns' },
+  };
+  const { remedy } = checkCrd(WANTED, old);
+  assert.match(remedy ?? '', /^run `helm upgrade pools .*`, or `kubectl nodepool install` if that release is gone$/);
 });
 
 test('names missing fields, which the server would drop', () => {

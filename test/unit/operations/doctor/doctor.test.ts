@@ -30,13 +30,13 @@ function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
   return {
     doctor: async () => port,
     crd: { get: crd ?? (async () => ({})), otherGroups: async () => [] },
-    cluster: { pools: { listCoerced: pools ?? (async () => []) } },
+    cluster: { pools: { listCoerced: pools ?? (async () => []) }, runtimeClasses: { list: async () => [] } },
     manifests: { get: async () => undefined },
     lease: () => ({ get: lease ?? (async () => undefined) }),
   } as unknown as DoctorConnection;
 }
 
-const OPTIONS = { crd: {}, controller: [], policies: [], commands: ['get'] };
+const OPTIONS = { crd: {}, controller: [], policies: [], bornInPool: [], commands: ['get'] };
 
 async function examine(connect: () => Promise<DoctorConnection>) {
   const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });
@@ -128,11 +128,14 @@ test('reports pools that cannot be read for another reason', async () => {
     'controller-permissions',
     'overlaps',
     'orphans',
+    'members',
     'drift',
     'specs',
     'membership',
+    'runtime-classes',
     'handlers',
     'quantities',
+    'startup-taints',
   ]);
 });
 

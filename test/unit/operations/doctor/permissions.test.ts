@@ -6,6 +6,8 @@ import { checkControllerPermissions, checkPermissions } from '../../../../src/op
 import { questionText, questionTexts } from '../../../../src/operations/doctor/question.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/operations/doctor-port.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
+import { renderChecks } from '../../../../src/render/doctor.ts';
+import { makeStyle } from '../../../../src/render/style.ts';
 
 /** Commands that need no permission: every user may read versions and create access reviews. */
 const WITHOUT_NEEDS = ['completion', 'doctor', 'version'];
@@ -63,7 +65,7 @@ test('declares the needs of every command', () => {
     if (!WITHOUT_NEEDS.includes(command)) assert.ok(needsOf([command]).length > 0, `${command} is not in needs.ts`);
   }
   for (const command of WITHOUT_NEEDS) assert.deepEqual(needsOf([command]), []);
-  for (const { command, questions } of needsOf(all, CONTROLLER)) {
+  for (const { command, questions } of needsOf(all, { policies: [], bornInPool: CONTROLLER, controller: CONTROLLER })) {
     assert.ok(questions.length > 0, command);
     for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', command);
   }
@@ -84,9 +86,11 @@ test('builds access reviews as RBAC has them', () => {
 
 test("requires of who installs the controller its objects' permissions, and all that they grant", () => {
   const objects = [...CONTROLLER, { apiVersion: 'net/v1', kind: 'NetworkPolicy', metadata: { name: 'n' } }];
-  const [install, uninstall] = needsOf(['install', 'uninstall'], objects).filter(({ command }) =>
-    command.endsWith('--controller'),
-  );
+  const [install, uninstall] = needsOf(['install', 'uninstall'], {
+    policies: [],
+    bornInPool: [],
+    controller: objects,
+  }).filter(({ command }) => command.endsWith('--controller'));
   assert.deepEqual(questionTexts(install?.questions ?? []), [
     'get,create,patch serviceaccounts "sa" in ns',
     'get,create,patch clusterroles.rbac.authorization.k8s.io "r"',
@@ -113,20 +117,22 @@ test("requires of who installs the controller its objects' permissions, and all 
 
 test('asks for each permission once, and reports missing ones by command', async () => {
   const { port: some, asked } = port(text => text !== 'patch nodes' && !text.includes('runtimeclasses'));
-  const { status, message, details, table } = await checkPermissions(
+  const { status, message, details, permissions } = await checkPermissions(
     needsOf(['get', 'diff', 'edit', 'reconcile']),
     some,
   );
   assert.equal(new Set(asked.map(({ text }) => text)).size, asked.length);
   assert.deepEqual(
     [status, message],
-    ['warning', 'this user lacks permissions for 2 commands of 4, and for edit with deleted RuntimeClass'],
+    ['warning', 'this user lacks permissions for 2 commands of 4, and for some uses of 1 other'],
   );
-  assert.deepEqual(table, [
-    ['MISSING', 'NEEDED BY'],
-    ['list runtimeclasses.node.k8s.io', 'diff, edit with deleted RuntimeClass, reconcile'],
-    ['patch nodes; get,create,patch,delete runtimeclasses.node.k8s.io', 'reconcile'],
-    ['watch runtimeclasses.node.k8s.io', 'reconcile --watch'],
+  assert.deepEqual(permissions, [
+    {
+      verbs: 'list,get,create,patch,delete,watch',
+      resource: 'runtimeclasses.node.k8s.io',
+      commands: ['diff', 'reconcile', 'edit with deleted RuntimeClass'],
+    },
+    { verbs: 'patch', resource: 'nodes', commands: ['reconcile'] },
   ]);
   const rows = [
     ['list runtimeclasses.node.k8s.io', 'diff, edit with deleted RuntimeClass, reconcile'],
@@ -141,34 +147,57 @@ test('asks for each permission once, and reports missing ones by command', async
   assert.equal((await checkPermissions(needsOf(['get', 'reconcile']), port(() => true).port)).status, 'ok');
   const messageWithout = async (word: string) =>
     (await checkPermissions(needsOf(['get', 'diff', 'wait']), port(text => !text.includes(word)).port)).message;
-  assert.equal(await messageWithout('watch'), 'this user lacks permissions for 1 command of 3, and for get --watch');
   assert.equal(
-    await messageWithout('list pods'),
-    'this user lacks permissions for diff with NoExecute, diff with deleted RuntimeClass',
+    await messageWithout('watch'),
+    'this user lacks permissions for 1 command of 3, and for some uses of 1 other',
   );
+  assert.equal(await messageWithout('list pods'), 'this user lacks permissions for some uses of 1 command');
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
 
-test('counts many permissions of one command, and leaves out names of objects', async () => {
+test('counts many permissions that only the controller needs, and leaves out names of objects', async () => {
   const objects = Array.from({ length: 9 }, (_, at) => ({
     apiVersion: 'g/v1',
     kind: `R${at}`,
     metadata: { name: 'r' },
   }));
-  const { table = [], details } = await checkPermissions(
-    needsOf(['install'], objects),
-    port(text => !/ r\ds\.g/.test(text)).port,
-  );
-  assert.equal(details.length, 9);
-  assert.deepEqual(table.slice(1), [['9 permissions, see -o json', 'install --controller']]);
-  const crd = (
-    await checkPermissions(needsOf(['install'], objects), port(text => !text.includes('create customres')).port)
-  ).table;
-  assert.deepEqual(crd?.slice(1), [['create customresourcedefinitions.apiextensions.k8s.io', 'install']]);
+  const shownTo = async (isAllowed: (text: string) => boolean, all = objects) =>
+    (
+      await checkPermissions(
+        needsOf(['install'], { policies: [], bornInPool: [], controller: all }),
+        port(isAllowed).port,
+      )
+    ).permissions?.map(({ verbs, resource, commands: by }) => `${verbs} ${resource}: ${by.join(', ')}`);
+  assert.deepEqual(await shownTo(text => !text.startsWith('get r')), [
+    '… 9 permissions, see -o json: install --controller',
+  ]);
+  assert.deepEqual(await shownTo(text => !text.startsWith('get r'), objects.slice(0, 2)), [
+    'get r0s.g: install --controller',
+    'get r1s.g: install --controller',
+  ]);
+  assert.deepEqual(await shownTo(text => !text.includes('customres')), [
+    'get,create,patch customresourcedefinitions.apiextensions.k8s.io: install',
+  ]);
+});
+
+test('fills the lines of a pipe and of a terminal, and no more where a resource is not long', async () => {
+  const finding = await checkPermissions(needsOf(Object.keys(commands)), port(() => false).port);
+  for (const [given, width] of [
+    [undefined, 120],
+    [80, 80],
+  ] as const) {
+    const lines = renderChecks([{ id: 'permissions', ...finding }], makeStyle(false), given).split('\n');
+    const long = lines.filter(line => line.length > width);
+    assert.ok(
+      long.every(line => /admissionregistration|apiextensions|leases/.test(line) && width === 80),
+      long.join('\n'),
+    );
+    assert.match(lines.join('\n'), / {2}VERBS +RESOURCE +COMMANDS\n[\s\S]* and \d+ more\n/);
+  }
 });
 
 test('checks the controller for the permissions of its own roles', async () => {
-  const installed = async () => true;
+  const installed = async () => deployment({});
   const { port: all, asked } = port(() => true);
   const { status } = await checkControllerPermissions(CONTROLLER, installed, all);
   assert.equal(status, 'ok');
@@ -180,12 +209,30 @@ test('checks the controller for the permissions of its own roles', async () => {
   assert.equal(about[0]?.subject?.user, 'system:serviceaccount:ns:sa');
   const lacking = await checkControllerPermissions(CONTROLLER, installed, port(text => !text.includes('leases')).port);
   assert.deepEqual([lacking.status, lacking.details], ['error', ['get leases.l "one" in ns']]);
+  assert.match(lacking.remedy ?? '', /^run `kubectl nodepool install --controller --image IMAGE` again/);
+});
+
+test('names the command of Helm where a release has the controller', async () => {
+  const ofHelm = {
+    labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+    annotations: { 'meta.helm.sh/release-name': 'pools', 'meta.helm.sh/release-namespace': 'nodepool-system' },
+  };
+  const { remedy } = await checkControllerPermissions(
+    CONTROLLER,
+    async () => deployment(ofHelm),
+    port(text => !text.includes('leases')).port,
+  );
+  assert.match(remedy ?? '', /^run `helm upgrade pools oci:\S+ --namespace nodepool-system --reuse-values`/);
 });
 
 test('does not ask without a controller, or for a user who may not ask', async () => {
-  const none = await checkControllerPermissions(CONTROLLER, async () => false, port(() => true).port);
+  const none = await checkControllerPermissions(CONTROLLER, async () => undefined, port(() => true).port);
   assert.equal(none.status, 'skipped');
   const { port: closed, asked } = port(() => false);
-  const refused = await checkControllerPermissions(CONTROLLER, async () => true, closed);
+  const refused = await checkControllerPermissions(CONTROLLER, async () => deployment({}), closed);
   assert.deepEqual([refused.status, asked.length], ['skipped', 1]);
 });
+
+function deployment(metadata: object): ManifestObject {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'c', ...metadata } };
+}

@@ -1,25 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
+import {
+  type NodePool,
+  type NodePoolStatus,
+  type RuntimeClass,
+  TAKEOVER_ANNOTATION,
+} from '../../../../src/nodepool/types.ts';
 import type { CheckId } from '../../../../src/operations/doctor/check.ts';
-import { readState, stateFindings } from '../../../../src/operations/doctor/state.ts';
+import { readState, type State, stateFindings, stateOf } from '../../../../src/operations/doctor/state.ts';
 import type { DoctorPort, ExaminedNode } from '../../../../src/operations/doctor-port.ts';
 import type { Connection } from '../../../../src/operations/ports.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
+const NOW = new Date('2026-01-01T00:10:01Z');
+const findingsOf = (state: State, policiesOff?: readonly string[]) => stateFindings(state, { policiesOff, now: NOW });
 const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
 
 function node(name: string, more: Partial<ExaminedNode> = {}): ExaminedNode {
   return {
     ...aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }),
     handlers: undefined,
+    conditionTypes: ['Ready'],
     ...more,
   };
 }
 
-function find(id: CheckId, pools: NodePool[], nodes: ExaminedNode[] = []) {
-  const { status, details } = stateFindings({ pools: { value: pools }, nodes: { value: nodes } })[id] ?? {};
+const stateWith = (pools: NodePool[], nodes: ExaminedNode[] = [], runtimeClasses: RuntimeClass[] = []) =>
+  stateOf({ value: pools }, { value: nodes }, { value: runtimeClasses });
+
+function find(id: CheckId, pools: NodePool[], nodes: ExaminedNode[] = [], runtimeClasses: RuntimeClass[] = []) {
+  const { status, details } = findingsOf(stateWith(pools, nodes, runtimeClasses))[id] ?? {};
   return [status, ...(details ?? [])];
 }
 
@@ -30,18 +41,21 @@ test('reports a healthy state, with and without pools', () => {
     [[], []],
     [[worker()], [node('a', { record: recordOf({ pool: 'worker' }) })]],
   ] as [NodePool[], ExaminedNode[]][]) {
-    const findings = stateFindings({ pools: { value: pools }, nodes: { value: nodes } });
+    const findings = findingsOf(stateWith(pools, nodes));
     assert.deepEqual(
       Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
       [
         'pools ok',
         'specs ok',
         'membership ok',
+        'runtime-classes ok',
         'overlaps ok',
         'orphans ok',
+        'members ok',
         'drift ok',
         'handlers ok',
         'quantities ok',
+        'startup-taints ok',
       ],
     );
   }
@@ -56,6 +70,21 @@ test('groups overlaps by pool and owner, with the first ten nodes', () => {
   ]);
 });
 
+test('names members that are not Ready, and pools that no node matches', () => {
+  const typo = aPool({ nodeSelector: { tier: 'wbe' } }, { name: 'web', uid: 'w' });
+  const [a, b] = [node('a'), node('b', { ready: false })];
+  assert.deepEqual(find('members', [worker(), typo], [a]), ['ok', 'no node matches pool web: tier=wbe']);
+  assert.deepEqual(find('members', [worker()], [a, b]), ['warning', 'worker: 1 of 2 members: b']);
+  // Its nodes belong to another pool: see overlaps.
+  const rival = aPool({}, { name: 'rival', uid: 'r', creationTimestamp: '2030-01-01T00:00:00Z' });
+  const same = { ...rival, spec: { nodeSelector: { 'node-role.kubernetes.io/worker': '' } } };
+  assert.deepEqual(find('members', [worker(), same], [a]), ['ok']);
+  assert.deepEqual(
+    find('members', [{ ...typo, metadata: { ...typo.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } }]),
+    ['ok'],
+  );
+});
+
 test('reports records of deleted pools, and unreadable ones', () => {
   const nodes = [
     node('a', { labels: {}, record: recordOf({ pool: 'gone', labels: { a: 'b' } }) }),
@@ -68,9 +97,9 @@ test('reports records of deleted pools, and unreadable ones', () => {
     'pool gone is deleted, and its labels and taints are still on 1 node: a',
     'the record on 1 node cannot be read: b',
   ]);
-  const remedy = (of: ExaminedNode[]) =>
-    stateFindings({ pools: { value: [worker()] }, nodes: { value: of } }).orphans?.remedy ?? '';
+  const remedy = (of: ExaminedNode[]) => findingsOf(stateWith([worker()], of)).orphans?.remedy ?? '';
   assert.match(remedy(nodes), /nodepool reconcile.*; .*kubectl annotate node NODE nodes\.lailin\.xyz\/applied-/);
+  assert.match(remedy(nodes), /^create the pools again from their files to keep them, or run /);
   assert.doesNotMatch(remedy(nodes.slice(0, 1)), /annotate/);
   assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
 });
@@ -84,12 +113,12 @@ test('reports members that differ from their pool, unless the pool is reported a
   const changed = pool({ status: GOOD, generation: 2 });
   const newer = 'worker: 2 nodes, its spec is newer than what they carry: a, b';
   assert.deepEqual(find('drift', [changed], nodes), ['warning', newer]);
-  const { message } = stateFindings({ pools: { value: [pool({})] }, nodes: { value: nodes } }).drift ?? {};
+  const { message } = findingsOf(stateWith([pool({})], nodes)).drift ?? {};
   assert.equal(message, 'every node of a pool that is up to date carries its labels and taints');
   const unread = (updatedNodeCount: number) => {
     const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
     const { status, details } =
-      stateFindings({ pools, nodes: { refusal: new NodepoolError('cluster', 'no') } }).drift ?? {};
+      findingsOf(stateOf(pools, { refusal: new NodepoolError('cluster', 'no') }, { value: [] })).drift ?? {};
     return [status, ...(details ?? [])];
   };
   assert.deepEqual([unread(1), unread(3)], [['warning', 'worker: 2 nodes'], ['skipped']]);
@@ -105,10 +134,28 @@ test('reports missing runtime handlers, except of nodes that do not report them'
   ];
   assert.deepEqual(find('handlers', [pool], nodes), ['error', 'worker: 1 member of 3 without gvisor: a']);
   assert.deepEqual(find('handlers', [pool], nodes.slice(1)), ['ok']);
-  const said = (...nodes: ExaminedNode[]) =>
-    stateFindings({ pools: { value: [pool] }, nodes: { value: nodes } }).handlers?.message.split('; ')[1];
+  const said = (...nodes: ExaminedNode[]) => findingsOf(stateWith([pool], nodes)).handlers?.message.split('; ')[1];
   assert.equal(said(node('c')), '1 member does not report what it offers');
   assert.equal(said(node('c'), node('e')), '2 members do not report what they offer');
+});
+
+test('reports startup taints that wait for a condition that no member reports, once nodes are older than 10 minutes', () => {
+  const startup = aPool(
+    { startupTaints: [{ key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'AgentReady' } }] },
+    { status: GOOD },
+  );
+  const record = recordOf({ pool: 'worker', startup: { 'agent:NoSchedule': '' } });
+  const held: Partial<ExaminedNode> = { record, taints: [{ key: 'agent', effect: 'NoSchedule' }] };
+  const check = (...nodes: ExaminedNode[]) => find('startup-taints', [startup], nodes);
+  assert.deepEqual(check(node('a', held), node('b', held), node('c', { record })), [
+    'warning',
+    'worker: agent:NoSchedule waits for AgentReady on 2 members older than 10 minutes: a, b',
+  ]);
+  const other = node('c', { record, conditionTypes: ['Ready', 'AgentReady'] });
+  assert.deepEqual(check(node('a', held), other), ['ok'], 'reported, True or not');
+  assert.deepEqual(check(node('a', { ...held, creationTimestamp: '2026-01-01T00:00:01Z' })), ['ok'], 'young');
+  assert.deepEqual(check(node('a', { record })), ['ok'], 'lifted');
+  assert.deepEqual(find('startup-taints', [worker()], [node('a', held)]), ['ok']);
 });
 
 test('reports invalid quantities of members', () => {
@@ -170,7 +217,10 @@ test('reads once more where the status is behind and a controller runs, which is
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
   const read = async (counts: number[], runs = true) => {
     const status = () => ({ ...GOOD, nodeCount: counts.shift() ?? 0 });
-    const cluster = { pools: { listCoerced: async () => [worker({ status: status() } as object)] } };
+    const cluster = {
+      pools: { listCoerced: async () => [worker({ status: status() } as object)] },
+      runtimeClasses: { list: async () => [] },
+    };
     let slept = 0;
     const port = { nodes: { list: async () => nodes } } as unknown as DoctorPort;
     const sleep = async (ms: number) => {
@@ -178,12 +228,18 @@ test('reads once more where the status is behind and a controller runs, which is
     };
     const deps = { controllerRuns: async () => runs, sleep };
     const state = await readState({ cluster } as unknown as Connection, port, deps);
-    return [stateFindings(state).pools?.status, slept];
+    return [findingsOf(state).pools?.status, slept];
   };
   assert.deepEqual(await read([1]), ['ok', 0]);
   assert.deepEqual(await read([2, 1]), ['ok', 3000]);
   assert.deepEqual(await read([2, 2]), ['warning', 3000]);
   assert.deepEqual(await read([2, 1], false), ['warning', 0]);
+});
+
+test('judges by the cluster state that was read, which keeps what was planned', () => {
+  const read = stateWith([worker()], []);
+  const { cluster } = stateWith([worker()], [node('a', { allocatable: { cpu: 'four' } })]);
+  assert.equal(findingsOf({ ...read, cluster }).quantities?.status, 'error');
 });
 
 test('reports invalid specs', () => {
@@ -192,23 +248,22 @@ test('reports invalid specs', () => {
 
 test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
-  const without = stateFindings({ pools: { value: [worker()] }, nodes: { refusal } });
-  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'overlaps', 'drift']);
+  const without = findingsOf(stateOf({ value: [worker()] }, { refusal }, { refusal }));
+  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'runtime-classes', 'overlaps', 'drift']);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
     message: 'not checked: cannot list nodes',
     details: [],
     remedy: 'ask for a role',
   });
-  assert.deepEqual(Object.keys(stateFindings({ pools: { refusal }, nodes: { value: [] } })), ['pools']);
+  assert.deepEqual(Object.keys(findingsOf(stateOf({ refusal }, { value: [] }, { value: [] }))), ['pools']);
 });
 
 test('reports pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is enforced', () => {
   const restricted = { 'node-restriction.kubernetes.io/x': '' };
   const pool = (nodeSelector: Record<string, string>, more: NodePool['spec'], metadata = {}) =>
     aPool({ nodeSelector, ...more }, { name: 'p', ...metadata });
-  const check = (of: NodePool, off?: string[]) =>
-    stateFindings({ pools: { value: [of] }, nodes: { value: [] } }, off).membership;
+  const check = (of: NodePool, off?: string[]) => findingsOf(stateWith([of]), off).membership;
   const atRisk = pool({ a: 'b' }, { labels: restricted });
   assert.equal(check(atRisk)?.status, 'warning');
   assert.equal(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.status, 'warning');

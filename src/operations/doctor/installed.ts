@@ -1,0 +1,19 @@
+/** The controller in the cluster, as its Deployment tells. */
+import { isObject } from '../../nodepool/json.ts';
+import { helmReleaseOf, helmUpgrade } from '../helm-release.ts';
+import type { ManifestObject } from '../ports.ts';
+
+/** The live Deployment; undefined when the controller is not installed. */
+export type FindDeployment = () => Promise<ManifestObject | undefined>;
+
+/** How the controller's objects are put back: by what installed them. */
+export function reinstallRemedy(deployment: ManifestObject): string {
+  const release = helmReleaseOf(deployment);
+  return release === undefined
+    ? 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs'
+    : `run \`${helmUpgrade(release)}\`, with the version that is installed`;
+}
+
+export function hasNoReplicas({ spec }: ManifestObject): boolean {
+  return isObject(spec) && spec.replicas === 0;
+}

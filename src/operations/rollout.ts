@@ -1,0 +1,62 @@
+/** `rollout`: pauses and resumes a pool. */
+import { coercePool } from '../nodepool/coerce.ts';
+import { assertWhole } from '../nodepool/dropped-fields.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { applyMergePatch } from '../nodepool/merge-patch.ts';
+import { progressOf } from '../nodepool/rollout.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
+import { GROUP, RESUMED_ANNOTATION } from '../nodepool/types.ts';
+import type { NodePoolsClient } from '../reconciler/ports.ts';
+import { alteredPool } from './altered-pool.ts';
+import { existingPool } from './existing-pool.ts';
+import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
+import { poolNotFound } from './not-found.ts';
+import type { DryRun, RawPool } from './ports.ts';
+
+export interface SetPausedDeps {
+  pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;
+  now: () => Date;
+}
+
+/**
+ * Resuming a pool that is not paused continues a rollout that is stopped. Throws NodepoolError, as kubectl rollout, where
+ * there is nothing to do.
+ */
+export async function setPaused(
+  name: string,
+  { paused, dryRun }: { paused: boolean; dryRun: DryRun },
+  { pools, now }: SetPausedDeps,
+): Promise<RawPool> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const before = await existingPool('rollout', name, pools);
+    assertWhole(coercePool(before));
+    const patch = paused ? pausing(before) : resuming(before, now());
+    const after = applyMergePatch(before, patch) as RawPool;
+    if (dryRun === 'client') return after;
+    const write = await pools.patch(name, guarded(patch, before), { dryRun: dryRun === 'server' });
+    if (write.kind === 'gone') throw poolNotFound('rollout', [name]);
+    if (write.kind === 'conflict') continue;
+    const altered = alteredPool(after, write.pool, before);
+    if (altered !== undefined) throw altered;
+    return write.pool;
+  }
+  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+}
+
+function pausing({ metadata, spec }: RawPool): Record<string, unknown> {
+  if (spec.paused === true) throw new NodepoolError('input', `nodepools.${GROUP} "${metadata.name}" is already paused`);
+  return { spec: { paused: true } };
+}
+
+function resuming(pool: RawPool, now: Date): Record<string, unknown> {
+  const { metadata, spec } = pool;
+  if (spec.paused === true) return { spec: { paused: null } };
+  const progress = progressOf(coercePool(pool));
+  if (progress?.reason === 'RolloutStopped') {
+    return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(now) } } };
+  }
+  throw new NodepoolError(
+    'input',
+    `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
+  );
+}
