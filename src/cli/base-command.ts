@@ -52,8 +52,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   }
 }
 
-/** As kubectl's string arrays, which take no comma lists. */
-const ARRAYS = ['as-group', 'as-user-extra', 'for'];
+/**
+ * As kubectl's string arrays, which take no comma lists; and those that are split where they are parsed: a selector, whose
+ * values may be lists (`a in (b,c)`), and startup taints, whose conditions belong to the taint before.
+ */
+const ARRAYS = ['annotation', 'as-group', 'as-user-extra', 'for', 'node-selector', 'startup-taint'];
 
 /** Not by oclif's delimiter, which trims and unquotes the values. */
 function withCommaLists(values: Record<string, unknown>): Record<string, unknown> {
@@ -77,8 +80,11 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
     if (arg === '--dry-run' && flags['dry-run']?.type === 'option') words.push('--dry-run=client');
     else if (spellings.length > 0 && isTrue(given, value)) words.push(given);
     // As for any flag, the last one wins.
-    else if (spellings.length > 0) words = words.filter(word => !spellings.includes(word));
-    else words.push(format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg);
+    else if (spellings.length > 0) {
+      words = words.filter(word => !spellings.includes(word));
+      const [name = ''] = spellings;
+      if (isOnByDefault(name, flags)) words.push(name.replace(/^--/, '--no-'));
+    } else words.push(format !== undefined && isFormat ? `${flag ?? ''}${format.toLowerCase()}` : arg);
   }
   return end < 0 ? words : [...words, ...argv.slice(end)];
 }
@@ -90,6 +96,11 @@ function spellingsOf(given: string, flags: Interfaces.FlagInput): string[] {
     if (type === 'boolean' && spellings.includes(given)) return spellings;
   }
   return [];
+}
+
+function isOnByDefault(spelling: string, flags: Interfaces.FlagInput): boolean {
+  const flag = flags[spelling.replace(/^--/, '')];
+  return flag?.type === 'boolean' && flag.allowNo === true;
 }
 
 /** As Go's strconv.ParseBool. */

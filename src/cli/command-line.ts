@@ -56,6 +56,6 @@ function helpSubject(words: string[]): string | undefined {
   const [first] = words;
   if (first === 'help') return words.filter(word => !word.startsWith('-'))[1] ?? '';
   if (first === OPTIONS) return OPTIONS;
-  if (words.includes('--help') || words.includes('-h')) return first?.startsWith('-') ? '' : first;
+  if (words.some(word => /^(-h|--help(=true)?)$/.test(word))) return first?.startsWith('-') ? '' : first;
   return undefined;
 }

@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline';
 import { sanitizeText } from '../render/sanitize.ts';
+import { wrapWords } from '../render/width.ts';
+import { errorWidth } from './error-line.ts';
 import type { Io } from './io.ts';
 
 /** Whether a user is at the terminal. */
@@ -15,7 +17,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
   if (!canAsk(io)) return true;
   // In its terminal mode readline would handle Ctrl-C.
   const lines = createInterface({ input: io.stdin, terminal: false });
-  io.stderr.write(`${sanitizeText(question)} [y/N] `);
+  io.stderr.write(`${wrapWords(`${sanitizeText(question)} [y/N]`, errorWidth(io)).join('\n')} `);
   try {
     for await (const line of lines) return /^y(es)?$/i.test(line.trim());
     // After Ctrl-D the cursor is still behind the question.

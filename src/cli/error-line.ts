@@ -1,6 +1,6 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { type Warning, warningText } from '../nodepool/warning.ts';
-import { formatError, formatProblem } from '../render/error.ts';
+import { formatError, formatProblem, wrapProse } from '../render/error.ts';
 import type { Io } from './io.ts';
 
 /** The parts of an error that are printed; `lines` where its message has several. */
@@ -9,14 +9,14 @@ export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 
 /**
  * The text of an error on stderr, one line unless it lists problems.
  * @param about precedes the message: the name of the pool
- * @param width a longer line has the next step below it
+ * @param width a longer line is wrapped, with the next step below it
  */
 export function errorLine({ message, lines = [message], next }: Shown, about?: string, width?: number): string {
   const [head = '', ...items] = lines;
   return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next, width);
 }
 
-/** Prints an error. A terminal would break the command of the next step where its line ends. */
+/** Prints an error. A terminal would break words where its line ends. */
 export function showError(io: ErrorIo, error: Shown, about?: string): void {
   io.err(errorLine(error, about, errorWidth(io)));
 }
@@ -26,6 +26,16 @@ export type ErrorIo = Pick<Io, 'err' | 'stderr' | 'stderrIsTTY'>;
 /** Of the terminal that stderr is; in a pipe an error is one line, however long. */
 export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
   return stderrIsTTY ? (stderr as NodeJS.WriteStream).columns || 80 : Infinity;
+}
+
+/** Prints a note on stderr. */
+export function showNote(io: ErrorIo, text: string): void {
+  io.err(noteLine(text, errorWidth(io)));
+}
+
+/** Text that is escaped, wrapped as errorLine() wraps. */
+export function noteLine(text: string, width: number): string {
+  return width === Infinity ? text : wrapProse(text, width).join('\n');
 }
 
 /** Prints each warning once: a command proposes again after a question. */
@@ -47,6 +57,6 @@ export function showWarning(io: ErrorIo, warning: Warning): void {
 
 /** As errorLine(), of a warning. */
 export function warningLine(warning: Warning, width?: number): string {
-  if (typeof warning === 'string') return formatProblem('warning', [warning]);
+  if (typeof warning === 'string') return formatProblem('warning', [warning], undefined, width);
   return formatProblem('warning', [warning.message], warning.next, width);
 }

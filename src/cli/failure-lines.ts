@@ -15,7 +15,7 @@ export function failureLines(
   width?: number,
 ): string[] {
   return summarized(failures).map(({ message, next }) => {
-    if (next === undefined || said.has(next)) return errorLine({ message }, about);
+    if (next === undefined || said.has(next)) return errorLine({ message }, about, width);
     said.add(next);
     return errorLine({ message, next }, about, width);
   });

@@ -1,4 +1,7 @@
-/** Labels and taints in flags, as kubectl label and kubectl taint take them: `k=v`, `k-`, `k=v:Effect`, `k[=v]:Effect-`. */
+/**
+ * Labels, annotations and taints in flags, as kubectl label, annotate and taint take them: `k=v`, `k-`, `k=v:Effect`,
+ * `k[=v]:Effect-`.
+ */
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { setOwn } from '../nodepool/json.ts';
@@ -23,10 +26,14 @@ export interface TaintEdits {
 }
 
 /** Parses all `--label k=v` of a command line. `k=` sets the empty value. */
-export function parseLabels(texts: readonly string[], flag = '--label'): Record<string, string> {
+export function parseLabels(
+  texts: readonly string[],
+  flag = '--label',
+  problemOf = valueProblem,
+): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const text of texts) {
-    const [key, value] = parseLabel(text, flag);
+    const [key, value] = parseLabel(text, flag, problemOf);
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
       throw refusal(flag, text, `${key} is given twice with different values`, 'give each key once');
     }
@@ -36,11 +43,12 @@ export function parseLabels(texts: readonly string[], flag = '--label'): Record<
 }
 
 /** Parses the flags of an edit: `k=v` sets, `k-` removes. */
-export function parseLabelEdits(texts: readonly string[], flag = '--label'): LabelEdits {
+export function parseLabelEdits(texts: readonly string[], flag = '--label', problemOf = valueProblem): LabelEdits {
   const isRemoval = (text: string) => text.endsWith('-') && !text.includes('=');
   const set = parseLabels(
     texts.filter(text => !isRemoval(text)),
     flag,
+    problemOf,
   );
   const remove = texts.filter(isRemoval).map(text => {
     const key = text.slice(0, -1);
@@ -50,6 +58,18 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label'): Lab
   });
   return { set, remove: [...new Set(remove)] };
 }
+
+/** As parseLabels(). The value may be any text. */
+export function parseAnnotations(texts: readonly string[]): Record<string, string> {
+  return parseLabels(texts, '--annotation', anyValue);
+}
+
+/** As parseLabelEdits(). The value may be any text. */
+export function parseAnnotationEdits(texts: readonly string[]): LabelEdits {
+  return parseLabelEdits(texts, '--annotation', anyValue);
+}
+
+function anyValue(): undefined {}
 
 /** Parses all `--taint k[=v]:Effect` of a command line. */
 export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[] {
@@ -93,7 +113,7 @@ const LABEL_FORM = 'write it as key=value';
 const TAINT_FORM = `write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
 const REMOVAL_FORM = 'write it as key[=value]:Effect- for one taint, or key- for all of that key';
 
-function parseLabel(text: string, flag: string): [key: string, value: string] {
+function parseLabel(text: string, flag: string, problemOf: typeof valueProblem): [key: string, value: string] {
   const equals = text.indexOf('=');
   if (text === '') throw refusal(flag, text, EMPTY, LABEL_FORM);
   if (equals < 0) {
@@ -102,7 +122,7 @@ function parseLabel(text: string, flag: string): [key: string, value: string] {
   }
   const [key, value] = [text.slice(0, equals), text.slice(equals + 1)];
   check(flag, text, keyProblem(key), KEY_FORM);
-  check(flag, text, valueProblem(value), VALUE_FORM);
+  check(flag, text, problemOf(value), VALUE_FORM);
   return [key, value];
 }
 

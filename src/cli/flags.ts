@@ -99,14 +99,12 @@ export function repeatedFlag(text: FlagText) {
 
 export const filenameFlag = repeatedFlag({
   char: 'f',
-  summary: 'File, directory or URL that contains pools; - reads stdin; repeatable or comma-separated.',
+  summary: 'File, directory or URL; repeatable; - is stdin.',
   helpValue: 'FILE',
 });
 
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
-export function dryRunFlag(
-  summary = 'Change nothing: "client" sends no write, "server" has the server validate every write.',
-) {
+export function dryRunFlag(summary = 'Change nothing; with "server", the server validates every write.') {
   return Flags.option({
     options: ['none', 'client', 'server'] as const,
     default: 'none' as const,
@@ -151,22 +149,21 @@ export const noHeadersFlag = Flags.boolean({ summary: 'Do not print the header l
 
 export const labelColumnsFlag = repeatedFlag({
   char: 'L',
-  summary: 'Labels to show as columns of the table; repeatable or comma-separated.',
+  summary: 'Labels to show as columns: a,b; repeatable.',
   helpValue: 'KEY',
 });
 
 /** `-o` of the commands that take templates. */
 export const formatFlag = Flags.string({
   char: 'o',
-  summary: 'Output format: wide, json, yaml, name, jsonpath=…, custom-columns=…; see above.',
+  summary: 'Output format: wide, json, yaml, …; see above.',
   helpValue: 'FORMAT',
 });
 
 /** Of every command that may ask; docs/decisions/0031 says when a script needs it. */
-export const yesFlag = Flags.boolean({
-  char: 'y',
-  summary: 'Do not prompt. Without a terminal, some deletions and evictions need it.',
-});
+export function yesFlag(needed = 'Without a terminal, evictions by taints need it.') {
+  return Flags.boolean({ char: 'y', summary: `Do not prompt. ${needed}`.trimEnd() });
+}
 
 /** Without ignoreStdin oclif would read a missing name from a pipe. */
 const NAME = { ignoreStdin: true, parse: poolName };
@@ -221,6 +218,6 @@ export const concurrencyFlag = Flags.integer({
   default: 32,
   min: 1,
   max: 256,
-  summary: 'Maximum number of concurrent requests.',
+  summary: 'Maximum concurrent requests.',
   helpValue: 'N',
 });

@@ -1,6 +1,7 @@
 /** One-shot commands that Ctrl-C or SIGTERM stops between two writes. */
 import { plural } from '../nodepool/plural.ts';
 import { movesOf, type PoolResult } from '../operations/apply.ts';
+import { showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
 import { onStopSignal } from './signals.ts';
@@ -13,7 +14,7 @@ import { onStopSignal } from './signals.ts';
 export async function interruptible<T>(
   io: Io,
   work: (signal: AbortSignal) => Promise<T>,
-  onStop = () => io.err('Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
+  onStop = () => showNote(io, 'Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
 ): Promise<T> {
   const stopping = new AbortController();
   const unsubscribe = onStopSignal(() => {
@@ -42,7 +43,8 @@ export function reportInterruption(io: Io, results: readonly PoolResult[]): numb
     ...(notBegun > 0 ? [`${plural(notBegun, 'pool')} not begun`] : []),
   ];
   const rest = left.length === 0 ? 'status not written yet' : left.join(', ');
-  io.err(`interrupted: ${plural(movesOf(results).length, 'node')} written, ${rest}; run the command again to finish`);
+  const written = plural(movesOf(results).length, 'node');
+  showNote(io, `interrupted: ${written} written, ${rest}; run the command again to finish`);
   return EXIT.interrupted;
 }
 

@@ -35,6 +35,11 @@ export async function readPolicies(root: string): Promise<Manifests> {
   return parse(texts.join('---\n'));
 }
 
+/** The admission policy that gives nodes what their pool gives as they register, and its binding. */
+export async function readBornInPool(root: string): Promise<Manifests> {
+  return parse(await readFile(join(root, 'manifests', 'born-in-pool.yaml'), 'utf8'));
+}
+
 /** The objects of the controller in the cluster, in the order of creation. */
 export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));

@@ -1,6 +1,6 @@
 /** `-n` and `-A`, which a kubectl user types from habit: pools and nodes have no namespace. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Io } from './io.ts';
+import { type ErrorIo, showNote } from './error-line.ts';
 
 /** Commands whose result a namespace could be thought to narrow or to place. */
 const NAMESPACED: Record<string, string> = {
@@ -18,7 +18,7 @@ const READS = ['get', 'describe', 'nodes', 'events', 'diff', 'top', 'view', 'wai
 export function checkNamespaceFlags(
   flags: { namespace?: string | undefined; 'all-namespaces'?: boolean | undefined; 'log-format'?: unknown },
   command: string,
-  { err }: Pick<Io, 'err'>,
+  io: ErrorIo,
 ): void {
   const { namespace, 'all-namespaces': all, 'log-format': logFormat } = flags;
   if (namespace !== undefined && Object.hasOwn(NAMESPACED, command)) {
@@ -30,5 +30,7 @@ export function checkNamespaceFlags(
   const isIgnored = namespace !== undefined || (all === true && !Object.hasOwn(NAMESPACED, command));
   const flag = namespace === undefined ? '--all-namespaces' : '--namespace';
   // A JSON log has no other lines.
-  if (isIgnored && logFormat !== 'json') err(`note: pools and nodes are cluster-scoped; ${flag} is ignored`);
+  if (isIgnored && logFormat !== 'json') {
+    showNote(io, `note: pools and nodes are cluster-scoped; ${flag} is ignored`);
+  }
 }

@@ -7,14 +7,14 @@ import type { Io } from './io.ts';
 export const poolSelectorFlag = {
   selector: Flags.string({
     char: 'l',
-    summary: 'Select pools by their labels, in place of names: a=b,c!=d,e.',
+    summary: 'Select pools by their labels: a=b,c!=d,e.',
     helpValue: 'SELECTOR',
   }),
 };
 
 export const poolChoiceFlags = {
   ...poolSelectorFlag,
-  all: Flags.boolean({ summary: 'Select all pools, in place of names.' }),
+  all: Flags.boolean({ summary: 'Select all pools.' }),
 };
 
 export interface PoolChoiceFlags {

@@ -2,32 +2,52 @@
 import * as Flags from '@oclif/core/flags';
 import type { SpecEdits } from '../nodepool/edits.ts';
 import type { NodePoolSpec } from '../nodepool/types.ts';
-import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from './flag-syntax.ts';
+import {
+  parseAnnotationEdits,
+  parseAnnotations,
+  parseLabelEdits,
+  parseLabels,
+  parseTaintEdits,
+  parseTaints,
+} from './flag-syntax.ts';
 import { repeatedFlag } from './flags.ts';
+import { parseSelectorFlag } from './selector-flag.ts';
+import { parseStartupTaintEdits, parseStartupTaints } from './startup-taint-flag.ts';
 
 const GROUP = { helpGroup: 'POOL' };
-const UNMANAGED =
-  'Labels and taints on members that the pool does not set: Keep (default) or Remove, including those of clouds and CNI.';
+const UNMANAGED = "Others' labels and taints: Keep (default) or Remove, even those of clouds and CNI.";
 
 export const createPoolFlags = {
   label: repeatedFlag({
     ...GROUP,
-    summary: 'Label to set on every member; repeatable or comma-separated.',
+    summary: 'Label to set on members: a=b,c=d; repeatable.',
     helpValue: 'KEY=VALUE',
   }),
   taint: repeatedFlag({
     ...GROUP,
-    summary: 'Taint to set on every member; repeatable or comma-separated.',
+    summary: 'Taint to set on members; repeatable.',
     helpValue: 'KEY[=VALUE]:EFFECT',
+  }),
+  'startup-taint': repeatedFlag({
+    ...GROUP,
+    summary: 'Taint that new members get once: a=b:NoExecute[,until=CONDITION].',
+    helpValue: 'TAINT',
   }),
   handler: Flags.string({
     ...GROUP,
-    summary: 'Runtime handler of the RuntimeClass node-pool-NAME, which schedules pods to the pool.',
+    summary: 'Handler of the RuntimeClass node-pool-NAME.',
     helpValue: 'NAME',
   }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Label that members have; repeatable or comma-separated; default node-role.kubernetes.io/NAME="".',
+    summary: 'Selector of members, as kubectl get -l takes it; default: node-role.kubernetes.io/NAME="".',
+    helpValue: 'SELECTOR',
+  }),
+  annotation: Flags.string({
+    ...GROUP,
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Annotation of members; repeatable, no lists.',
     helpValue: 'KEY=VALUE',
   }),
   unmanaged: Flags.option({
@@ -42,7 +62,7 @@ export const editPoolFlags = {
   ...createPoolFlags,
   label: repeatedFlag({
     ...GROUP,
-    summary: 'Set or remove a label; repeatable or comma-separated.',
+    summary: 'Set or remove labels: a=b,c-; repeatable.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
   taint: repeatedFlag({
@@ -50,10 +70,22 @@ export const editPoolFlags = {
     summary: 'Set or remove a taint; KEY- removes all of that key; repeatable or comma-separated.',
     helpValue: 'KEY[=VALUE]:EFFECT[-]',
   }),
+  'startup-taint': repeatedFlag({
+    ...GROUP,
+    summary: 'Set or remove a taint that new members get once: a=b:NoExecute[,until=CONDITION], a-.',
+    helpValue: 'TAINT|KEY-',
+  }),
   handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Set or remove a label of the node selector; repeatable or comma-separated.',
+    summary: "Set requirements on members' labels: a=b, '!a'; a- removes those of a.",
+    helpValue: 'SELECTOR|KEY-',
+  }),
+  annotation: Flags.string({
+    ...GROUP,
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Set or remove an annotation; no lists.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
 };
@@ -61,8 +93,10 @@ export const editPoolFlags = {
 export interface PoolFlags {
   label?: string[] | undefined;
   taint?: string[] | undefined;
+  'startup-taint'?: string[] | undefined;
   handler?: string | undefined;
   'node-selector'?: string[] | undefined;
+  annotation?: string[] | undefined;
   unmanaged?: 'Keep' | 'Remove' | undefined;
 }
 
@@ -76,21 +110,37 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
     ...(flags.label ? { labels: parseLabels(flags.label) } : {}),
     ...(flags.taint ? { taints: parseTaints(flags.taint) } : {}),
     ...(flags.handler === undefined ? {} : { handler: flags.handler }),
-    ...(flags['node-selector'] ? { nodeSelector: parseLabels(flags['node-selector'], '--node-selector') } : {}),
+    ...selectorOf(flags['node-selector'] ?? []),
     ...(flags.unmanaged ? { unmanaged: flags.unmanaged } : {}),
+    ...(flags.annotation ? { annotations: parseAnnotations(flags.annotation) } : {}),
+    ...(flags['startup-taint'] ? { startupTaints: parseStartupTaints(flags['startup-taint']) } : {}),
   };
 }
 
 /** The changes in the flags of edit. Throws a usage error that quotes the flag. */
 export function editsFromFlags(flags: PoolFlags): SpecEdits {
   const taints = parseTaintEdits(flags.taint ?? []);
+  const startupTaints = parseStartupTaintEdits(flags['startup-taint'] ?? []);
+  const selector = parseSelectorFlag(flags['node-selector'] ?? [], true);
   return {
     labels: mapEdits(parseLabelEdits(flags.label ?? [])),
-    nodeSelector: mapEdits(parseLabelEdits(flags['node-selector'] ?? [], '--node-selector')),
+    nodeSelector: mapEdits({ set: selector.labels, remove: selector.remove }),
+    matchExpressions: selector.expressions,
+    annotations: mapEdits(parseAnnotationEdits(flags.annotation ?? [])),
     setTaints: taints.set,
     removeTaints: taints.remove,
+    setStartupTaints: startupTaints.set,
+    removeStartupTaints: startupTaints.remove,
     handler: flags.handler,
     unmanaged: flags.unmanaged,
+  };
+}
+
+function selectorOf(texts: readonly string[]): NodePoolSpec {
+  const { labels, expressions } = parseSelectorFlag(texts, false);
+  return {
+    ...(Object.keys(labels).length > 0 ? { nodeSelector: labels } : {}),
+    ...(expressions.length > 0 ? { matchExpressions: expressions } : {}),
   };
 }
 

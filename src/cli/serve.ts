@@ -1,6 +1,8 @@
 /** The HTTP servers of `reconcile --watch`: metrics and probes. */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { KeyPair } from './tls/x509.ts';
 
 /** The texts of Node and of Bun differ. */
 const WHY_NOT: Readonly<Record<string, string>> = {
@@ -15,24 +17,31 @@ export interface Page {
   body: string;
 }
 
+/** By path. They must not reject. */
+export type Pages = Record<string, (request: IncomingMessage) => Page | Promise<Page>>;
+
 export interface Server {
   /** HOST:PORT, as bound. */
   address: string;
   close(): void;
 }
 
+const NOT_FOUND: Page = { status: 404, contentType: 'text/plain', body: 'not found\n' };
+
 /**
- * Serves the pages by path, else 404. Resolves once it listens.
+ * Serves the pages, else 404. Resolves once it listens.
  * @param address `PORT` on the loopback address, `HOST:PORT`, or `:PORT` on all addresses
+ * @param keyPair serves HTTPS with it
  * @throws NodepoolError that names the flag when it cannot listen
  */
-export async function serve(address: string, flag: string, pages: Record<string, () => Page>): Promise<Server> {
+export async function serve(address: string, flag: string, pages: Pages, keyPair?: KeyPair): Promise<Server> {
   const { host, port } = parseAddress(address, flag);
-  const server = createServer((request, response) => {
+  const answer: RequestListener = async (request, response) => {
     const page = pages[(request.url ?? '/').split('?', 1)[0] ?? '/'];
-    const { status, contentType, body } = page?.() ?? { status: 404, contentType: 'text/plain', body: 'not found\n' };
+    const { status, contentType, body } = (await page?.(request)) ?? NOT_FOUND;
     response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
-  });
+  };
+  const server = keyPair === undefined ? createServer(answer) : createSecureServer(keyPair, answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = `${WHY_NOT[cause.code ?? ''] ?? cause.message} (${cause.code})`;

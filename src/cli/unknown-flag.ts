@@ -13,10 +13,13 @@ export const INSTEAD: Record<string, string> = {
   '--server-side': 'leave it out: no command but kubectl apply has it',
   'add --node': 'BIN add NAME NODE...',
   'add --pool': 'BIN add NAME NODE...',
+  'add --to': 'BIN add NAME NODE...',
+  'add -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'create -k': 'kubectl kustomize DIR | BIN create -f -',
   'create -l':
     'BIN create NAME --label KEY=VALUE for the labels of the nodes, --node-selector KEY=VALUE to select nodes',
   'create --edit': 'BIN create NAME, then BIN edit NAME',
+  'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
   'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
   'create --validate': 'leave it out: fields are always checked',
   'delete -k': 'kubectl kustomize DIR | BIN delete -f -',
@@ -27,8 +30,11 @@ export const INSTEAD: Record<string, string> = {
   'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
   'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
   'describe -o': 'BIN get NAME -o yaml',
+  'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
   'diff -f': 'kubectl diff -f FILE for pools; BIN diff shows what pools that exist change on nodes',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
+  'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',
+  'edit --all': 'BIN get -o name, then BIN edit NAME for each',
   'edit -f': 'kubectl apply -f FILE, then BIN reconcile',
   'edit --add-label': 'BIN edit NAME --label KEY=VALUE',
   'edit --overwrite': 'leave it out: BIN edit NAME --label KEY=VALUE replaces a value',
@@ -36,16 +42,22 @@ export const INSTEAD: Record<string, string> = {
   'edit --set': 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
   'events --watch-only': 'BIN events --watch',
   'events --types': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
+  'get --all': 'leave it out: all pools are listed without names',
+  'get --show-kind': 'BIN get -o name, or kubectl get npool --show-kind',
   'get --show-managed-fields': 'kubectl get npool NAME -o yaml --show-managed-fields',
   'get --subresource': 'kubectl get npool NAME --subresource=status -o yaml',
   'nodes --pool': 'BIN nodes POOL',
   'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
   'get --template': 'BIN get -o jsonpath=TEMPLATE',
   'reconcile --force': 'BIN reconcile NAME --yes',
+  'reconcile --wait': 'leave it out: reconcile ends when the nodes are written',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
   'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
+  'remove -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
+  'remove --from': 'BIN remove NAME NODE...',
   'remove --node': 'BIN remove NAME NODE...',
   'remove --pool': 'BIN remove NAME NODE...',
+  'move -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'move --node': 'BIN move NODE... --to POOL',
   'move --pool': 'BIN move NODE... --to POOL',
   'top --containers': 'BIN top --pods',
@@ -82,7 +94,9 @@ function forFlag(given: string, command: string): string | undefined {
 
 /** `edit web a=b`, as kubectl label and kubectl taint have it. */
 function forArgument(args: unknown, command: string): string | undefined {
-  if (!Array.isArray(args) || (command !== 'edit' && command !== 'create')) return undefined;
+  if (!Array.isArray(args)) return undefined;
+  if (command === 'view') return 'BIN view shows all pools, BIN describe NAME shows one';
+  if (command !== 'edit' && command !== 'create') return undefined;
   const word = args.find(arg => typeof arg === 'string' && /^[^=]+=|-$/.test(arg));
   if (word === undefined) return undefined;
   return `BIN ${command} NAME --${/:[A-Z]\w+-?$/.test(word) ? 'taint' : 'label'} ${word}`;

@@ -32,7 +32,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     create: Flags.boolean({ summary: 'Create the pools that are new.' }),
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the proposed or created pools.'),
-    yes: yesFlag,
+    yes: yesFlag(''),
   };
 
   protected async execute(flags: FlagsOf<typeof Adopt>, args: ArgsOf<typeof Adopt>, deps: Deps): Promise<number> {

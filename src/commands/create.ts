@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showWarning } from '../cli/error-line.ts';
+import { showNote, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
@@ -53,7 +53,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: yesFlag(),
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
@@ -62,7 +62,7 @@ ${EXIT_STATUS}`;
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
     if (nodes.length > 0 && dryRun === 'client') {
-      io.err('note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
+      showNote(io, 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
     }
     const { createPools } = await import('../operations/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
@@ -85,9 +85,10 @@ ${EXIT_STATUS}`;
     if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, isProtected, io);
     await warnOfOthersKeys(created, io);
-    if (dryRun === 'server' && connected !== undefined && created.length > 0) {
-      const { overlapTexts } = await import('../operations/overlaps.ts');
-      for (const text of await overlapTexts(created, connected.connection.cluster)) showWarning(io, text);
+    if (connected !== undefined && created.length > 0) {
+      const { selectionWarnings } = await import('../operations/overlaps.ts');
+      for (const warning of await selectionWarnings(created, connected.connection, reconciles))
+        showWarning(io, warning);
     }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);

@@ -44,7 +44,7 @@ async function chosenPools(
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
   static override description =
-    "Removes the pools' labels and taints from their nodes, restores the values that they replaced, and deletes their RuntimeClasses; no controller is needed. The membership labels stay unless --detach-nodes is given. Workloads that name a deleted RuntimeClass cannot create new pods: they are listed first.";
+    "Removes the pools' labels, taints and annotations from their nodes, restores the values that they replaced, and deletes their RuntimeClasses; no controller is needed. The membership labels stay unless --detach-nodes is given. Workloads that name a deleted RuntimeClass cannot create new pods: they are listed first. Without a terminal, a pool that is named is deleted as by kubectl; -l, --all, and RuntimeClasses that workloads name need --yes.";
   static override examples = [
     { description: 'Delete one pool', command: '<%= config.bin %> delete worker' },
     {
@@ -59,13 +59,14 @@ export default class Delete extends BaseCommand<typeof Delete> {
     ...poolChoiceFlags,
     filename: filenameFlag,
     'detach-nodes': Flags.boolean({
-      summary: 'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a nodeSelector.',
+      summary:
+        'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a selector of their own.',
     }),
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     'dry-run': dryRunFlag(),
     output: nameOutputFlag,
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: yesFlag('A script may need it: see above.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Deps } from '../cli/factory.ts';
 import { outputFlag } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
-import { readController, readCrd, readPolicies } from '../cli/manifests.ts';
+import { readBornInPool, readController, readCrd, readPolicies } from '../cli/manifests.ts';
 import { EXIT } from '../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
@@ -24,11 +24,17 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
     { io, root, connect, progress }: Deps,
   ): Promise<number> {
     const { doctor } = await import('../operations/doctor/doctor.ts');
-    const [crd, controller, policies] = await Promise.all([readCrd(root), readController(root), readPolicies(root)]);
+    const [crd, controller, policies, bornInPool] = await Promise.all([
+      readCrd(root),
+      readController(root),
+      readPolicies(root),
+      readBornInPool(root),
+    ]);
     const options = {
       crd: crd.object,
       controller: controller.objects,
       policies: policies.objects,
+      bornInPool: bornInPool.objects,
       commands: this.config.commandIDs,
     };
     const spinner = await progress('Checking the cluster');

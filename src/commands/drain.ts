@@ -13,7 +13,7 @@ const TIMEOUT = '15m';
 export default class Drain extends BaseCommand<typeof Drain> {
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. Before that, it names pods that need a flag, budgets that never allow an eviction, and pods that no other schedulable node accepts; free resources are not checked. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
 Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
   static override examples = [
@@ -22,8 +22,8 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
     },
     {
-      description: 'While a quarter of the nodes at most is unavailable; the others stay schedulable',
-      command: '<%= config.bin %> drain worker --ignore-daemonsets --max-unavailable 25% --rolling',
+      description: 'At most a quarter of the nodes unavailable, the others schedulable',
+      command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
     },
     {
       description: 'Show what would happen, and which budgets refuse evictions',
@@ -37,7 +37,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Maximum number of members being drained or not Ready.',
+      summary: 'Nodes draining or not Ready at a time; a drained node does not count.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
@@ -49,33 +49,33 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
     'delete-emptydir-data': Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods with emptyDir volumes; their data is lost.',
+      summary: 'Evict pods with emptyDir; its data is lost.',
     }),
     force: Flags.boolean({
       ...PODS,
-      summary: 'Also evict pods that no controller will recreate.',
+      summary: 'Evict pods that no controller recreates.',
     }),
     'pod-selector': Flags.string({
       ...PODS,
-      summary: 'Only evict pods with these labels: a=b,c!=d,e.',
+      summary: 'Evict only pods with labels a=b,c!=d,e.',
       helpValue: 'SELECTOR',
     }),
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: 'Seconds for a pod to terminate; negative: its own.',
+      summary: "Seconds; negative: the pod's.",
       helpValue: 'N',
     }),
-    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete the pods, ignoring PodDisruptionBudgets.' }),
+    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods, ignoring PodDisruptionBudgets.' }),
     'skip-wait-for-delete-timeout': Flags.integer({
       ...PODS,
       default: 0,
       min: 0,
-      summary: 'Do not wait for pods that have been terminating for more than N seconds.',
+      summary: 'Ignore pods terminating for more than N s.',
       helpValue: 'N',
     }),
     'dry-run': dryRunFlag(),
-    yes: yesFlag,
+    yes: yesFlag('A script may need it: see above.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showWarning, warnOnce } from '../cli/error-line.ts';
+import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import {
@@ -33,6 +33,10 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> edit worker --label tier=silver --label team-',
     },
     {
+      description: 'Set an annotation, remove another',
+      command: '<%= config.bin %> edit worker --annotation owner="team a, b" --annotation old-',
+    },
+    {
       description: 'Set a taint, remove another, and remove the handler',
       command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
     },
@@ -46,7 +50,7 @@ ${EXIT_STATUS}`;
     reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: yesFlag('Without a terminal, some edits need it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
@@ -76,6 +80,8 @@ ${EXIT_STATUS}`;
       await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
       await warnOfOthersKeys([result.pool], io);
     }
+    if (result.kind === 'edited' && result.keptRole !== undefined)
+      showNote(io, keptRoleNote(args.name, result.keptRole));
     for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);
     const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
@@ -97,6 +103,10 @@ ${EXIT_STATUS}`;
     const released = result.kind === 'edited' ? result.released : undefined;
     return reconcileNext([result.pool], { concurrency, approve, warn, print: after, released }, deps, connection);
   }
+}
+
+function keptRoleNote(pool: string, role: string): string {
+  return `note: pool ${pool} still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`;
 }
 
 async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Promise<EditResult> {

@@ -10,7 +10,7 @@ import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeov
 import type { Warning } from '../nodepool/warning.ts';
 import type { RawPool } from '../operations/ports.ts';
 import type { PoolsTableOptions } from '../render/pools.ts';
-import { outputOf, type PoolOutput, printPools } from './get/output.ts';
+import { matchingOf, outputOf, type PoolOutput, printPools } from './get/output.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
@@ -39,25 +39,25 @@ export default class Get extends BaseCommand<typeof Get> {
   static override flags = {
     output: formatFlag,
     'sort-by': Flags.string({
-      summary: 'Sort by the field at this JSONPath, as .status.nodeCount.',
+      summary: 'Sort by this JSONPath, as .status.nodeCount.',
       helpValue: 'PATH',
     }),
     ...poolSelectorFlag,
     'field-selector': Flags.string({
-      summary: 'Field selector of pools: metadata.name=a, metadata.name!=b.',
+      summary: 'Select pools by fields: metadata.name!=a.',
       helpValue: 'SELECTOR',
     }),
     resources: Flags.string({
-      summary: 'Resources to show in the table instead of CPU, memory and pods.',
+      summary: 'Resources to show; default CPU, memory, pods.',
       helpValue: 'NAME,…|all',
     }),
     'label-columns': labelColumnsFlag,
-    'show-labels': Flags.boolean({ summary: 'Show all labels in the last column of the table.' }),
+    'show-labels': Flags.boolean({ summary: 'Show all labels in the last column.' }),
     'no-headers': noHeadersFlag,
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
     'watch-only': Flags.boolean({ summary: 'Watch for changes without listing first.' }),
-    'output-watch-events': Flags.boolean({ summary: 'With --watch or --watch-only: show the type of each event.' }),
+    'output-watch-events': Flags.boolean({ summary: 'With -w: show the type of each event.' }),
   };
 
   protected async execute(
@@ -74,11 +74,9 @@ export default class Get extends BaseCommand<typeof Get> {
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
     const connection = await connect();
-    const reading = getPools({ names, selector, fieldSelector, ignoreNotFound }, connection.cluster);
+    const choice = { names, selector, fieldSelector, ignoreNotFound };
+    const { pools, missing } = await getPools(choice, connection.cluster);
     const isWatch = flags.watch || flags['watch-only'];
-    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const counting = isWide(output) && !isWatch ? driftOf(isAll ? reading : undefined, connection) : undefined;
-    const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) showWarning(io, warning);
@@ -90,6 +88,7 @@ export default class Get extends BaseCommand<typeof Get> {
       const { showPoolChanges } = await import('./get/watch.ts');
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
+      const counts = typeof output === 'object' && !changesOnly;
       const changes = {
         names,
         selector,
@@ -100,10 +99,12 @@ export default class Get extends BaseCommand<typeof Get> {
         changesOnly,
         verbosity,
         requestTimeoutMs,
+        matching: counts ? await matchingOf(pools, connection) : undefined,
       };
       return showPoolChanges(changes, io, connection);
     }
-    const counted = await counting;
+    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
+    const counted = isWide(output) ? await driftOf(pools, isAll, connection) : undefined;
     if (counted !== undefined && 'refusal' in counted) showWarning(io, oldDrift(counted.refusal));
     const drift = counted !== undefined && 'value' in counted ? counted.value : undefined;
     const shown = isWide(output) ? { ...output, drift } : output;
@@ -121,16 +122,15 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
 }
 
 /**
- * The status is as old as the last reconcile, and knows of no change since: whoever asks for more gets the nodes as they are.
- * @param all the pools, where all of them are read anyway
+ * The status is as old as the last reconcile, and knows of no change since: where it says that nothing differs, the nodes are
+ * read as they are.
+ * @param isAll the pools are all that there are
  */
-async function driftOf(all: Promise<{ pools: RawPool[] }> | undefined, { cluster }: Connection) {
-  const { countDrift } = await import('../operations/count-drift.ts');
+async function driftOf(shown: RawPool[], isAll: boolean, { cluster }: Connection) {
+  const { countDrift, saysDrift } = await import('../operations/count-drift.ts');
   const { coercePool } = await import('../nodepool/coerce.ts');
-  return countDrift(
-    cluster,
-    all?.then(({ pools }) => pools.map(pool => coercePool(pool))),
-  );
+  const pools = shown.map(pool => coercePool(pool));
+  return pools.every(saysDrift) ? undefined : countDrift(cluster, isAll ? pools : undefined);
 }
 
 function oldDrift({ oneLine, next }: NodepoolError): Warning {

@@ -16,6 +16,7 @@ export const commands: CommandTable = {
   remove: { group: 'CHANGE', load: () => import('./remove.ts') },
   move: { group: 'CHANGE', load: () => import('./move.ts') },
   reconcile: { group: 'CHANGE', load: () => import('./reconcile.ts') },
+  rollout: { group: 'CHANGE', load: () => import('./rollout.ts') },
   delete: { group: 'CHANGE', load: () => import('./delete.ts') },
   cordon: { group: 'MAINTAIN', load: () => import('./cordon.ts') },
   uncordon: { group: 'MAINTAIN', load: () => import('./uncordon.ts') },

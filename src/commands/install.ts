@@ -4,10 +4,11 @@ import { parseDuration } from '../cli/duration.ts';
 import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
-import { type Manifests, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
+import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { checkNames } from '../operations/doctor/names.ts';
+import { type HelmRelease, helmUpgrade } from '../operations/helm-release.ts';
 import { type InstallOutcome, install } from '../operations/install.ts';
 import type { DryRun } from '../operations/ports.ts';
 
@@ -33,6 +34,9 @@ export default class Install extends BaseCommand<typeof Install> {
   ];
   static override flags = {
     controller: Flags.boolean({ summary: 'Also install the controller.' }),
+    admission: Flags.boolean({
+      summary: 'Also give new nodes the labels and taints of their pool as they register (Kubernetes 1.36).',
+    }),
     image: Flags.string({
       summary: 'Image of the controller. Default: the published image of this version.',
       helpValue: 'IMAGE',
@@ -61,7 +65,8 @@ export default class Install extends BaseCommand<typeof Install> {
     const apply = async () => {
       const connection = await connect();
       const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool CRD');
-      const options = { crd: manifest.object, controller: controller?.objects ?? [], timeoutMs };
+      const { objects: bornInPool } = flags.admission ? await readBornInPool(root) : { objects: [] };
+      const options = { crd: manifest.object, controller: controller?.objects ?? [], bornInPool, timeoutMs };
       return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
     };
     // A client dry run with -o needs no cluster.
@@ -72,6 +77,7 @@ export default class Install extends BaseCommand<typeof Install> {
       );
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
     if (status === 'warning') showWarning(io, { message, next: remedy });
     return 0;
@@ -80,20 +86,32 @@ export default class Install extends BaseCommand<typeof Install> {
 
 async function readWanted(
   root: string,
-  { controller, image, 'pod-counts': podCounts, 'no-policies': noPolicies }: FlagsOf<typeof Install>,
+  { admission, controller, image, 'pod-counts': podCounts, 'no-policies': noPolicies }: FlagsOf<typeof Install>,
 ): Promise<Manifests | undefined> {
   if (!controller) {
-    const alone =
-      image !== undefined ? '--image' : podCounts ? '--pod-counts' : noPolicies ? '--no-policies' : undefined;
-    if (alone === undefined) return undefined;
-    throw new NodepoolError('usage', `${alone} is only valid with --controller`, 'add --controller');
+    const alone = image !== undefined ? '--image' : podCounts ? '--pod-counts' : undefined;
+    const policiesAlone = noPolicies && !admission ? '--no-policies' : undefined;
+    const wrong = alone ?? policiesAlone;
+    if (wrong !== undefined)
+      throw new NodepoolError('usage', `${wrong} is only valid with --controller`, 'add --controller');
+    if (!admission) return undefined;
   }
-  const wanted = await readControllerWith(root, image, podCounts);
-  if (noPolicies) return wanted;
-  const policies = await readPolicies(root);
+  const parts = [
+    ...(noPolicies ? [] : [await readPolicies(root)]),
+    ...(admission ? [await readBornInPool(root)] : []),
+    ...(controller ? [await readControllerWith(root, image, podCounts)] : []),
+  ];
   return {
-    text: `${policies.text.trimEnd()}\n---\n${wanted.text}`,
-    objects: [...policies.objects, ...wanted.objects],
+    text: parts.map(({ text }) => text.trimEnd()).join('\n---\n'),
+    objects: parts.flatMap(({ objects }) => objects),
+  };
+}
+
+/** Helm applies on the server, where two managers of one field conflict. */
+function ofHelm(release: HelmRelease) {
+  return {
+    message: `the CRD belongs to the Helm release ${release.name} in namespace ${release.namespace}`,
+    next: `if that release is still installed, use \`${helmUpgrade(release)}\` instead, now with --force-conflicts`,
   };
 }
 

@@ -1,17 +1,18 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showWarning } from '../cli/error-line.ts';
+import { showNote, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../cli/flags.ts';
 import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import type { PoolNode } from '../operations/nodes.ts';
 import { nodesOutput, printPoolNodes } from './nodes/output.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
   static override summary = 'List the nodes of pools, with state, taints and drift.';
   static override description =
-    'APPLIED has the labels and taints that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
     { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
     { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
@@ -53,7 +54,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const { listNodes } = await import('../operations/nodes.ts');
     const options = { pools, unassigned, selector };
     const connection = await connect();
-    const listed = await listNodes(options, connection);
+    const { nodes: listed, heldByOthers } = await listNodes(options, connection);
     if (flags.watch && typeof output === 'object') {
       const { showNodeChanges } = await import('./nodes/watch.ts');
       if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
@@ -63,11 +64,18 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
         connection,
       );
     }
-    const withoutSetters = output === 'name' || (typeof output === 'object' && !output.wide);
-    const nodes = withoutSetters ? listed : await withSettersOf(listed, connection, io);
+    const isDrifting = listed.some(({ changes }) => changes.length > 0);
+    const nodes = isDrifting && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     await printPoolNodes(sort(nodes), output, io);
+    if (heldByOthers.size > 0) showNote(io, heldByOthersText(heldByOthers));
     return 0;
   }
+}
+
+/** Why the table has fewer nodes than match the pools. */
+function heldByOthersText(heldByOthers: ReadonlyMap<string, number>): string {
+  const pools = [...heldByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
+  return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool nodes --why NODE\`.`;
 }
 
 async function nodeOrder(path: string): Promise<(nodes: PoolNode[]) => PoolNode[]> {

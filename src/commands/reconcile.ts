@@ -11,12 +11,11 @@ import { showReconcile } from './shared/show-reconcile.ts';
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `Sets the labels and taints of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. Labels and taints that no pool set are kept. It runs once; with --watch, after each change until Ctrl-C.
+    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --watch, after each change until Ctrl-C.
 
 ${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
-    { description: 'Two pools', command: '<%= config.bin %> reconcile worker gpu' },
     {
       description: 'Have the server validate every write, and store nothing',
       command: '<%= config.bin %> reconcile --dry-run=server',
@@ -26,19 +25,20 @@ ${EXIT_STATUS}`;
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolChoiceFlags,
-    'dry-run': dryRunFlag(
-      'Change nothing: "client" shows the changes and the result, "server" has the server validate every write, too.',
-    ),
+    'dry-run': dryRunFlag('Only show the changes; with "server", the server validates every write.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
-    'pod-counts': Flags.boolean({ summary: 'Write the number of pods on its nodes to the status of each pool.' }),
+    yes: yesFlag(),
+    'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
     quiet: Flags.boolean({
       char: 'q',
       exclusive: ['output'],
-      summary: 'Print errors and warnings only; the exit code has the result.',
+      summary: 'Print errors and warnings only.',
     }),
-    watch: Flags.boolean({ char: 'w', summary: 'Reconcile all pools after each change until Ctrl-C.' }),
+    watch: Flags.boolean({
+      char: 'w',
+      summary: 'Reconcile after each change until Ctrl-C. It does not prompt before taints evict pods.',
+    }),
     ...watchFlags,
   };
 

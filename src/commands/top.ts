@@ -23,7 +23,7 @@ interface Shown {
 export default class Top extends BaseCommand<typeof Top> {
   static override summary = 'Show requested, used and free resources of pools.';
   static override description =
-    `Requests and limits are those of pods that are bound to a node and have not ended, counted by the scheduler's rules. USED is shown if the cluster serves metrics.k8s.io. FREE and MAX-FREE count nodes that accept new pods: Ready and not cordoned; NODES is how many of the pool's nodes do. MAX-FREE is the most that is free on one node: a pod that requests more cannot be scheduled now. On a terminal, columns that do not fit are left out; --by resource and a pipe show all.`;
+    `Requests and limits are those of pods that are bound to a node and have not ended, counted by the scheduler's rules. USED is shown if the cluster serves metrics.k8s.io. FREE and FIT count nodes that accept new pods: Ready and not cordoned; NODES is how many of the pool's nodes do. FIT is the most that is free on one node: a pod that requests more cannot be scheduled now. On a terminal, columns that do not fit are left out; --by resource and a pipe show all.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> top' },
     { description: 'A line for each resource, with limits', command: '<%= config.bin %> top --by resource' },
@@ -45,7 +45,7 @@ export default class Top extends BaseCommand<typeof Top> {
     pods: Flags.boolean({ summary: 'Show each pod.', exclusive: ['nodes', 'no-pods', 'by'] }),
     by: Flags.option({
       options: ['resource'] as const,
-      summary: 'Show a line for each resource, with limits and bars.',
+      summary: 'A line for each resource, with limits.',
       helpValue: 'resource',
     })(),
     resources: Flags.string({

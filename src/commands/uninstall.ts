@@ -6,10 +6,12 @@ import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { interruptible } from '../cli/interruptible.ts';
-import { readController, readPolicies } from '../cli/manifests.ts';
+import { readBornInPool, readController, readPolicies } from '../cli/manifests.ts';
+import { quotedNameOf } from '../cli/object-name.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { noun, plural } from '../nodepool/plural.ts';
 import { type CrdUsage, uninstall } from '../operations/uninstall.ts';
+import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
 /** As kubectl names a deleted object. */
@@ -18,7 +20,7 @@ const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Delete the NodePool CRD from the cluster.';
   static override description =
-    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels and taints are removed from the nodes, and the values that they replaced are restored. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
+    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels, taints and annotations are removed from the nodes, and the values that they replaced are restored. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
   static override examples = [
     { description: 'Delete the CRD when no pool exists', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools, then the CRD', command: '<%= config.bin %> uninstall --cascade' },
@@ -38,7 +40,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       helpValue: 'TIME',
     }),
     concurrency: concurrencyFlag,
-    yes: yesFlag,
+    yes: yesFlag('Without a terminal, --cascade needs it.'),
   };
 
   protected async execute(
@@ -50,14 +52,15 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
     const dryRun = flags['dry-run'];
     const { objects: controller } = await readController(deps.root);
+    const { objects: bornInPool } = await readBornInPool(deps.root);
     if (flags.controller) {
       const { objects: policies } = await readPolicies(deps.root);
-      return removeController({ controller: [...policies, ...controller], dryRun, yes: flags.yes }, deps);
+      return removeController({ controller: [...policies, ...controller], bornInPool, dryRun, yes: flags.yes }, deps);
     }
     const connection = await deps.connect({ concurrency: flags.concurrency });
     const { cluster, crd, manifests, workloads } = connection;
     const outcome = await uninstall(
-      { cascade: flags.cascade, controller, dryRun, timeoutMs, concurrency: flags.concurrency },
+      { cascade: flags.cascade, controller, bornInPool, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
         crd,
@@ -74,6 +77,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       },
     );
     const suffix = dryRunSuffix(dryRun);
+    const shown = { output: undefined, suffix };
     switch (outcome.kind) {
       case 'absent':
         io.out(`${CRD_NAME} is not installed`);
@@ -82,7 +86,12 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         io.err('nothing was deleted');
         return 1;
       case 'deleted':
-        for (const name of outcome.found.pools) io.out(`nodepool.nodes.lailin.xyz "${name}" deleted${suffix}`);
+        for (const policy of outcome.policies) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
+        if (dryRun !== 'none') {
+          await showPlan(outcome.plan, shown, io);
+          for (const name of outcome.found.pools) io.out(deletedLine(name, shown));
+        }
+        for (const result of outcome.results) reportDeletion(result, shown, deps);
         for (const { pool, nodes } of outcome.found.orphans) {
           io.out(`${plural(nodes, 'node')} of deleted pool "${pool}" released${suffix}`);
         }

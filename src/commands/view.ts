@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import type { Flags } from '../cli/completion/grammar.ts';
 import { showWarning } from '../cli/error-line.ts';
-import type { Deps } from '../cli/factory.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
 import { createLog } from '../cli/log.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { leaveSoon, onStopSignal } from '../cli/signals.ts';
@@ -10,11 +10,12 @@ import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { cordonNode } from '../operations/cordon.ts';
+import { recordCordoned } from '../operations/cordoned-status.ts';
 import { createLiveView, type LiveView } from '../operations/view.ts';
 import { createUsagePoll } from '../operations/view-usage.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { makeStyle } from '../render/style.ts';
-import type { DrainTarget } from '../view/places.ts';
+import type { DrainTarget, Target } from '../view/places.ts';
 import type { Ended, Running } from '../view/run.ts';
 
 export default class View extends BaseCommand<typeof View> {
@@ -82,8 +83,7 @@ async function showView(
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
-        cordon: ({ node, unschedulable }) =>
-          cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) }),
+        cordon: target => cordonMember(target, live, cluster),
         read: async place => (await import('./view/texts.ts')).readText(place, connection, io.now),
       });
       ended = await running.ended.finally(stopOnSignal(running));
@@ -96,6 +96,14 @@ async function showView(
     leaveSoon();
     await live.stop();
   }
+}
+
+/** As `cordon` of the pool with this node alone. */
+async function cordonMember({ node, unschedulable }: Target, live: LiveView, cluster: Connection['cluster']) {
+  const result = await cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) });
+  const pool = live.clusterState.ownership(node.name)?.owner;
+  const isRecorded = result.kind !== 'changed' || pool === undefined;
+  return { result, warning: isRecorded ? undefined : await recordCordoned([pool], cluster) };
 }
 
 /** Starts the live view; resolves to the module that draws it. */

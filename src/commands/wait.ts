@@ -89,7 +89,10 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
           if (level === 'warning') showWarning(io, message);
           if (level === 'error') showError(io, { message });
         },
-        onMet: name => io.out(`${poolRef(name)}${flags.output === 'name' ? '' : ' condition met'}`),
+        onMet(name, isLast) {
+          if (flags.output === undefined) io.out(`${poolRef(name)} condition met`);
+          else if (isLast) io.out(poolRef(name));
+        },
       },
     );
     for (const error of errors) showError(io, error);

@@ -21,25 +21,25 @@ export function renderCandidates(candidates: Candidate[], style: Style, terminal
 
 function columnsOf(style: Style): Column<Candidate>[] {
   return [
-    { header: 'POOL', cell: ({ pool }) => pool.metadata.name },
-    { header: 'STATE', cell: candidate => stateCell(candidate, style) },
+    { header: 'POOL', cell: ({ pool }) => pool.metadata.name, cutFrom: 0, isName: true },
+    { header: 'STATE', cell: candidate => stateCell(candidate, style), cutFrom: 0 },
     { header: 'NODES', cell: ({ nodes }) => String(nodes.length) },
-    { header: 'READY', cell: ({ nodes }) => String(nodes.filter(({ ready }) => ready).length), rank: 1 },
+    { header: 'READY', cell: ({ nodes }) => String(nodes.filter(({ ready }) => ready).length), rank: 3 },
     // The label tells it.
-    { header: 'PROVIDER', cell: ({ provider }) => provider, rank: 2 },
-    { header: 'LABEL', cell: ({ label }, _, width) => cut(label, width), isList: true },
-    { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), isList: true },
+    { header: 'PROVIDER', cell: ({ provider }) => provider, rank: 4 },
+    { header: 'LABEL', cell: ({ label }, _, width) => cut(label, width), rank: 1, cutFrom: 2 },
+    { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), rank: 2, cutFrom: 2 },
     {
       header: 'LABELS',
       cell: ({ pool }, _, width) => cut(firstOf(pairs(pool.spec.labels)), width),
-      isList: true,
-      rank: 3,
+      rank: 5,
+      cutFrom: Infinity,
     },
     {
       header: 'TAINTS',
       cell: ({ pool }, _, width) => cut(taintsText(pool.spec.taints, Math.min(width, TAINTS_WIDTH)), width),
-      isList: true,
-      rank: 4,
+      rank: 6,
+      cutFrom: Infinity,
     },
   ];
 }

@@ -119,6 +119,15 @@ export function pairs(labels: Record<string, string> | undefined): string[] {
     .toSorted();
 }
 
+/** Longer values of annotations are cut: some are whole documents. */
+export const ANNOTATION_WIDTH = 60;
+
+/** `a=b` for each annotation, sorted, with long values cut. */
+export function annotationPairs(annotations: Record<string, string> | undefined): string[] {
+  const shown = Object.entries(annotations ?? {}).map(([key, value]) => [key, shorten(value, ANNOTATION_WIDTH)]);
+  return pairs(Object.fromEntries(shown));
+}
+
 /** `dedicated=gpu:NoSchedule,+2`: see listText(). */
 export function taintsText(taints: Taint[] = [], width: number): string {
   return listText(taints.map(formatTaint), width);

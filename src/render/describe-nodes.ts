@@ -1,8 +1,8 @@
 /** The nodes of a pool in `describe`; of many, those with problems first. */
-import { membershipSelector } from '../nodepool/selector.ts';
+import { membershipSelector, quotedSelector } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
-import { betweenPools, labelsText, nodeStatusText, resourceCell, stateCell } from './cells.ts';
+import { betweenPools, nodeStatusText, resourceCell, stateCell } from './cells.ts';
 import { renderGrid } from './grid.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
@@ -43,7 +43,7 @@ function countsText(nodes: DescribedNode[]): string {
 }
 
 function moreText(pool: NodePool, more: number): string {
-  const selector = sanitizeLine(labelsText(membershipSelector(pool)));
+  const selector = sanitizeLine(quotedSelector(membershipSelector(pool)));
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
 }
 

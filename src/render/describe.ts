@@ -1,13 +1,15 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
-import { membershipSelector } from '../nodepool/selector.ts';
+import { hasDefaultSelector, membershipSelector, partsOf } from '../nodepool/selector.ts';
 import { isStale, STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { NodePool, RuntimeClass, Toleration } from '../nodepool/types.ts';
+import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
 import type { Permitted } from '../operations/permitted.ts';
 import {
+  ANNOTATION_WIDTH,
+  annotationPairs,
   type Field,
   MESSAGE_WIDTH,
   NONE,
@@ -37,9 +39,8 @@ export interface Description {
   events: Permitted<EventRow[]>;
 }
 
-/** Longer values of annotations are cut: some are whole documents. */
-const ANNOTATION_WIDTH = 60;
 const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'ResourcesOmitted'];
+const NEITHER = ['Progressing', 'Reconciling'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */
@@ -52,7 +53,7 @@ export function renderDescription(description: Description, now: Date, style: St
     ...section('Allocatable', allocatableTable(pool)),
     ...nodesSection(pool, nodes, now, style),
     ...runtimeClassSection(description, style),
-    ...section('Conditions', conditionsTable(pool, now, style)),
+    ...section('Conditions', conditionsTable(description, now, style)),
     ...('forbidden' in events
       ? [forbiddenLine('Events', events.forbidden, style)]
       : section('Events', describeEvents(events.value, now, style))),
@@ -89,15 +90,28 @@ function statusLine(pool: NodePool, style: Style): Cell {
 }
 
 function specFields(pool: NodePool): Field[] {
-  const { labels, taints = [], handler, nodeSelector, unmanaged } = pool.spec;
-  const selector = pairs(membershipSelector(pool));
+  const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false, rollout } = pool.spec;
+  const { labels: wanted, expressions } = membershipSelector(pool);
+  const selector = [...pairs(wanted), ...partsOf({ labels: {}, expressions }).map(({ text }) => text)];
   return [
     ['Labels', orNone(pairs(labels))],
     ['Taints', orNone(taints.map(formatTaint))],
     ['Handler', handler || NONE],
-    ['Node Selector', nodeSelector === undefined ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
+    ['Node Selector', hasDefaultSelector(pool.spec) ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
     ['Unmanaged', unmanaged ?? 'Keep'],
+    ...(startupTaints === undefined ? [] : [['Startup Taints', orNone(startupTaints.map(startupText))] as Field]),
+    ...(paused ? [['Paused', 'true'] as Field] : []),
+    ...(rollout === undefined ? [] : [['Rollout', orNone(rolloutPairs(rollout))] as Field]),
+    ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as Field]),
   ];
+}
+
+function startupText({ until, ...taint }: StartupTaint): string {
+  return until === undefined ? formatTaint(taint) : `${formatTaint(taint)} until ${until.nodeCondition}`;
+}
+
+function rolloutPairs(rollout: RolloutStrategy): string[] {
+  return Object.entries(rollout).map(([field, value]) => `${field}=${value}`);
 }
 
 interface Table {
@@ -117,15 +131,19 @@ function allocatableTable({ status }: NodePool): Table {
   return { columns: ['Resource', 'Total', ''], rows };
 }
 
-function conditionsTable({ status }: NodePool, now: Date, style: Style): Table {
+function conditionsTable({ pool: { status }, nodes }: Description, now: Date, style: Style): Table {
+  const differs = nodes.some(({ membership, changes }) => membership.kind === 'member' && changes.length > 0);
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
+    // The nodes above are as they are now.
+    const isOld = type === 'Applied' && good && differs;
+    const paint = isOld ? style.yellow : good ? style.green : style.red;
     return [
       shorten(type, REASON_WIDTH),
-      { text: shorten(value, REASON_WIDTH), paint: good ? style.green : style.red },
+      NEITHER.includes(type) ? shorten(value, REASON_WIDTH) : { text: shorten(value, REASON_WIDTH), paint },
       shorten(reason, REASON_WIDTH),
       formatAge(lastTransitionTime, now),
-      shorten(message, MESSAGE_WIDTH),
+      shorten(isOld ? `at the last reconcile: ${message}` : message, MESSAGE_WIDTH),
     ];
   });
   return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };

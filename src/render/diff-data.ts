@@ -8,18 +8,20 @@ import { printDocument } from './documents.ts';
  * @param diff without RuntimeClasses where they could not be read, which null says
  */
 export function printDiff(
-  { nodes, runtimeClasses, ...rest }: Omit<Diff, 'runtimeClasses'> & Partial<Pick<Diff, 'runtimeClasses'>>,
+  { nodes, later, runtimeClasses, ...rest }: Omit<Diff, 'runtimeClasses'> & Partial<Pick<Diff, 'runtimeClasses'>>,
   format: 'json' | 'yaml',
 ): string {
-  const { conflicts, invalid, circles, oversized } = rest;
+  const { conflicts, invalid, circles, oversized, rollouts } = rest;
   const changed = nodes.filter(({ changes }) => changes.length > 0);
   return printDocument(
     'Diff',
     {
-      nodes: changed.map(({ node, previous, owner, changes }) => {
-        return { name: node.name, from: previous ?? null, to: owner ?? null, changes };
-      }),
+      nodes: changed.map(nodeOf),
+      later: later.map(({ pausedBy, ...plan }) => ({ ...nodeOf(plan), pausedBy: pausedBy ?? null })),
       runtimeClasses: runtimeClasses?.map(({ name, kind }) => ({ name, action: kind })) ?? null,
+      rollouts: rollouts.map(({ pool, nodes: members, pending, settling, failed, next }) => {
+        return { pool, nodes: members, pending, settling, failed, next };
+      }),
       conflicts,
       invalid,
       circles,
@@ -27,4 +29,8 @@ export function printDiff(
     },
     format,
   );
+}
+
+function nodeOf({ node, previous, owner, changes }: Diff['nodes'][number]) {
+  return { name: node.name, from: previous ?? null, to: owner ?? null, changes };
 }

@@ -2,23 +2,30 @@
 
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
+import { stepsText } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
+import { ANNOTATION_WIDTH, shorten } from './cells.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import type { StyledText } from './table.ts';
 import { formatAge } from './time.ts';
 
-export interface Diff extends Omit<ClusterPlan, 'nodes'> {
-  nodes: Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>[];
+export interface Diff extends Omit<ClusterPlan, 'nodes' | 'later'> {
+  nodes: Planned[];
+  later: (Planned & Pick<NodePlan, 'pausedBy'>)[];
 }
+
+type Planned = Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>;
 
 /** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
 export function renderDiff(diff: Diff, style: Style, now?: Date): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
+  const paused = Map.groupBy(diff.later, ({ pausedBy }) => pausedBy);
   const notes = [
+    ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
     ...diff.invalid.map(({ pool, errors }) => {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
       return oneLine(`pool ${pool} is not applied until its spec is corrected: ${wrong}`);
@@ -28,7 +35,7 @@ export function renderDiff(diff: Diff, style: Style, now?: Date): string {
         `node ${node} is not written: the labels of each of the pools ${pools.join(', ')} make it a member of another, without end`,
     ),
     ...diff.oversized.map(
-      node => `node ${node} is not written: what its pool removes with unmanaged: Remove does not fit into the record`,
+      node => `node ${node} is not written: what its pool sets and removes there does not fit into the record`,
     ),
     ...diff.conflicts.map(
       ({ node, pool, owner, notApplied }) =>
@@ -40,19 +47,36 @@ export function renderDiff(diff: Diff, style: Style, now?: Date): string {
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
   // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
-  const summary = summarize(nodes, changed.length);
-  return [...nodes.map(plan => nodeSection(plan, style, now)), runtimeClasses.join('\n'), notes.join('\n'), summary]
+  const summary = summarize(nodes, diff.later.length, changed.length);
+  const sections = [
+    ...nodes.map(plan => nodeSection(plan, style, now)),
+    ...diff.later.map(plan =>
+      nodeSection(plan, style, now, plan.pausedBy === undefined ? 'later' : `pool ${plan.pausedBy} is paused`),
+    ),
+  ];
+  return [...sections, diff.rollouts.map(rolloutLine).join('\n'), runtimeClasses.join('\n'), notes.join('\n'), summary]
     .filter(section => section !== '')
     .join('\n\n');
 }
 
-function nodeSection({ node, owner, previous, changes }: Diff['nodes'][number], style: Style, now?: Date): string {
-  const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)})`));
+function pausedNote(pool: string, nodes: number): string {
+  return `pool ${pool} is paused: ${plural(nodes, 'node')} above ${nodes === 1 ? 'is' : 'are'} not written until \`kubectl nodepool rollout resume ${pool}\``;
+}
+
+/** `pool web: 10 nodes now, of the canary of 10; then 990 nodes in 20 steps of at most 50` */
+function rolloutLine(step: Diff['rollouts'][number]): string {
+  return sanitizeLine(`pool ${step.pool}: ${stepsText(step)}`);
+}
+
+/** @param waits why it is not written now */
+function nodeSection({ node, owner, previous, changes }: Planned, style: Style, now?: Date, waits?: string): string {
+  const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)}${waits ? `; ${waits}` : ''})`));
   return [head, ...changes.map(change => changeLine(change, style, now))].join('\n');
 }
 
 function move(from: string | undefined, to: string | undefined): string {
-  if (to === undefined) return `leaves pool ${from}`;
+  // A pool that was never reconciled holds no node.
+  if (to === undefined) return from === undefined ? 'joins no pool' : `leaves pool ${from}`;
   if (from === undefined) return `joins pool ${to}`;
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
 }
@@ -77,7 +101,8 @@ function setByText({ kind, reason, setBy }: Change, now?: Date): string {
 
 /** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */
 export function changeCell(change: Change, style: Style): StyledText {
-  const { kind, from, to } = change;
+  const { kind } = change;
+  const [from, to] = [change.from, change.to].map(value => (kind === 'annotation' ? cutValue(value) : value));
   const cell = (sign: string, text: string, paint: (text: string) => string) => ({
     text: `${sign} ${kind} ${text}`,
     paint,
@@ -86,6 +111,10 @@ export function changeCell(change: Change, style: Style): StyledText {
   if (to === undefined) return cell('-', slot(change, from), style.red);
   const key = change.effect === undefined ? change.key : `${change.key}:${change.effect}`;
   return cell('~', `${key}: ${from || '""'} -> ${to || '""'}`, style.yellow);
+}
+
+function cutValue(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : shorten(value, ANNOTATION_WIDTH);
 }
 
 /** As in flags: `a=b`, `key=value:Effect`. */
@@ -108,7 +137,7 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
 }
 
 /** `3 nodes would change: 4 set, 1 changed, 2 removed, 1 restored; 1 RuntimeClass would change` */
-function summarize(plans: Diff['nodes'], runtimeClasses: number): string {
+function summarize(plans: Diff['nodes'], later: number, runtimeClasses: number): string {
   const changes = plans.flatMap(plan => plan.changes);
   const counts = (
     [
@@ -123,6 +152,7 @@ function summarize(plans: Diff['nodes'], runtimeClasses: number): string {
   });
   return [
     ...(plans.length > 0 ? [`${plural(plans.length, 'node')} would change: ${counts.join(', ')}`] : []),
+    ...(later > 0 ? [`${plural(later, 'node')} would change later`] : []),
     ...(runtimeClasses > 0 ? [`${plural(runtimeClasses, 'RuntimeClass')} would change`] : []),
   ].join('; ');
 }

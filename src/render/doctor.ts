@@ -1,10 +1,11 @@
 /** The output of `doctor`: a line for each check, with details and the next step below. */
-import { andMore, plural } from '../nodepool/plural.ts';
-import type { Check, CheckStatus } from '../operations/doctor/check.ts';
+import { andMore, firstFew, plural } from '../nodepool/plural.ts';
+import type { Check, CheckStatus, PermissionRow } from '../operations/doctor/check.ts';
 import { shorten } from './cells.ts';
 import { printDocument } from './documents.ts';
+import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import { type Cell, columnWidths, DESCRIBE, fit, renderTable } from './table.ts';
+import { type Cell, columnWidths, DESCRIBE, renderTable } from './table.ts';
 
 /** Characters of a text: a message of a condition or a server may have a megabyte. */
 const MAX_SHOWN = 1000;
@@ -17,12 +18,46 @@ const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
  * @param terminalWidth to which texts are wrapped
  */
 export function renderChecks(checks: Check[], style: Style, terminalWidth?: number): string {
-  const rows = folded(checks).flatMap(({ name, status, message, details, remedy, table }): Cell[][] => [
-    [statusCell(status, style), name, shorten(message, MAX_SHOWN)],
-    ...detailLines(details, table).map(line => ['', '', line]),
-    ...(remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]]),
+  const parts = folded(checks).map(({ name, status, message, details, remedy, permissions = [] }) => {
+    const first: Cell[] = [statusCell(status, style), name, shorten(message, MAX_SHOWN)];
+    const more = permissions.length > 0 ? [] : detailLines(details).map(line => ['', '', line]);
+    const last = remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]];
+    return { above: [first, ...more], permissions, last };
+  });
+  const widths = columnWidths(parts.flatMap(({ above, last }) => [...above, ...last]));
+  const render = (rows: Cell[][]) => (rows.length === 0 ? [] : [renderTable(rows, DESCRIBE, terminalWidth, widths)]);
+  const lines = parts.flatMap(({ above, permissions, last }) => [
+    ...render(above),
+    ...permissionLines(permissions, terminalWidth),
+    ...render(last),
   ]);
-  return `${renderTable(rows, DESCRIBE, terminalWidth)}\n\n${summary(checks)}`;
+  return `${lines.join('\n')}\n\n${summary(checks)}`;
+}
+
+const PIPE_WIDTH = 120;
+/** Where VERBS, RESOURCE and COMMANDS begin: a longer cell moves the rest of its line, as few are longer. */
+const STARTS = [2, 38, 74];
+const NARROW_STARTS = [2, 29, 62];
+
+/** From the left edge: under the message, a terminal of 80 columns would have no room for the commands. */
+function permissionLines(rows: readonly PermissionRow[], width = PIPE_WIDTH): string[] {
+  if (rows.length === 0) return [];
+  const starts = width < PIPE_WIDTH ? NARROW_STARTS : STARTS;
+  const line = (cells: string[]) =>
+    cells.reduce((before, cell, i) => `${before.trimEnd()}  `.padEnd(starts[i] ?? 0) + sanitizeLine(cell), '');
+  return [
+    line(['VERBS', 'RESOURCE', 'COMMANDS']),
+    ...rows.map(({ verbs, resource, commands }) => {
+      const room = width - line([verbs, resource, '']).length;
+      return line([verbs, resource, fitting(commands, room)]);
+    }),
+  ];
+}
+
+/** As many of the names as fit, and how many more there are. */
+function fitting(names: readonly string[], width: number): string {
+  const most = names.findLastIndex((_, last) => firstFew(names, last + 1).length <= width) + 1;
+  return most > 0 ? firstFew(names, most) : plural(names.length, 'command');
 }
 
 /** Skipped checks in a row that have one reason are one line: the check before says what is wrong. */
@@ -41,26 +76,18 @@ function folded(checks: readonly Check[]): (Omit<Check, 'id'> & { name: string }
   );
 }
 
-function detailLines(details: readonly string[], table: string[][] | undefined): string[] {
-  const [lines, mark] = table === undefined ? [details, '- '] : [tableLines(table), ''];
+function detailLines(details: readonly string[]): string[] {
   return [
-    ...lines.slice(0, MAX_DETAILS).map(line => shorten(`${mark}${line}`, MAX_SHOWN)),
-    ...(lines.length > MAX_DETAILS ? [andMore(lines.length - MAX_DETAILS, mark)] : []),
+    ...details.slice(0, MAX_DETAILS).map(detail => shorten(`- ${detail}`, MAX_SHOWN)),
+    ...(details.length > MAX_DETAILS ? [andMore(details.length - MAX_DETAILS, '- ')] : []),
   ];
-}
-
-function tableLines(table: string[][]): string[] {
-  const widths = columnWidths(table);
-  return table.map(row =>
-    row.map((cell, at) => (at === row.length - 1 ? cell : fit(cell, (widths[at] ?? 0) + 2))).join(''),
-  );
 }
 
 /** As JSON or YAML; `status` is the worst of all. */
 export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
   return printDocument(
     'DoctorReport',
-    { status: worst(checks), checks: checks.map(({ table: _, ...check }) => check) },
+    { status: worst(checks), checks: checks.map(({ permissions: _, ...check }) => check) },
     format,
   );
 }

@@ -1,5 +1,5 @@
 import { sanitizeLine } from './sanitize.ts';
-import { widthOf } from './width.ts';
+import { widthOf, wrapWords } from './width.ts';
 
 /** Characters of a line: a message may contain a value of a megabyte. */
 const LINE_LIMIT = 2000;
@@ -10,7 +10,7 @@ export function formatError(lines: readonly string[], next?: string, width?: num
 
 /**
  * The lines of an error or a warning, and the next step, on the same line if there is only one and it is not wider than
- * the width.
+ * the width. Wider lines are wrapped.
  */
 export function formatProblem(
   level: 'error' | 'warning',
@@ -18,10 +18,19 @@ export function formatProblem(
   next?: string,
   width = Infinity,
 ): string {
-  const text = `${level}: ${lines.map(oneLine).join('\n  ')}`;
-  if (next === undefined) return text;
-  const step = `next: ${oneLine(next)}`;
-  return lines.length > 1 || widthOf(`${text}; ${step}`) > width ? `${text}\n${step}` : `${text}; ${step}`;
+  const [head = '', ...items] = lines.map(oneLine);
+  const text = [`${level}: ${head}`, ...items.map(item => `  ${item}`)];
+  const step = next === undefined ? [] : [`next: ${oneLine(next)}`];
+  const whole = [...text, ...step].join('; ');
+  if (items.length === 0 && (width === Infinity || widthOf(whole) <= width)) return whole;
+  if (width === Infinity) return [...text, ...step].join('\n');
+  return [...text, ...step].flatMap(line => wrapProse(line, width)).join('\n');
+}
+
+/** Wraps a line of stderr. The rest is deeper than any line of an error: text of others cannot pass for one. */
+export function wrapProse(line: string, width: number): string[] {
+  const [lead = ''] = /^(error|warning|note|next): |^/.exec(line) ?? [];
+  return wrapWords(line, width, ' '.repeat(Math.max(lead.length, 6)));
 }
 
 /** Cuts a value of a JSON log as oneLine() cuts a line. */

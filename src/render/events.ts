@@ -2,6 +2,7 @@
 import { noun } from '../nodepool/plural.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
@@ -11,6 +12,8 @@ export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
 /** The longest name that the server accepts. */
 const NAME_WIDTH = 253;
+/** A message is not wrapped to less while other columns can be cut or left out. */
+const LEAST_MESSAGE = 24;
 
 /** The event with texts that fit a screen: through core/v1 others may write at any length. */
 export function shortEvent<Event extends EventRow>(event: Event): Event {
@@ -38,13 +41,28 @@ export function eventsPrinter(
   style: Style,
   terminalWidth?: number,
 ): (events: EventRow[], now: Date) => string {
-  const render = tablePrinter(headers ? ['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE'] : undefined, terminalWidth);
-  return (events, now) =>
-    render(
-      events
-        .map(shortEvent)
-        .map(event => [seen(event, now), eventTypeCell(event, style), event.reason, event.pool, event.note]),
-    );
+  const all = columnsOf(style);
+  let table: { columns: Column<EventRow>[]; render: (rows: Cell[][]) => string } | undefined;
+  return (raw, now) => {
+    const events = raw.map(shortEvent);
+    if (table === undefined) {
+      const columns = terminalWidth === undefined ? all : fitColumns(all, events, now, terminalWidth);
+      const header = headers ? columns.map(column => column.header) : undefined;
+      table = { columns, render: tablePrinter(header, terminalWidth) };
+    }
+    const { columns, render } = table;
+    return render(events.map(event => columns.map(({ cell }) => cell(event, now, Infinity))));
+  };
+}
+
+function columnsOf(style: Style): Column<EventRow>[] {
+  return [
+    { header: 'LAST SEEN', cell: seen, cutFrom: Infinity },
+    { header: 'TYPE', cell: event => eventTypeCell(event, style), rank: 2 },
+    { header: 'REASON', cell: ({ reason }) => reason, rank: 1, cutFrom: 1 },
+    { header: 'POOL', cell: ({ pool }) => pool, cutFrom: 1, isName: true },
+    { header: 'MESSAGE', cell: ({ note }) => note, wrapsAt: LEAST_MESSAGE },
+  ];
 }
 
 /** ` for pool a`, in the message that there are none; undefined: all pools. */
@@ -62,8 +80,10 @@ export function describeEvents(events: EventRow[], now: Date, style: Style): { c
   };
 }
 
-/** `5m`, or `5m (x3 over 2h)` for a repeated event. */
-function seen({ lastSeen, firstSeen, count }: EventRow, now: Date): string {
+/** `5m`, or `5m (x3 over 2h)` for a repeated event; `5m (x3)` where there is no room. */
+function seen({ lastSeen, firstSeen, count }: EventRow, now: Date, width = Infinity): string {
   const age = formatAge(lastSeen, now);
-  return count > 1 ? `${age} (x${count} over ${formatAge(firstSeen, now)})` : age;
+  if (count <= 1) return age;
+  const text = `${age} (x${count} over ${formatAge(firstSeen, now)})`;
+  return text.length <= width ? text : `${age} (x${count})`;
 }

@@ -1,5 +1,6 @@
-/** Fits a table into a terminal: lists are cut, then columns left out, the least important first. */
-import { type Cell, columnWidths, GET } from './table.ts';
+/** Fits a table into a terminal: lists are cut, then columns left out, the least important first, then names are cut. */
+import { type Cell, columnWidths, GET, type Layout, safeText } from './table.ts';
+import { cut, cutMiddle } from './width.ts';
 
 export interface Column<Row> {
   header: string;
@@ -7,18 +8,22 @@ export interface Column<Row> {
   cell: (row: Row, now: Date, width: number) => Cell;
   /** Columns with the highest rank are left out first; those without one never. */
   rank?: number;
-  /** It is cut before it is left out; without a rank it is cut when all that have one are left out. */
-  isList?: boolean;
+  /** It may be cut once no column with a higher rank is left: Infinity before any is left out, 0 last. Without it never. */
+  cutFrom?: number;
+  /** Cells that differ still differ when they are cut, if that can be helped. */
+  isName?: boolean;
+  /** Its cells are wrapped: so much is enough for them. */
+  wrapsAt?: number;
 }
 
 /** After the last header where columns are left out. */
-export const LEFT_OUT = ' …';
+const LEFT_OUT = ' …';
 
-/** A list cut to less says too little. */
+/** A list or a name cut to less says too little. */
 const LEAST_WIDTH = 12;
 
 /**
- * The columns that fit the first rows; later rows have the same columns, with lists cut to the same widths. Where cutting and
+ * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Where cutting and
  * leaving out is not enough, the rest is as it is. The last header says that columns are left out.
  */
 export function fitColumns<Row>(
@@ -26,22 +31,26 @@ export function fitColumns<Row>(
   rows: readonly Row[],
   now: Date,
   terminalWidth: number,
+  { gap, minWidth }: Layout = GET,
 ): Column<Row>[] {
   const cells = rows.map(row => columns.map(({ cell }) => cell(row, now, Infinity)));
-  const widths = columnWidths([columns.map(({ header }) => header), ...cells], GET.minWidth);
-  let left = columns.map((column, i) => ({ column, width: widths[i] ?? 0 }));
+  const widths = columnWidths([columns.map(({ header }) => header), ...cells], minWidth);
+  let left = columns.map((column, i) => ({ column, width: Math.min(widths[i] ?? 0, column.wrapsAt ?? Infinity) }));
   for (;;) {
     const highest = Math.max(...left.map(({ column: { rank = 0 } }) => rank));
-    const isCut = ({ isList = false, rank = 0 }: Column<Row>) => isList && (rank > 0 || highest === 0);
+    const isCut = ({ cutFrom = -1 }: Column<Row>) => cutFrom >= highest;
     const last = left.at(-1);
     const isWhole = last === undefined || left.length === columns.length;
     const mark = isWhole ? 0 : Math.max(last.column.header.length + LEFT_OUT.length - last.width, 0);
-    const all = sum(left.map(({ width }) => width)) + GET.gap * (left.length - 1) + mark;
-    const lists = left.filter(({ column }) => isCut(column)).map(({ width }) => width);
-    const width = share(lists, terminalWidth - all + sum(lists));
-    if (all <= terminalWidth || width >= LEAST_WIDTH || highest === 0) {
-      const most = Math.max(width, LEAST_WIDTH);
-      const fitted = left.map(({ column }) => (isCut(column) ? cutTo(column, most) : column));
+    const all = sum(left.map(({ width }) => width)) + gap * (left.length - 1) + mark;
+    const cuttable = left.filter(({ column }) => isCut(column)).map(({ width }) => width);
+    const width = share(cuttable, terminalWidth - all + sum(cuttable));
+    const fits = all <= terminalWidth || width >= LEAST_WIDTH;
+    const most = Math.max(width, LEAST_WIDTH);
+    // Names cut in vain tell less.
+    const cutsNow = (column: Column<Row>) => isCut(column) && (fits || column.isName !== true);
+    const fitted = left.map(({ column }) => (cutsNow(column) ? cutTo(column, most, rows, now) : column));
+    if (highest === 0 || (fits && fitted.every((column, i) => tells(column, left[i]?.column, rows, now)))) {
       return isWhole ? fitted : fitted.map(each => (each === fitted.at(-1) ? marked(each) : each));
     }
     left = left.filter(({ column }) => column.rank !== highest);
@@ -52,8 +61,25 @@ function marked<Row>(column: Column<Row>): Column<Row> {
   return { ...column, header: column.header + LEFT_OUT };
 }
 
-function cutTo<Row>(column: Column<Row>, width: number): Column<Row> {
-  return { ...column, cell: (row, now) => column.cell(row, now, width) };
+/** At the end, where clouds' names of nodes have their domain; names that would be the same then lose their middle. */
+function cutTo<Row>(column: Column<Row>, width: number, rows: readonly Row[], now: Date): Column<Row> {
+  const cutBy = (shorten: typeof cut): Column<Row> => ({
+    ...column,
+    cell: (row, at) => {
+      const cell = column.cell(row, at, width);
+      const text = shorten(safeText(cell), width);
+      return typeof cell === 'string' ? text : { ...cell, text };
+    },
+  });
+  const atEnd = cutBy(cut);
+  return tells(atEnd, column, rows, now) ? atEnd : cutBy(cutMiddle);
+}
+
+/** Whether names that differ still do. */
+function tells<Row>(shown: Column<Row>, whole: Column<Row> | undefined, rows: readonly Row[], now: Date): boolean {
+  if (whole === undefined || shown === whole || whole.isName !== true) return true;
+  const different = ({ cell }: Column<Row>) => new Set(rows.map(row => safeText(cell(row, now, Infinity)))).size;
+  return different(shown) === different(whole);
 }
 
 /** The most that each may take so that all of them fit into the room. */

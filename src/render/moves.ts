@@ -1,5 +1,14 @@
 /** The result of `add`, `remove` and `move` for a node, on one line. */
+import type { Change } from '../nodepool/plan.ts';
+import { isControlPlaneRole, ROLE_PREFIX } from '../nodepool/selector.ts';
 import { sanitizeLine } from './sanitize.ts';
+
+interface Moved {
+  node: string;
+  from: string | undefined;
+  to: string | undefined;
+  changes?: readonly Pick<Change, 'key' | 'action' | 'reason' | 'from'>[] | undefined;
+}
 
 export interface Moving {
   kind: 'add' | 'remove' | 'move';
@@ -7,12 +16,16 @@ export interface Moving {
   pool: string;
 }
 
-/** From and to: the owners before and after. */
-export function renderMoved(
-  { kind, pool }: Moving,
-  { node, from, to }: { node: string; from: string | undefined; to: string | undefined },
-): string {
-  return sanitizeLine(`node/${node} ${words()}`);
+/**
+ * From and to: the owners before and after. A label that goes is named, unless it is the role of a pool; a role of the
+ * control plane always is.
+ */
+export function renderMoved({ kind, pool }: Moving, { node, from, to, changes = [] }: Moved): string {
+  const gone = changes.filter(
+    ({ key, action, reason }) => reason === 'membership' && action === 'remove' && !isRole(key),
+  );
+  const labels = gone.map(({ key, from: value = '' }) => `${key}=${value}`).join(', ');
+  return sanitizeLine(`node/${node} ${words()}${labels === '' ? '' : ` (label ${labels} removed)`}`);
 
   function words(): string {
     switch (kind) {
@@ -24,6 +37,10 @@ export function renderMoved(
         return `removed from pool ${pool}${to === undefined ? '' : `, is in pool ${to}`}`;
     }
   }
+}
+
+function isRole(key: string): boolean {
+  return key.startsWith(ROLE_PREFIX) && !isControlPlaneRole(key);
 }
 
 /** For a node without a change. @param from the pool that it was to be in before */

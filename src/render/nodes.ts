@@ -5,6 +5,7 @@ import type { Change, FieldSetter } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { PoolNode } from '../operations/nodes.ts';
 import {
+  annotationPairs,
   betweenPools,
   labelHeader,
   listText,
@@ -41,15 +42,17 @@ export function nodesPrinter(
   { wide, headers, labelColumns = [], terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
   style: Style,
 ): (nodes: PoolNode[], now: Date) => string {
-  const all: Column<PoolNode>[] = [
+  const allFor = (nodes: PoolNode[]): Column<PoolNode>[] => [
     ...columnsOf(wide ? Infinity : LIST_WIDTH, style),
     ...(wide ? wideColumns() : []),
+    ...(wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined)) ? [setterColumn] : []),
     ...labelColumns.map(labelColumn),
   ];
   let table: { columns: Column<PoolNode>[]; render: (rows: Cell[][]) => string } | undefined;
   return (nodes, now) => {
     if (table === undefined) {
       const reserved = isWatch && !nodes.some(({ node }) => node.unschedulable) ? CORDONED.length : 0;
+      const all = allFor(nodes);
       const columns = terminalWidth === Infinity ? all : fitColumns(all, nodes, now, terminalWidth - reserved);
       table = { columns, render: tablePrinter(headers ? columns.map(({ header }) => header) : undefined) };
     }
@@ -61,23 +64,26 @@ export function nodesPrinter(
 function columnsOf(most: number, style: Style): Column<PoolNode>[] {
   const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
   return [
-    { header: 'NAME', cell: ({ node }) => node.name },
+    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
     { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
     {
       header: 'POOL',
       cell: ({ pool, leaving }) => (leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE)),
+      rank: 1,
+      cutFrom: 1,
+      isName: true,
     },
     {
       header: 'TAINTS',
       cell: ({ node }, _, width) => list(node.taints.map(formatTaint), width),
-      isList: true,
-      rank: 1,
+      rank: 4,
+      cutFrom: Infinity,
     },
     {
       header: 'APPLIED',
-      cell: ({ applied }, _, width) => list([...pairs(applied.labels), ...applied.taints.map(formatTaint)], width),
-      isList: true,
-      rank: 2,
+      cell: ({ applied }, _, width) => list(appliedTexts(applied), width),
+      rank: 5,
+      cutFrom: Infinity,
     },
     {
       header: 'DRIFT',
@@ -86,9 +92,9 @@ function columnsOf(most: number, style: Style): Column<PoolNode>[] {
         const text = list(changes.map(changeText), width);
         return changes.length === 0 ? text : { text, paint: style.yellow };
       },
-      isList: true,
+      cutFrom: 2,
     },
-    { header: 'AGE', cell: ({ node }, now) => formatAge(node.creationTimestamp, now) },
+    { header: 'AGE', cell: ({ node }, now) => formatAge(node.creationTimestamp, now), rank: 3 },
   ];
 }
 
@@ -105,21 +111,21 @@ function wideColumns(): Column<PoolNode>[] {
       cell: ({ node }) => resourceCell(node.allocatable, resource),
     }),
   );
-  return [
-    ...resources,
-    { header: 'ALSO-MATCHED-BY', cell: ({ conflicting }) => conflicting.join(',') || NONE },
-    {
-      header: 'DRIFT-SET-BY',
-      cell: ({ changes }, now) => {
-        const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
-        return listText([...new Set(setters)], Infinity);
-      },
-    },
-  ];
+  return [...resources, { header: 'ALSO-MATCHED-BY', cell: ({ conflicting }) => conflicting.join(',') || NONE }];
 }
 
+const setterColumn: Column<PoolNode> = {
+  header: 'DRIFT-SET-BY',
+  cell: ({ changes }, now, width) => {
+    const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
+    return cut(listText([...new Set(setters)], width), width);
+  },
+  rank: 2,
+  cutFrom: Infinity,
+};
+
 function labelColumn(label: string): Column<PoolNode> {
-  return { header: labelHeader(label), cell: ({ node }) => own(node.labels, label) || NONE };
+  return { header: labelHeader(label), cell: ({ node }) => own(node.labels, label) || NONE, cutFrom: 0 };
 }
 
 /** `kubectl-label(3m)`: who set a value that differs, and how long ago. */
@@ -127,10 +133,22 @@ function setterText({ manager, time }: FieldSetter, now: Date): string {
   return withoutSpaces(time === undefined ? manager : `${manager}(${formatAge(time, now)})`);
 }
 
+function appliedTexts({ labels, taints, annotations }: PoolNode['applied']): string[] {
+  const theirs = annotationPairs(annotations).map(withoutSpaces);
+  return [...pairs(labels), ...taints.map(formatTaint), ...theirs];
+}
+
 /** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
 function changeText({ kind, key, effect, from, to }: Change): string {
   if (to === undefined) return `-${key}${effect === undefined ? '' : `:${effect}`}`;
   const sign = from === undefined ? '+' : '~';
+  if (kind === 'annotation')
+    return (
+      sign +
+      annotationPairs({ [key]: to })
+        .map(withoutSpaces)
+        .join()
+    );
   return kind === 'taint' && effect !== undefined
     ? `${sign}${formatTaint({ key, value: to, effect })}`
     : `${sign}${key}=${to}`;

@@ -3,7 +3,7 @@
 import { coercePool } from '../nodepool/coerce.ts';
 import { own } from '../nodepool/json.ts';
 import { inResourceOrder } from '../nodepool/resource-names.ts';
-import { membershipSelector } from '../nodepool/selector.ts';
+import { membershipSelector, selectorText } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
 import {
@@ -49,7 +49,7 @@ const TAINTS_WIDTH = 32;
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
 /** Where no pool has cordoned nodes: the first to be left out of a watch, as a list has no such column then. */
-const CORDONED_RANK = 5;
+const CORDONED_RANK = 8;
 
 const EVENT_WIDTH = 'MODIFIED'.length;
 /** From `200` to a status with a word. */
@@ -93,17 +93,17 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
-    { header: 'NAME', cell: ({ metadata }) => metadata.name },
+    { header: 'NAME', cell: ({ metadata }) => metadata.name, cutFrom: 0, isName: true },
     { header: 'STATUS', cell: pool => statusCell(pool, style) },
     { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
-    { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount) },
+    { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount), rank: 1 },
     // In a pipe and a watch it is always there: columns that come and go would break scripts.
     ...(terminalWidth === undefined || isWatch || pools.some(hasCordoned)
-      ? [{ ...cordonedColumn(style), rank: pools.some(hasCordoned) ? 0 : CORDONED_RANK }]
+      ? [{ ...cordonedColumn(style), rank: pools.some(hasCordoned) ? 2 : CORDONED_RANK }]
       : []),
-    ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 1 : 0 })),
+    ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 4 : 0 })),
     taintsColumn(taintsWidth),
-    { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) },
+    { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: 3 },
     ...(wide ? wideColumns(pools, chosen === undefined, drift, style) : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
@@ -114,8 +114,8 @@ function taintsColumn(most: number): Column<NodePool> {
   return {
     header: 'TAINTS',
     cell: ({ spec }, _, width) => cut(withoutSpaces(taintsText(spec.taints, Math.min(width, most))), width),
-    isList: true,
-    rank: 4,
+    rank: 7,
+    cutFrom: Infinity,
   };
 }
 
@@ -143,7 +143,7 @@ function wideColumns(
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
-    { header: 'SELECTOR', cell: pool => withoutSpaces(labelsText(membershipSelector(pool))) },
+    { header: 'SELECTOR', cell: pool => withoutSpaces(selectorText(membershipSelector(pool)) || NONE) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     { header: 'DRIFT', cell: pool => driftCell(pool, drift, style) },
     ...extended.map(resourceColumn),
@@ -164,7 +164,11 @@ function resourceColumn(name: string): Column<NodePool> {
 }
 
 function labelColumn(label: string): Column<NodePool> {
-  return { header: labelHeader(label), cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE };
+  return {
+    header: labelHeader(label),
+    cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE,
+    cutFrom: 0,
+  };
 }
 
 function allResources(pools: NodePool[]): string[] {

@@ -13,6 +13,7 @@ export function printSummaries(pools: PoolSummary[], { dryRun }: { dryRun: boole
 
 function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
   const status = outcome?.status;
+  const rollout = status?.conditions?.find(({ type }) => type === 'Progressing');
   const failures: WriteFailure[] = [...(outcome?.failures ?? [])];
   if (error !== undefined) failures.push({ message: error.oneLine, next: error.next });
   return {
@@ -20,6 +21,7 @@ function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
     result: outcome?.kind ?? (error === undefined ? 'not begun' : 'failed'),
     status: status?.status ?? null,
     reason: status?.status === 200 ? null : (troubleIn(status)?.message ?? null),
+    ...(rollout === undefined ? {} : { rollout: { reason: rollout.reason, message: rollout.message } }),
     nodeCount: status?.nodeCount ?? null,
     nodes: { joined, left, updated, unwritten: outcome?.unwritten ?? 0 },
     runtimeClass: outcome?.runtimeClass.kind ?? 'unchanged',

@@ -1,6 +1,6 @@
 /** The result of a reconcile, a line for each pool. */
 import { plural } from '../nodepool/plural.ts';
-import { troubleIn } from '../nodepool/status.ts';
+import { troubleIn, unfinishedRollout } from '../nodepool/status.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText } from './cells.ts';
 import type { Style } from './style.ts';
@@ -75,11 +75,12 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   return said.join(', ') || 'unchanged';
 }
 
-/** Why a pool is not 200. */
+/** Why a pool is not 200, or what a rollout has left to do. */
 function note({ outcome }: ReconciledPool): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
-  return outcome.status?.status === 200 ? '' : (troubleIn(outcome.status)?.message ?? '');
+  if (outcome.status?.status !== 200) return troubleIn(outcome.status)?.message ?? '';
+  return unfinishedRollout(outcome.status)?.message ?? '';
 }

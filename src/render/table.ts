@@ -3,7 +3,7 @@
  * tab-writer.ts and grid.ts. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
  */
 import { sanitizeLine } from './sanitize.ts';
-import { cut, PLAIN, widthOf, wrapWords } from './width.ts';
+import { cut, PLAIN, widthOf, wrap, wrapWords } from './width.ts';
 
 /** The colour stands beside the text: escapes inside the text are made visible. */
 export interface StyledText {
@@ -34,26 +34,38 @@ const LEAST_WRAPPED = 20;
  * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.
  * @param rows the header, if there is one, is the first
  * @param terminalWidth to which the last column is wrapped
+ * @param widths of the columns, where the rows are a part of a table
  */
-export function renderTable(rows: Cell[][], layout: Layout = GET, terminalWidth = Infinity): string {
-  return renderRows(rows, columnWidths(rows, layout.minWidth), layout, terminalWidth);
+export function renderTable(
+  rows: Cell[][],
+  layout: Layout = GET,
+  terminalWidth = Infinity,
+  widths = columnWidths(rows, layout.minWidth),
+): string {
+  return renderRows(rows, widths, layout, terminalWidth);
 }
 
 /**
  * As kubectl's TablePrinter: the first call gives the header and rows, later ones more rows. Columns keep the widths of
  * the first call; a wider cell is not cut and moves the rest of its line.
- * @param terminalWidth to which the last column is wrapped
+ * @param terminalWidth to which the last column is wrapped; words that are longer are broken
  */
 export function tablePrinter(header: string[] | undefined, terminalWidth = Infinity): (rows: Cell[][]) => string {
   let widths: number[] | undefined;
   return rows => {
     const all = widths === undefined && header !== undefined ? [header, ...rows] : rows;
     widths ??= columnWidths(all, GET.minWidth);
-    return renderRows(all, widths, GET, terminalWidth);
+    return renderRows(all, widths, GET, terminalWidth, true);
   };
 }
 
-function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layout, terminalWidth: number): string {
+function renderRows(
+  rows: Cell[][],
+  widths: number[],
+  { gap, indent = '' }: Layout,
+  terminalWidth: number,
+  breaksWords = false,
+): string {
   const between = ' '.repeat(gap);
   const lineOf = (row: Cell[], texts: string[]) =>
     row.map((cell, column) => padded(cell, texts[column] ?? '', widths[column] ?? 0, 'left')).join(between);
@@ -62,11 +74,19 @@ function renderRows(rows: Cell[][], widths: number[], { gap, indent = '' }: Layo
     if (terminalWidth === Infinity) return [lineOf(row, texts)];
     const last = row.length - 1;
     const start = widths.slice(0, last).reduce((sum, width) => sum + width + gap, indent.length);
-    const parts = wrapWords(texts[last] ?? '', Math.max(terminalWidth - start, LEAST_WRAPPED));
+    const room = Math.max(terminalWidth - start, LEAST_WRAPPED);
+    const words = wrapWords(texts[last] ?? '', room);
+    const parts = breaksWords ? words.flatMap(line => breakWords(line, room)) : words;
     const blank = texts.map(() => '');
     return parts.map((part, i) => lineOf(row, (i === 0 ? texts : blank).with(last, part)));
   });
   return lines.map(line => indent + line.trimEnd()).join('\n');
+}
+
+/** A line of words that are longer than it, over more lines with its indentation. */
+function breakWords(line: string, room: number): string[] {
+  const [lead = ''] = /^ */.exec(line) ?? [];
+  return wrap(line.slice(lead.length), room - lead.length).map(part => lead + part);
 }
 
 /** The width of the widest cell of each column. */

@@ -50,6 +50,7 @@ function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): str
   const note = (count: number, one: string, many: string, what: string) =>
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
+    'PodDisruptionBudgets do not hold back evictions by taints.',
     ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which recreates none there without a toleration'),
     ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
     ...note(ended, 'has', 'have', 'ended already'),

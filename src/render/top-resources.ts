@@ -84,7 +84,7 @@ function columnsOf(usage: Top['usage'], isOfPools: boolean, style: Style): Colum
     { header: 'USED', cell: ({ used }, resource) => amount(used, resource) },
     { header: 'USED%', cell: figures => percentCell(figures.used, figures, style) },
   ];
-  const maxFree: Column = { header: 'MAX-FREE', cell: (figures, resource) => amount(figures.maxFree, resource) };
+  const maxFree: Column = { header: 'FIT', cell: (figures, resource) => amount(figures.maxFree, resource) };
   return [
     allocatable,
     { header: 'REQUESTED', cell: ({ requested }, resource) => amount(requested, resource) },

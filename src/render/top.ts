@@ -4,17 +4,14 @@ import type { Figures, Tally } from '../nodepool/resource-usage.ts';
 import type { NoUsage, PodUsage } from '../operations/pods-port.ts';
 import type { Top } from '../operations/top.ts';
 import { NONE, nodeStatusCell, oneWord } from './cells.ts';
-import { LEFT_OUT } from './fit-columns.ts';
+import { type Column as FittedColumn, fitColumns } from './fit-columns.ts';
 import type { Style } from './style.ts';
-import { type Cell, DESCRIBE, renderTable, takenWidth } from './table.ts';
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 import { amount, nodesCell, percentCell, podsCell, type TopTableOptions } from './top-cells.ts';
 
 /** A column, and the cells of all rows. */
-interface Column {
-  header: string;
+interface Column extends Omit<FittedColumn<number>, 'cell'> {
   cells: Cell[];
-  /** On a narrow terminal columns with a higher number are left out first; 0 never is. */
-  rank: number;
 }
 
 /** What a column shows of a resource. */
@@ -26,6 +23,9 @@ interface Measure {
   /** Of the resources that metrics.k8s.io reports. */
   isUsage?: boolean;
 }
+
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
 
 const METERED = ['cpu', 'memory'];
 
@@ -43,8 +43,8 @@ export function renderTopPools(
   const all = pools.length > 1 ? [...tallies, total] : tallies;
   const sum: Cell[] = pools.length > 1 ? [{ text: 'TOTAL', paint: style.bold }] : [];
   const columns = [
-    { header: 'POOL', cells: [...names, ...sum], rank: 0 },
-    { header: 'NODES', cells: all.map(nodesCell), rank: 1 },
+    { header: 'POOL', cells: [...names, ...sum], cutFrom: 1, isName: true },
+    { header: 'NODES', cells: all.map(nodesCell), rank: 3 },
     ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
   ];
   return tableOf(columns, options);
@@ -60,12 +60,12 @@ export function renderTopNodes(
   const tallies = nodes.map(({ tally }) => tally);
   const sum = (text: string): Cell[] => (hasSum ? [{ text, paint: style.bold }] : []);
   const columns = [
-    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], rank: 0 },
-    { header: 'POOL', cells: [...nodes.map(({ pool }) => pool ?? NONE), ...sum(NONE)], rank: 2 },
+    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], cutFrom: 1, isName: true },
+    { header: 'POOL', cells: [...nodes.map(({ pool }) => pool ?? NONE), ...sum(NONE)], rank: 5 },
     {
       header: 'STATUS',
       cells: [...nodes.map(({ node }) => nodeStatusCell(node, style)), ...sum(nodesCell(total))],
-      rank: 1,
+      rank: 3,
     },
     ...resourceColumns(
       hasSum ? [...tallies, total] : tallies,
@@ -81,9 +81,9 @@ export function renderTopNodes(
 export function renderTopPods({ pods, podUsage, resources }: Top, options: TopTableOptions, style: Style): string {
   const columns = [
     { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
-    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1 },
-    { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), rank: 0 },
-    { header: 'POD', cells: pods.map(({ pod }) => pod.name), rank: 0 },
+    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1 },
+    { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), cutFrom: 0 },
+    { header: 'POD', cells: pods.map(({ pod }) => pod.name), cutFrom: 0, isName: true },
     ...resourceColumns(
       pods.map(({ tally }) => tally),
       resources.filter(name => name !== 'pods'),
@@ -100,20 +100,21 @@ function measuresOf(usage: Top['usage'], isOfPools: boolean, style: Style): Meas
   }
   const used: Measure = {
     suffix: '-USED%',
-    rank: 4,
+    rank: 6,
     cell: figures => percentCell(figures.used, figures, style),
     isUsage: true,
   };
+  // What still fits is shown longest: of a pool on one node, of a node all that is free.
   const maxFree: Measure = {
-    suffix: '-MAX-FREE',
-    rank: 7,
+    suffix: '-FIT',
+    rank: 0,
     cell: (figures, resource) => amount(figures.maxFree, resource),
   };
   return [
-    { suffix: '-REQ', rank: 6, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '%', rank: 0, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
+    { suffix: '%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage.kind === 'served' ? [used] : []),
-    { suffix: '-FREE', rank: 3, cell: ({ free }, resource) => amount(free, resource) },
+    { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
     // Of one node it is FREE.
     ...(isOfPools ? [maxFree] : []),
   ];
@@ -148,7 +149,7 @@ function resourceColumns(
   };
   return resources.flatMap(resource => {
     const header = headers.get(resource) ?? resource;
-    if (resource === 'pods' && seesPods) return [columnOf(resource, header, { rank: 5, cell: podsCell })];
+    if (resource === 'pods' && seesPods) return [columnOf(resource, header, { rank: 4, cell: podsCell })];
     const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
     return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
   });
@@ -167,17 +168,10 @@ function headersOf(resources: readonly string[]): Map<string, string> {
 }
 
 function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {
-  const rowsOf = (of: readonly Column[]): Cell[][] => {
-    const rows = (of[0]?.cells ?? []).map((_, i) => of.map(({ cells }) => cells[i] ?? ''));
-    return headers ? [of.map(({ header }) => header), ...rows] : rows;
-  };
-  if (terminal === undefined) return renderTable(rowsOf(columns), DESCRIBE);
-  let left = columns;
-  const ranks = [...new Set(columns.map(({ rank }) => rank))].filter(rank => rank > 0).toSorted((a, b) => b - a);
-  for (const rank of ranks) {
-    if (takenWidth(rowsOf(left), DESCRIBE) - DESCRIBE.gap <= terminal.columns) break;
-    const rest = columns.filter(column => column.rank < rank);
-    left = rest.map((column, i) => (i < rest.length - 1 ? column : { ...column, header: column.header + LEFT_OUT }));
-  }
-  return renderTable(rowsOf(left), DESCRIBE);
+  const rows = (columns[0]?.cells ?? []).map((_, i) => i);
+  const all = columns.map(({ cells, ...column }) => ({ ...column, cell: (row: number): Cell => cells[row] ?? '' }));
+  const fitted: FittedColumn<number>[] =
+    terminal === undefined ? all : fitColumns(all, rows, NO_TIME, terminal.columns, DESCRIBE);
+  const table = rows.map(row => fitted.map(({ cell }) => cell(row, NO_TIME, Infinity)));
+  return renderTable(headers ? [fitted.map(({ header }) => header), ...table] : table, DESCRIBE);
 }

@@ -1,12 +1,15 @@
 /** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
-import type { Explanation, PoolReason, Verdict } from '../nodepool/explain.ts';
+import type { Explanation, PoolReason, SelectorReason, StartupReason, Verdict } from '../nodepool/explain.ts';
+import { strayLabelRemedy } from '../nodepool/stray-label.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
+import { POOL_LABEL } from '../nodepool/types.ts';
 import { MESSAGE_WIDTH, shorten } from './cells.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { DESCRIBE, renderTable } from './table.ts';
 
-export function renderWhy({ node, owner, pools, gone }: Explanation, style: Style): string {
+export function renderWhy({ node, owner, pools, gone, startup = [], strayLabel }: Explanation, style: Style): string {
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
   if (gone !== undefined) {
@@ -16,7 +19,15 @@ export function renderWhy({ node, owner, pools, gone }: Explanation, style: Styl
       ),
     );
   }
-  return [...sections, ...pools.map(pool => poolSection(pool, style))].join('\n\n');
+  if (strayLabel !== undefined) {
+    const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} here; next: ${strayLabelRemedy(node)}`;
+    sections.push(style.yellow(sanitizeLine(what)));
+  }
+  const theirs = startup.map(reason => `  ${sanitizeLine(shorten(startupText(reason), MESSAGE_WIDTH))}`);
+  return [
+    ...sections,
+    ...pools.map(pool => [poolSection(pool, style), ...(pool.pool === owner ? theirs : [])].join('\n')),
+  ].join('\n\n');
 }
 
 function poolSection(reason: PoolReason, style: Style): string {
@@ -25,15 +36,24 @@ function poolSection(reason: PoolReason, style: Style): string {
   const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(oneLine(text))}`];
   if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
   if (selector.length === 0) return lines.join('\n');
-  const rows = selector.map(({ key, wanted, live }) => [
-    shorten(`${live === wanted ? '=' : '!'} ${key}=${wanted}`, MESSAGE_WIDTH),
-    live === wanted
-      ? 'the node has it'
-      : live === undefined
-        ? 'the node has no such label'
-        : `the node has ${key}=${live}`,
+  const rows = selector.map(reason => [
+    shorten(`${reason.isMet ? '=' : '!'} ${reason.requirement}`, MESSAGE_WIDTH),
+    liveText(reason),
   ]);
   return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
+}
+
+function startupText({ taint, isHeld, until }: StartupReason): string {
+  const what = `startup taint ${formatTaint(taint)}`;
+  if (!isHeld) return `${what}: lifted or removed, or not given; it is not given again while the node is a member`;
+  return until === undefined
+    ? `${what}: there until somebody removes it`
+    : `${what}: there until the condition ${until} of the node is True`;
+}
+
+function liveText({ key, requirement, isMet, live }: SelectorReason): string {
+  if (live === undefined) return `the node has no such label`;
+  return isMet && requirement === `${key}=${live}` ? 'the node has it' : `the node has ${key}=${live}`;
 }
 
 function verdictText(verdict: Verdict, style: Style): { text: string; paint: (text: string) => string } {
@@ -54,7 +74,7 @@ function verdictText(verdict: Verdict, style: Style): { text: string; paint: (te
     }
     case 'unknown selector': {
       const but = verdict.keeps ? 'it keeps the node, which it holds already' : 'it gets no nodes';
-      return { text: `its nodeSelector cannot be read; ${but}`, paint: style.red };
+      return { text: `its selector cannot be read; ${but}`, paint: style.red };
     }
   }
 }

@@ -42,6 +42,13 @@ export function cut(text: string, width: number): string {
   return width < 1 ? '' : `${head(text, width - 1)}…`;
 }
 
+/** As cut(), with the ellipsis in the middle. */
+export function cutMiddle(text: string, width: number): string {
+  if (widthOf(text) <= width || !PLAIN.test(text)) return cut(text, width);
+  const end = Math.max(Math.floor((width - 1) / 2), 0);
+  return cut(text, width - end) + text.slice(text.length - end);
+}
+
 /** The text, escaped, over as many lines as it takes, broken at spaces where there are any. At least one line. */
 export function wrap(text: string, width: number, firstWidth = width): string[] {
   const lines: string[] = [];
@@ -73,20 +80,29 @@ export function wrapIndented(text: string, width: number): string[] {
 }
 
 /**
- * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word, or a command in backticks, is
- * whole, so that it can be copied. All lines but the first are indented: a part of others' text does not look like a line of this program.
+ * Text that is escaped, over as many lines as it takes, broken at spaces only: a longer word is whole, and so is a command in
+ * backticks. One that is longer than a line is broken as in a shell: its first half, pasted, would run. All lines but the
+ * first are indented: a part of others' text does not look like a line of this program.
  */
-export function wrapWords(text: string, width: number): string[] {
+export function wrapWords(text: string, width: number, indent = '  '): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const [all, word = ''] of text.matchAll(/ *((?:`[^`]*`|[^ ])+)/g)) {
-    if (line !== '' && widthOf(line + all) > width) {
-      lines.push(line);
-      line = `  ${word}`;
-    } else line += all;
+  for (const [phrase] of text.matchAll(/ *(?:`[^`]*`|[^ ])+/g)) {
+    const isWhole = widthOf(indent + phrase.trimStart()) <= width;
+    const words = isWhole ? [phrase] : (phrase.match(/ *(?:'[^']*'|"[^"]*"|[^ ])+/g) ?? []);
+    for (const [i, word] of words.entries()) {
+      const room = i < words.length - 1 ? width - CONTINUED.length : width;
+      if (line !== '' && widthOf(line + word) > room) {
+        lines.push(i === 0 ? line : line + CONTINUED);
+        line = indent + word.trimStart();
+      } else line += word;
+    }
   }
   return [...lines, line];
 }
+
+/** Ends a line of a command in a shell. */
+const CONTINUED = ' \\';
 
 /** The graphemes that fit. Text far behind is not segmented: there may be a megabyte. */
 function head(text: string, width: number): string {

@@ -37,7 +37,8 @@ export interface RunOptions {
   /** Where to start: undefined shows the pools. */
   state: State | undefined;
   usage: UsagePoll;
-  cordon(target: Target): Promise<CordonResult>;
+  /** @returns what happened to the node, and a warning about the status of its pool */
+  cordon(target: Target): Promise<{ result: CordonResult; warning: string | undefined }>;
   /** The text of a place. Rejects with a NodepoolError. */
   read(place: ReadPlace): Promise<string>;
 }
@@ -159,10 +160,11 @@ export function runView(options: RunOptions): Running {
     const { node, unschedulable } = target;
     state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
     // A rejection is a bug and ends the program as an unhandled one.
-    void options.cordon(target).then(result => {
+    void options.cordon(target).then(({ result, warning }) => {
       const line = cordonLine(result, unschedulable, '');
       const isError = line.to === 'error';
-      state = withMessage(state, isError ? formatError([line.message], line.next) : line.text, isError);
+      const text = isError ? formatError([line.message], line.next) : line.text;
+      state = withMessage(state, warning === undefined ? text : `${text}; ${warning}`, isError);
       draw();
     });
   }

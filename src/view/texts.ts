@@ -5,7 +5,7 @@ import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
-import { type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
+import { annotationPairs, type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { eventTypeCell } from '../render/events.ts';
 import { displayQuantity } from '../render/quantity.ts';
@@ -40,6 +40,7 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
     ['Taints', orNone(node.taints.map(formatTaint))],
     ['Allocatable', orNone(resources.toSorted())],
     ['Labels', orNone(pairs(node.labels))],
+    ...(node.annotations === undefined ? [] : [['Annotations', annotationPairs(node.annotations)] as Field]),
   ];
 }
 

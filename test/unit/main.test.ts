@@ -124,13 +124,13 @@ describe('input of create', () => {
   test('a flag that cannot be parsed exits with 2, an invalid pool with 1, each on one line', async () => {
     const parsed = [
       ['create', 'x', '--taint', 'a\nb'],
-      ['create', 'x', '--node-selector', 'a'],
+      ['create', 'x', '--node-selector', 'a in b'],
       ['edit', 'x', '--label', 'a\nb'],
     ];
     for (const argv of parsed) {
       const { code, err } = await run(...argv);
       assert.equal(code, 2, argv.join(' '));
-      assert.match(err, /^error: --[^\n]+; next: write it as [^\n]+\nSee [^\n]+\n$/);
+      assert.match(err, /^error: --[^\n]+; next: write it (?:as|like) [^\n]+\nSee [^\n]+\n$/);
     }
     const { code, err } = await run('create', 'x', '--label', 'kubernetes.io/os=linux', '--dry-run');
     assert.equal(code, 1);

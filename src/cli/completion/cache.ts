@@ -47,9 +47,10 @@ function removeOld(folder: string, now: Date): void {
 }
 
 function isNames(names: Names): boolean {
-  const { labelKeys, labelValues = {}, resources = [], taints = [], recorded = {}, roles = {} } = names;
+  const { labelKeys, labelValues = {}, recorded = {}, roles = {} } = names;
+  const { resources = [], taints = [], startupTaints = [], annotations = [] } = names;
   const byKey = [labelValues, recorded, roles].flatMap(lists => Object.values(lists));
-  return [names.names, labelKeys, resources, taints, ...byKey].every(isTexts);
+  return [names.names, labelKeys, resources, taints, startupTaints, annotations, ...byKey].every(isTexts);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -133,7 +133,7 @@ async function values(
     case 'effects': {
       const found = effects(typed);
       if (found.length > 0) return { candidates: found.map(value => ({ value })) };
-      return values({ kind: 'live', what: 'taints', list: true }, typed, taken, line, options);
+      return values({ kind: 'live', what: source.what, list: true }, typed, taken, line, options);
     }
     case 'sortKeys':
       return { candidates: (await sortKeys(typed, () => live('resources'), line)).map(value => ({ value })) };

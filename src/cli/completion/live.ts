@@ -54,7 +54,11 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return labelsOf({ ...names, labelKeys: names.labelKeys.filter(key => !isClusterLabel(key)) }, options);
     }
     case 'taints':
-      return (await cached('pools', port, options)).taints ?? [];
+    case 'startupTaints':
+      return (await cached('pools', port, options))[what] ?? [];
+    case 'annotations':
+      // Values may be anything.
+      return options.labelKey === undefined ? ((await cached('pools', port, options)).annotations ?? []) : [];
   }
 }
 

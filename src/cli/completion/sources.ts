@@ -14,6 +14,9 @@ export type Live =
   | 'settableLabels'
   /** Taints of pools. */
   | 'taints'
+  | 'startupTaints'
+  /** Keys of annotations of pools. */
+  | 'annotations'
   | 'resources'
   | 'contexts'
   | 'clusters'
@@ -32,7 +35,7 @@ export type Source =
   /** For `top --sort-by`. */
   | { kind: 'sortKeys' }
   /** The effect of a taint, after `KEY[=VALUE]:`; before that, whole taints. */
-  | { kind: 'effects' };
+  | { kind: 'effects'; what: Live };
 
 const NONE: Source = { kind: 'none' };
 const FILES: Source = { kind: 'files' };
@@ -55,7 +58,9 @@ const FLAGS: Record<string, Source> = {
   to: { kind: 'live', what: 'pools' },
   from: { kind: 'live', what: 'pools' },
   'node-selector': { kind: 'live', what: 'nodeLabels', list: true, ending: '=' },
-  taint: { kind: 'effects' },
+  taint: { kind: 'effects', what: 'taints' },
+  'startup-taint': { kind: 'effects', what: 'startupTaints' },
+  annotation: { kind: 'live', what: 'annotations', ending: '=' },
   resources: {
     kind: 'live',
     what: 'resources',

@@ -1,5 +1,6 @@
 /** The pools in the flags or files of `create`, and its nodes. */
 
+import { showNote } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { withoutKind } from '../../cli/flags.ts';
 import { hasPoolFlags, type PoolFlags, specFromFlags } from '../../cli/pool-flags.ts';
@@ -31,7 +32,8 @@ export async function poolsToCreate(
     const { namespace } = pool.metadata;
     if (namespace !== undefined) {
       const place = placeOf('metadata.namespace');
-      io.err(`note: ${place}: metadata.namespace "${sanitizeLine(namespace)}" is ignored: pools are cluster-scoped`);
+      const given = `metadata.namespace "${sanitizeLine(namespace)}"`;
+      showNote(io, `note: ${place}: ${given} is ignored: pools are cluster-scoped`);
     }
     return withoutServerFields(pool);
   });

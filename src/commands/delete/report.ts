@@ -1,6 +1,6 @@
 /** Shows the plan of a deletion, and reports its result. */
 
-import { showError, showWarning } from '../../cli/error-line.ts';
+import { showError, showNote, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import type { Io } from '../../cli/io.ts';
@@ -39,11 +39,12 @@ export function reportDeletion(
   if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
     // Where an error has a next step, the same command would fail again.
     const hasNext = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
-    io.err(deletionLine(pool, `is not deleted yet${hasNext ? '' : ': run the command again to finish'}`, ''));
+    showNote(io, deletionLine(pool, `is not deleted yet${hasNext ? '' : ': run the command again to finish'}`, ''));
     return 1;
   }
   if (finalizers.length > 0) {
-    io.err(
+    showNote(
+      io,
       deletionLine(
         pool,
         `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`,
@@ -52,10 +53,12 @@ export function reportDeletion(
     );
     return 1;
   }
-  const off = detached > 0 ? `, ${detached} detached` : '';
-  io.out(
-    deletedLine(pool, shown, ` (${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}${off})`),
-  );
+  // No number where another process, such as a watch, may have released the nodes.
+  const parts = [
+    ...(released > 0 ? [`${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}`] : []),
+    ...(detached > 0 ? [`${detached} detached`] : []),
+  ];
+  io.out(deletedLine(pool, shown, parts.length === 0 ? '' : ` (${parts.join(', ')})`));
   return 0;
 }
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
-import { errorWidth, showError, warningLine } from '../../cli/error-line.ts';
+import { errorWidth, noteLine, showError, showNote, warningLine } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -74,7 +74,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
-  for (const each of pools) io.err(drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
+  for (const each of pools) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
     const names = pools.map(({ pool }) => pool);
@@ -90,7 +90,7 @@ function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: 
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
-  const lines = [...warned, ...notes, ...notChecked];
+  const lines = [...warned, ...[...notes, ...notChecked].map(text => noteLine(text, errorWidth(io)))];
   for (const line of lines.filter(each => !said.has(each))) io.err(line);
   for (const line of lines) said.add(line);
 }
@@ -108,7 +108,7 @@ function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choic
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;
-  const what = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
+  const evict = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
   const names = pools.map(({ pool }) => pool).join(', ');
   const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
   const reasons = [
@@ -117,10 +117,17 @@ function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choic
     ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
   ];
   return {
-    text: `Drain ${noun(pools.length, 'pool')} ${names}: cordon ${plural(nodes.length, 'node')} and ${what}?`,
+    text: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}?`,
     covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
     needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
   };
+}
+
+/** What is to be done to which nodes; those that are cordoned already are not cordoned. */
+function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
+  const open = nodes.filter(({ node }) => !node.unschedulable).length;
+  if (open === 0 && nodes.length > 0) return `${evict} from ${plural(nodes.length, 'cordoned node')}`;
+  return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
 }
 
 function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {

@@ -73,7 +73,11 @@ export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): numbe
   return wide || showLabels ? undefined : terminalWidth(io);
 }
 
-async function matchingOf(pools: RawPool[], connection: Pick<Connection, 'nodeLabels'>) {
+/** How many nodes match the pools that have no status; undefined where all have one. */
+export async function matchingOf(
+  pools: RawPool[],
+  connection: Pick<Connection, 'nodeLabels'>,
+): Promise<Map<string, number> | undefined> {
   // A status without counts is the CRD's default.
   if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
   const { coercePool } = await import('../../nodepool/coerce.ts');

@@ -20,25 +20,34 @@ export interface PoolChanges extends WatchOptions {
   changesOnly: boolean;
   /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
+  /** See poolsPrinter(); counted at the start. */
+  matching: Map<string, number> | undefined;
 }
 
 /** Returns the exit code. */
 export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
-  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort } = changes;
+  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, matching } = changes;
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
   const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
+  const specs = new Map<string, string>();
   return showChanges<RawPool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',
       watched: connection.cluster.pools.watchRaw({ names, labelSelector, fieldSelector }),
       onStart(pools) {
         if (changesOnly) return;
+        for (const pool of pools) specs.set(pool.metadata.name, specOf(pool));
         if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');
         else if (typeof output === 'object') io.err('No pools found; waiting for one.');
       },
-      onChanged: (pool, type) => print([pool], type),
+      onChanged(pool, type) {
+        const { name } = pool.metadata;
+        // The nodes were counted for another selector.
+        if (specs.get(name) !== specOf(pool)) matching?.delete(name);
+        print([pool], type);
+      },
       onDeleted: pool => print([pool], 'DELETED'),
     },
     changes,
@@ -46,9 +55,16 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
   );
 }
 
-function poolRenderer({ output, asEvents }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
+function specOf({ metadata: { uid, generation } }: RawPool): string {
+  return `${uid} ${generation}`;
+}
+
+function poolRenderer(
+  { output, asEvents, matching }: PoolChanges,
+  io: Io,
+): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true };
+    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, matching };
     const render = poolsPrinter(options, makeStyle(io.color));
     return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
   }

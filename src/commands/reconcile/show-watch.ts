@@ -5,25 +5,22 @@ import { setFlagsFromString } from 'node:v8';
 import type { Deps } from '../../cli/factory.ts';
 import { createLog } from '../../cli/log.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { type Page, type Server, serve } from '../../cli/serve.ts';
+import type { Server } from '../../cli/serve.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { healthAnswer } from '../../controller/health.ts';
-import type { Log } from '../../controller/log.ts';
 import type { Manager, ManagerEnd } from '../../controller/manager.ts';
-import { METRICS_CONTENT_TYPE, Registry } from '../../controller/metrics.ts';
+import { Registry } from '../../controller/metrics.ts';
 import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import { PoolMetrics } from '../../operations/pool-metrics.ts';
 import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from '../../operations/watch.ts';
+import { type ServerOptions, startServers } from './watch-servers.ts';
 
-interface ShowWatchOptions extends WatchOptions {
+interface ShowWatchOptions extends WatchOptions, ServerOptions {
   leaderElect: boolean;
   leaderElectNamespace: string;
-  metricsAddress: string | undefined;
-  healthAddress: string | undefined;
   logFormat: 'text' | 'json';
   verbosity: number;
 }
@@ -66,7 +63,11 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
       pods: connection.pods,
       events: connection.events,
       lease: options.leaderElect
-        ? { name: LEASE, port: connection.lease(options.leaderElectNamespace, LEASE) }
+        ? {
+            namespace: options.leaderElectNamespace,
+            name: LEASE,
+            port: connection.lease(options.leaderElectNamespace, LEASE),
+          }
         : undefined,
       identity: candidateIdentity(newId),
       clock: systemClock,
@@ -91,7 +92,8 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
   });
   let end: ManagerEnd = 'aborted';
   try {
-    await startServers(options, () => manager.isReady, registry, log, servers);
+    const reviews = connection.readerReviews;
+    await startServers(options, { isReady: () => manager.isReady, registry, reviews, log }, servers);
     for (end = await manager.run(); end === 'restored'; end = await manager.run()) {
       metrics.restored();
       log('warning', 'etcd was restored from a backup: dropping the caches and listing again');
@@ -108,31 +110,6 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
   }
   if (end !== 'stopped') process.exit(EXIT.error);
   return EXIT.done;
-}
-
-/** Adds each started server to the list, so that it is closed when a later one fails. */
-async function startServers(
-  options: ShowWatchOptions,
-  isReady: () => boolean,
-  registry: Registry,
-  log: Log,
-  servers: Server[],
-) {
-  if (options.metricsAddress !== undefined) {
-    const metrics = (): Page => ({ status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() });
-    const server = await serve(options.metricsAddress, '--metrics-bind-address', { '/metrics': metrics });
-    log('info', `metrics on http://${server.address}`);
-    servers.push(server);
-  }
-  if (options.healthAddress !== undefined) {
-    const probe = (checks: Record<string, () => boolean>) => (): Page => {
-      return { contentType: 'text/plain; charset=utf-8', ...healthAnswer(checks) };
-    };
-    const pages = { '/healthz': probe({ ping: () => true }), '/readyz': probe({ caches: isReady }) };
-    const server = await serve(options.healthAddress, '--health-probe-bind-address', pages);
-    log('info', `probes on http://${server.address}`);
-    servers.push(server);
-  }
 }
 
 function liveLine({ isReady, isLeader }: Manager, { pools, nodes, queued }: WatchState, last: string): string {

@@ -16,22 +16,31 @@ const LOG_FORMAT = 'text';
 export const watchFlags = {
   resync: Flags.string({
     ...WATCH,
-    summary: `Interval at which every pool is reconciled; default ${RESYNC}.`,
+    summary: `Full reconcile interval; default ${RESYNC}.`,
     helpValue: 'TIME',
   }),
   'leader-elect': Flags.boolean({
     ...WATCH,
-    summary: 'Reconcile only while holding the lease, for several processes.',
+    summary: 'Reconcile only while holding the lease.',
   }),
   'leader-elect-namespace': Flags.string({
     ...WATCH,
-    summary: `Namespace of the lease kubectl-nodepool; default ${LEASE_NAMESPACE}.`,
+    summary: `Lease namespace; default ${LEASE_NAMESPACE}.`,
     helpValue: 'NAME',
   }),
   'metrics-bind-address': Flags.string({
     ...WATCH,
     summary: 'Address of /metrics: PORT on loopback, HOST:PORT, or :PORT on all addresses.',
     helpValue: 'ADDRESS',
+  }),
+  'metrics-secure': Flags.boolean({
+    ...WATCH,
+    summary: 'HTTPS, for users who may get /metrics.',
+  }),
+  'metrics-cert-path': Flags.string({
+    ...WATCH,
+    summary: 'Folder of its tls.crt and tls.key.',
+    helpValue: 'DIR',
   }),
   'health-probe-bind-address': Flags.string({
     ...WATCH,
@@ -57,6 +66,8 @@ interface WatchFlags {
   'leader-elect': boolean;
   'leader-elect-namespace': string | undefined;
   'metrics-bind-address': string | undefined;
+  'metrics-secure': boolean;
+  'metrics-cert-path': string | undefined;
   'health-probe-bind-address': string | undefined;
   'log-format': 'text' | 'json' | undefined;
 }
@@ -81,6 +92,12 @@ export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): P
   if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
+  if (flags['metrics-secure'] && flags['metrics-bind-address'] === undefined) {
+    throw new NodepoolError('usage', '--metrics-secure needs --metrics-bind-address', 'add it, as :8443');
+  }
+  if (flags['metrics-cert-path'] !== undefined && !flags['metrics-secure']) {
+    throw new NodepoolError('usage', '--metrics-cert-path is for --metrics-secure', 'add --metrics-secure');
+  }
   const leaderElectNamespace = flags['leader-elect-namespace'] ?? LEASE_NAMESPACE;
   const problem = dnsLabelProblem(leaderElectNamespace);
   if (problem !== undefined) throw new NodepoolError('usage', `--leader-elect-namespace: ${problem}`);
@@ -92,6 +109,8 @@ export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): P
     leaderElect: flags['leader-elect'],
     leaderElectNamespace,
     metricsAddress: flags['metrics-bind-address'],
+    metricsSecure: flags['metrics-secure'],
+    metricsCertPath: flags['metrics-cert-path'],
     healthAddress: flags['health-probe-bind-address'],
     logFormat: flags['log-format'] ?? LOG_FORMAT,
     verbosity: flags.verbosity,

@@ -1,6 +1,6 @@
 /** What follows a pool that was created or edited: reconciling it. */
 import type { Written } from '../../cli/approve.ts';
-import { type ErrorIo, errorWidth } from '../../cli/error-line.ts';
+import { type ErrorIo, showNote } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { noun } from '../../nodepool/plural.ts';
 import type { Warning } from '../../nodepool/warning.ts';
@@ -12,13 +12,10 @@ import type { RawPool } from '../../operations/ports.ts';
 export function hintReconcile(names: readonly string[], io: ErrorIo): void {
   if (!io.stderrIsTTY || names.length === 0) return;
   const pools = names.join(' ');
-  const steps = [
-    `next: 'kubectl nodepool diff ${pools}' shows what would change,`,
-    `'kubectl nodepool reconcile ${pools}' applies it`,
-  ];
-  const line = steps.join(' ');
-  // The terminal would break a command where its line ends.
-  io.err(line.length > errorWidth(io) ? steps.join('\n') : line);
+  showNote(
+    io,
+    `next: \`kubectl nodepool diff ${pools}\` shows what would change, \`kubectl nodepool reconcile ${pools}\` applies it`,
+  );
 }
 
 export interface ReconcileNext {

@@ -1,5 +1,6 @@
 /** A watch: prints the objects, then every change, until Ctrl-C or until stdout is closed. */
 
+import { showNote } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
@@ -57,7 +58,7 @@ export async function untilStopped(
     };
   const log: Log = (level, message) => {
     const text = oneLine(message.replaceAll('\n', ' '));
-    if (level === 'warning' || level === 'error') io.err(`${level}: ${text}`);
+    if (level === 'warning' || level === 'error') showNote(io, `${level}: ${text}`);
     else if (verbosity >= INFO_VERBOSITY) io.err(text);
   };
   const unsubscribe = onStopSignal(stop);

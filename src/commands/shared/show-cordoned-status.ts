@@ -7,8 +7,6 @@ export async function showCordonedStatus(
   cluster: CordonedStatusPort,
   io: ErrorIo,
 ): Promise<void> {
-  const recorded = await recordCordoned(pools, cluster);
-  if ('refusal' in recorded) {
-    showWarning(io, `'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`);
-  }
+  const warning = await recordCordoned(pools, cluster);
+  if (warning !== undefined) showWarning(io, warning);
 }

@@ -1,6 +1,6 @@
 /** Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`. */
 import { approver } from '../../cli/approve.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
@@ -27,8 +27,8 @@ export async function showDiff(
   const { plan, warnings, notes, forbidden } = found;
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
-  for (const note of notes) io.err(`${note}; reconcile writes it`);
-  const nodes = plan.nodes.filter(({ changes }) => changes.length > 0);
+  for (const note of notes) showNote(io, `${note}; reconcile writes it`);
+  const nodes = [...plan.nodes.filter(({ changes }) => changes.length > 0), ...plan.later];
   // Without a difference the answer would be "none", which is not known.
   if (forbidden !== undefined && nodes.length === 0) throw forbidden;
   if (output !== undefined) {

@@ -18,12 +18,12 @@ import type { DryRun } from '../../operations/ports.ts';
 export const moveFlags = {
   selector: Flags.string({
     char: 'l',
-    summary: 'Select nodes by their labels, in place of names: a=b,c!=d,e.',
+    summary: 'Select nodes by their labels: a=b,c!=d,e.',
     helpValue: 'SELECTOR',
   }),
   'dry-run': dryRunFlag(),
   concurrency: concurrencyFlag,
-  yes: yesFlag,
+  yes: yesFlag(),
 };
 
 export interface MoveFlags {
@@ -61,8 +61,8 @@ export async function showMoves(
   const suffix = dryRunSuffix(dryRun);
   for (const node of planned.unchanged) io.out(renderUnmoved(what, node));
   if (dryRun === 'client') {
-    const owners = planned.plan.nodes.map(({ node, owner }) => {
-      return { node: node.name, from: planned.state.ownership(node.name)?.owner, to: owner };
+    const owners = planned.plan.nodes.map(({ node, owner, changes }) => {
+      return { node: node.name, from: planned.state.ownership(node.name)?.owner, to: owner, changes };
     });
     for (const moved of owners) io.out(renderMoved(what, moved) + suffix);
     return EXIT.done;
@@ -73,7 +73,8 @@ export async function showMoves(
   const { moved, failures, warnings, results } = await interruptible(io, signal =>
     moveNodes(planned, options, { ...work, signal }).finally(work.stop),
   );
-  for (const node of moved) io.out(renderMoved(what, node) + suffix);
+  const changes = new Map(planned.plan.nodes.map(plan => [plan.node.name, plan.changes]));
+  for (const one of moved) io.out(renderMoved(what, { ...one, changes: changes.get(one.node) }) + suffix);
   for (const warning of warnings) showWarning(io, warning);
   showFailures(io, failures);
   if (isInterrupted(results)) return reportInterruption(io, results);

@@ -9,6 +9,7 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { unfinishedRollout } from '../../nodepool/status.ts';
 import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
@@ -102,17 +103,25 @@ async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<Clus
 }
 
 async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
+  const suffix = dryRunSuffix(dryRun);
   if (print === 'json' || print === 'yaml') {
     const { printSummaries } = await import('../../render/summary-data.ts');
     io.out(printSummaries(pools, { dryRun: dryRun !== 'none' }, print));
-  } else if (print === 'lines' && pools.length > 0) {
-    const { renderSummaries } = await import('../../render/summary.ts');
-    const { makeStyle } = await import('../../render/style.ts');
-    io.out(renderSummaries(pools, { suffix: dryRunSuffix(dryRun), isTerminal: io.stdoutIsTTY }, makeStyle(io.color)));
+    return;
   }
+  // Without their lines, a script would end with 3 and no reason.
+  const shown = print === 'lines' ? pools : pools.filter(pool => exitCode(pool) === EXIT.unhealthy);
+  if (shown.length === 0) return;
+  const { renderSummaries } = await import('../../render/summary.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  const text = renderSummaries(shown, { suffix, isTerminal: io.stdoutIsTTY }, makeStyle(io.color));
+  if (print === 'lines') io.out(text);
+  else io.err(text);
 }
 
 function exitCode({ outcome, error }: PoolSummary): number {
   if (error !== undefined || outcome === undefined || outcome.failures.length > 0) return EXIT.error;
-  return outcome.kind === 'released' || outcome.status?.status === 200 ? EXIT.done : EXIT.unhealthy;
+  if (outcome.kind === 'released') return EXIT.done;
+  const isStopped = unfinishedRollout(outcome.status)?.reason === 'RolloutStopped';
+  return outcome.status?.status === 200 && !isStopped ? EXIT.done : EXIT.unhealthy;
 }

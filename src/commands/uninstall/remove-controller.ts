@@ -4,21 +4,19 @@ import { confirm } from '../../cli/confirm.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { quotedNameOf } from '../../cli/object-name.ts';
-import type { DryRun, ManifestObject } from '../../operations/ports.ts';
-import { uninstallController } from '../../operations/uninstall-controller.ts';
+import type { ManifestObject } from '../../operations/ports.ts';
+import { type UninstallControllerOptions, uninstallController } from '../../operations/uninstall-controller.ts';
 
-export interface RemoveOptions {
-  controller: ManifestObject[];
-  dryRun: DryRun;
+export interface RemoveOptions extends UninstallControllerOptions {
   yes: boolean;
 }
 
 /** Returns the exit code. Throws NodepoolError. */
-export async function removeController({ controller, dryRun, yes }: RemoveOptions, deps: Deps): Promise<number> {
+export async function removeController({ yes, ...options }: RemoveOptions, deps: Deps): Promise<number> {
   const { io, connect } = deps;
   const { manifests } = await connect();
   const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
-  const outcome = await uninstallController({ controller, dryRun }, { manifests, confirm: ask });
+  const outcome = await uninstallController(options, { manifests, confirm: ask });
   switch (outcome.kind) {
     case 'absent':
       io.out('the controller is not installed');
@@ -27,7 +25,7 @@ export async function removeController({ controller, dryRun, yes }: RemoveOption
       io.err('nothing was deleted');
       return 1;
     case 'deleted':
-      for (const object of outcome.objects) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(dryRun)}`);
+      for (const object of outcome.objects) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(options.dryRun)}`);
       return 0;
   }
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { Flags } from '../../cli/completion/grammar.ts';
 import { readWords } from '../../cli/completion/words.ts';
-import { showError } from '../../cli/error-line.ts';
+import { noteLine, showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportError } from '../../cli/report-error.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
@@ -35,7 +35,10 @@ export async function drainOnTerminal(
 ): Promise<void> {
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
   const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
-  io.err(`This drains ${what}.\nAdd flags such as --ignore-daemonsets and press enter; esc returns to the view.`);
+  // Of stdout: after a resize it alone has the new width.
+  const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
+  io.err(noteLine(sanitizeLine(`This drains ${what}.`), columns));
+  io.err(noteLine('Add flags such as --ignore-daemonsets and press enter; esc returns to the view.', columns));
   const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
   if (typed === undefined) return;
   const words = [...target, ...typed, ...chosen];

@@ -12,6 +12,8 @@ describe('the help that is requested', () => {
     [['help', 'create'], 'create'],
     [['help', '--help'], ''],
     [['create', '--help'], 'create'],
+    [['create', '--help=true'], 'create'],
+    [['create', '--help=false'], undefined],
     [['create', 'x', '-h'], 'create'],
     [['--context', 'x', '--help'], ''],
     [['create', 'help'], undefined],

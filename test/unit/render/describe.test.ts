@@ -110,7 +110,7 @@ Conditions:
   Type      Status  Reason      Age  Message
   ----      ------  ------      ---  -------
   Ready     True    PoolReady   5m   2 of 2 nodes are Ready
-  Applied   True    Applied     5m   every member carries the labels and taints of the pool
+  Applied   True    Applied     5m   at the last reconcile: every member carries the labels and taints of the pool
   Conflict  False   NoConflict  5m
 Events:
   Type     Reason        Age               From                 Message
@@ -121,6 +121,8 @@ Events:
     renderDescription({ pool, nodes, runtimeClass: { value: runtimeClass }, events: { value: events } }, NOW, plain),
     want.slice(1),
   );
+  const same = renderDescription({ pool, nodes: nodes.slice(0, 1), ...NONE }, NOW, plain);
+  assert.match(same, /Applied +5m +every member/);
 });
 
 test('names what the user may not read', () => {
@@ -166,6 +168,14 @@ RuntimeClass:  <none>
 Conditions:  <none>
 Events:  <none>`.slice(1),
   );
+});
+
+test('prints startup taints with their conditions', () => {
+  const pool = freshPool();
+  const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const, until: { nodeCondition: 'AgentReady' } };
+  pool.spec.startupTaints = [agent, { key: 'setup', effect: 'NoExecute' }];
+  const shown = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
+  assert.match(shown, /^ {2}Startup Taints: +agent=x:NoSchedule until AgentReady\n {19}setup:NoExecute$/m);
 });
 
 test('lists nodes with problems first, and counts the rest', () => {

@@ -4,7 +4,16 @@ import type { Change } from '../../../src/nodepool/plan.ts';
 import { type Diff, renderDiff } from '../../../src/render/diff.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
-const nothing: Diff = { nodes: [], conflicts: [], circles: [], oversized: [], runtimeClasses: [], invalid: [] };
+const nothing: Diff = {
+  nodes: [],
+  later: [],
+  rollouts: [],
+  conflicts: [],
+  circles: [],
+  oversized: [],
+  runtimeClasses: [],
+  invalid: [],
+};
 
 const diff: Diff = {
   nodes: [
@@ -43,6 +52,8 @@ const diff: Diff = {
       changes: [{ kind: 'label', key: 'a\x1b', action: 'add', to: '\u202e', reason: 'drift' }],
     },
   ],
+  later: [],
+  rollouts: [],
   conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker', notApplied: ['tier'] }],
   circles: [],
   oversized: [],
@@ -59,7 +70,7 @@ const diff: Diff = {
 test('names a node whose record would be too large', () => {
   assert.match(
     renderDiff({ ...nothing, oversized: ['a'] }, plain),
-    /^! node a is not written: what its pool removes with unmanaged: Remove does not fit into the record/,
+    /^! node a is not written: what its pool sets and removes there does not fit into the record/,
   );
 });
 

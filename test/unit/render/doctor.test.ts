@@ -40,7 +40,7 @@ skipped  handlers    the nodes could not be read
   );
 });
 
-test('wraps texts on a terminal, but no command', () => {
+test('wraps texts on a terminal, and a long command so that it can be copied', () => {
   const remedy = 'run `kubectl nodepool move node-a node-b --to gpu`, or change one of them';
   const checks = CHECKS.slice(2, 3).map(check => ({ ...check, remedy }));
   assert.equal(
@@ -50,23 +50,23 @@ error  overlaps  nodes match several pools
                  - gpu does not get 2 nodes of
                    worker: a, b
                  - \\u001b[2Jx\\nerror forged
-                 next: run
-                   \`kubectl nodepool move node-a node-b --to gpu\`,
+                 next: run \`kubectl nodepool \\
+                   move node-a node-b --to gpu\`,
                    or change one of them
 
 1 check: 1 error`.slice(1),
   );
 });
 
-test('prints a table in place of details, and skipped checks in a row as one line', () => {
-  const table = [
-    ['MISSING', 'NEEDED BY'],
-    ['patch nodes', 'add, drain'],
-    ['list \u001b', 'get'],
+test('prints missing permissions as a table in place of details, and skipped checks in a row as one line', () => {
+  const details = ['patch nodes: needed by add, drain'];
+  const permissions = [
+    { verbs: 'patch', resource: 'nodes', commands: ['add', 'drain'] },
+    { verbs: 'list', resource: '\u001b', commands: ['get'] },
   ];
   const skipped = (id: Check['id'], message: string): Check => ({ id, status: 'skipped', message, details: [] });
   const checks: Check[] = [
-    { id: 'permissions', status: 'warning', message: 'm', details: ['patch nodes: needed by add, drain'], table },
+    { id: 'permissions', status: 'warning', message: 'm', details, permissions },
     skipped('clock', 'not logged in'),
     skipped('overlaps', 'not logged in'),
     skipped('orphans', 'not logged in'),
@@ -76,15 +76,15 @@ test('prints a table in place of details, and skipped checks in a row as one lin
     renderChecks(checks, plain),
     `
 warning  permissions      m
-                          MISSING      NEEDED BY
-                          patch nodes  add, drain
-                          list \\u001b  get
+  VERBS                               RESOURCE                            COMMANDS
+  patch                               nodes                               add, drain
+  list                                \\u001b                              get
 skipped  clock - orphans  not logged in (3 checks)
 skipped  pools            another
 
 5 checks: 1 warning, 4 skipped`.slice(1),
   );
-  assert.equal('table' in JSON.parse(printChecks(checks, 'json')).checks[0], false);
+  assert.equal('permissions' in JSON.parse(printChecks(checks, 'json')).checks[0], false);
 });
 
 test('cuts a text of a megabyte, and thousands of equal findings', () => {

@@ -9,7 +9,7 @@ type Row = Record<string, string>;
 const list = (header: string, rank?: number): Column<Row> => ({
   header,
   cell: (row, _, width) => cut(row[header] ?? '', width),
-  isList: true,
+  cutFrom: rank === undefined ? 0 : Infinity,
   ...(rank === undefined ? {} : { rank }),
 });
 const COLUMNS: Column<Row>[] = [

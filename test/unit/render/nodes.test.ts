@@ -5,7 +5,7 @@ import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
 import { nodesPrinter } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
 
-const nothing = { applied: { labels: {}, taints: [] }, changes: [], conflicting: [], leaving: false };
+const nothing = { applied: { labels: {}, taints: [], annotations: {} }, changes: [], conflicting: [], leaving: false };
 
 const setBy = { manager: 'kubectl-label', operation: 'Update', time: '2026-11-21T08:57:00Z' };
 const nodes: PoolNode[] = [
@@ -18,7 +18,11 @@ const nodes: PoolNode[] = [
       ],
     }),
     pool: 'gpu',
-    applied: { labels: { tier: 'gold' }, taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] },
+    applied: {
+      labels: { tier: 'gold' },
+      taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
+      annotations: {},
+    },
   },
   {
     ...nothing,
@@ -53,11 +57,11 @@ const nodes: PoolNode[] = [
 test('prints a table whose cells have no spaces', () => {
   assert.equal(
     nodesPrinter({ wide: false, headers: true }, plain)(nodes, NOW),
-    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE
-node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d
-node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d
-node-c           NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d
-evil\\u001b[31m   Ready                      <none>         <none>                        <none>         <none>                  20d`,
+    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE   DRIFT-SET-BY
+node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d   <none>
+node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d   kubectl-label(3m),a_b
+node-c           NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d   <none>
+evil\\u001b[31m   Ready                      <none>         <none>                        <none>         <none>                  20d   <none>`,
   );
 });
 
@@ -65,9 +69,9 @@ test('fits a terminal: cuts lists, then leaves out APPLIED and TAINTS', () => {
   const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
     print(nodes.slice(1, 3), NOW),
-    `NAME     STATUS                     POOL           DRIFT                   AGE …
-node-b   Ready,SchedulingDisabled   gpu            +tier=gold,~team=y,+2   20d
-node-c   NotReady                   gone,Leaving   -tier                   20d`,
+    `NAME     STATUS                     POOL           DRIFT           DRIFT-SET-BY …
+node-b   Ready,SchedulingDisabled   gpu            +tier=gold,+3   kubectl-labe…
+node-c   NotReady                   gone,Leaving   -tier           <none>`,
   );
   const ready = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
@@ -132,7 +136,7 @@ test('prints names, and everything as JSON and YAML', () => {
     unschedulable: false,
     creationTimestamp: '2026-11-01T09:00:00Z',
     taints: [],
-    applied: { labels: {}, taints: [] },
+    applied: { labels: {}, taints: [], annotations: {} },
     changes: nodes[2]?.changes,
     alsoMatchedBy: [],
     allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },

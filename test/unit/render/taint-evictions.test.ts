@@ -36,6 +36,7 @@ test('prints how many pods are evicted from where, and what becomes of them', ()
 NODE     TAINTS                    NOW   LATER    PODS
 node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
 node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
+PodDisruptionBudgets do not hold back evictions by taints.
 1 of them is of a DaemonSet, which recreates none there without a toleration.
 2 of them have no controller: such a pod is not recreated.
 1 of them has ended already.`,
@@ -51,7 +52,7 @@ test('lists the first of many nodes', () => {
   }));
   const text = renderEvictions({ ...preview, nodes, later: 0, ofDaemonSets: 0, withoutController: 0, ended: 0 }, 120);
   const lines = text.split('\n');
-  assert.deepEqual([lines.length, lines.at(-1)], [23, '… and 3 more nodes']);
+  assert.deepEqual([lines.length, lines.at(-2)], [24, '… and 3 more nodes']);
 });
 
 test('prints a line of what became of a node', () => {
@@ -60,6 +61,12 @@ test('prints a line of what became of a node', () => {
   assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved('a', 'gpu')), 'node/n moved from pool a to pool gpu');
   assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved(undefined, 'gpu')), 'node/n moved to pool gpu');
   assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', undefined)), 'node/n removed from pool a');
+  const removed = (key: string) => ({ key, from: 'x', action: 'remove', reason: 'membership' }) as const;
+  const changes = [removed('node-role.kubernetes.io/a'), removed('rack')];
+  assert.equal(
+    renderMoved({ kind: 'remove', pool: 'a' }, { ...moved('a', undefined), changes }),
+    'node/n removed from pool a (label rack=x removed)',
+  );
   assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', 'b')), 'node/n removed from pool a, is in pool b');
   assert.equal(renderUnmoved({ kind: 'move', pool: 'a' }, 'n'), 'node/n is already in pool a');
   assert.equal(

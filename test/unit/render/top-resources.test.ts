@@ -13,7 +13,7 @@ test('prints pools, nodes without pool, and the total', async () => {
   assert.equal(
     renderPoolResources(await topOf(topCluster()), SHOWN, plain),
     `
-POOL    NODES  RESOURCE        ALLOC    REQUESTED  REQ%    LIMITS  FREE    MAX-FREE
+POOL    NODES  RESOURCE        ALLOC    REQUESTED  REQ%    LIMITS  FREE    FIT
 empty   0/0    cpu             0        0          <none>  0       0       0
 empty   0/0    memory          0        0          <none>  0       0       0
 empty   0/0    pods            0        0          <none>  <none>  0       0
@@ -39,11 +39,11 @@ test('draws bars in the remaining width, and omits the total of one pool', async
   assert.equal(
     renderPoolResources(top, { ...SHOWN, terminal: { columns: 90, glyphs: BLOCKS } }, plain),
     `
-POOL  NODES  RESOURCE        ALLOC  REQUESTED  REQ%  LIMITS  FREE  MAX-FREE
-gpu   1/2    cpu             31.64  8          25%   0       7.82  7.82      ███▎░░░░░░░░░
-gpu   1/2    memory          128Gi  60Gi       46%   0       4Gi   4Gi       ██████▏░░░░░░
-gpu   1/2    pods            220    4          1%    <none>  106   106       ▎░░░░░░░░░░░░
-gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     1         ████▉░░░░░░░░`.slice(1),
+POOL  NODES  RESOURCE        ALLOC  REQUESTED  REQ%  LIMITS  FREE  FIT
+gpu   1/2    cpu             31.64  8          25%   0       7.82  7.82  ████▎░░░░░░░░░░░░
+gpu   1/2    memory          128Gi  60Gi       46%   0       4Gi   4Gi   ████████░░░░░░░░░
+gpu   1/2    pods            220    4          1%    <none>  106   106   ▎░░░░░░░░░░░░░░░░
+gpu   1/2    nvidia.com/gpu  8      3          37%   3       1     1     ██████▍░░░░░░░░░░`.slice(1),
   );
 });
 

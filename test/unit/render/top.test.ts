@@ -13,12 +13,12 @@ test('prints a line for each pool', async () => {
   assert.equal(
     renderTopPools(await topOf(topCluster(MEASURED)), SHOWN, plain),
     `
-POOL    NODES  CPU-REQ  CPU%    CPU-USED%  CPU-FREE  CPU-MAX-FREE  MEM-REQ  MEM%    MEM-USED%  MEM-FREE  MEM-MAX-FREE  PODS    GPU-REQ  GPU%    GPU-FREE  GPU-MAX-FREE
-empty   0/0    0        <none>  <none>     0         0             0        <none>  <none>     0         0             0/0     0        <none>  0         0
-gpu     1/2    8        25%     30%        7.82      7.82          60Gi     46%     24%        4Gi       4Gi           4/220   3        37%     1         1
-worker  2/3    9.9      82%     1%         0.1       0.1           1.1Gi    12%     5%         4.7Gi     2.8Gi         16/330  0        <none>  0         0
-<none>  1/1    0        0%      <none>     4         4             0        0%      <none>     2.9Gi     2.9Gi         0/110   0        <none>  0         0
-TOTAL   4/6    17.9     37%     20%        11.92     7.82          61.1Gi   43%     22%        11.7Gi    4Gi           20/660  3        37%     1         1`.slice(
+POOL    NODES  CPU-REQ  CPU%    CPU-USED%  CPU-FREE  CPU-FIT  MEM-REQ  MEM%    MEM-USED%  MEM-FREE  MEM-FIT  PODS    GPU-REQ  GPU%    GPU-FREE  GPU-FIT
+empty   0/0    0        <none>  <none>     0         0        0        <none>  <none>     0         0        0/0     0        <none>  0         0
+gpu     1/2    8        25%     30%        7.82      7.82     60Gi     46%     24%        4Gi       4Gi      4/220   3        37%     1         1
+worker  2/3    9.9      82%     1%         0.1       0.1      1.1Gi    12%     5%         4.7Gi     2.8Gi    16/330  0        <none>  0         0
+<none>  1/1    0        0%      <none>     4         4        0        0%      <none>     2.9Gi     2.9Gi    0/110   0        <none>  0         0
+TOTAL   4/6    17.9     37%     20%        11.92     7.82     61.1Gi   43%     22%        11.7Gi    4Gi      20/660  3        37%     1         1`.slice(
       1,
     ),
   );
@@ -29,19 +29,52 @@ test('fits a terminal of 80 columns by leaving out columns, and any other but th
   assert.equal(
     renderTopPools(top, terminal(80), plain),
     `
-POOL    NODES  CPU%    CPU-FREE  MEM%    MEM-FREE  PODS    GPU%    GPU-FREE …
-empty   0/0    <none>  0         <none>  0         0/0     <none>  0
-gpu     1/2    25%     7.82      46%     4Gi       4/220   37%     1
-worker  2/3    82%     0.1       12%     4.7Gi     16/330  <none>  0
-<none>  1/1    0%      4         0%      2.9Gi     0/110   <none>  0
-TOTAL   4/6    37%     11.92     43%     11.7Gi    20/660  37%     1`.slice(1),
+POOL    NODES  CPU%    CPU-FIT  MEM%    MEM-FIT  PODS    GPU%    GPU-FIT …
+empty   0/0    <none>  0        <none>  0        0/0     <none>  0
+gpu     1/2    25%     7.82     46%     4Gi      4/220   37%     1
+worker  2/3    82%     0.1      12%     2.8Gi    16/330  <none>  0
+<none>  1/1    0%      4        0%      2.9Gi    0/110   <none>  0
+TOTAL   4/6    37%     7.82     43%     4Gi      20/660  37%     1`.slice(1),
   );
-  for (let columns = 30; columns < 160; columns++) {
+  for (let columns = 36; columns < 160; columns++) {
     const lines = renderTopPools(top, terminal(columns), plain).split('\n');
     assert.ok(
       lines.every(line => line.length <= columns),
       `${columns}:\n${lines.join('\n')}`,
     );
+  }
+});
+
+test("a node's free resources and status are kept, then percentages, then its whole name", async () => {
+  const top = await topOf(topCluster(), { nodes: true });
+  const headers = (columns: number) => renderTopNodes(top, terminal(columns), plain).split('\n')[0];
+  assert.match(headers(90) ?? '', /^NODE +STATUS +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
+  assert.match(headers(70) ?? '', /^NODE +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
+  assert.match(headers(40) ?? '', /^NODE +CPU-FREE +MEM-FREE +GPU-FREE …$/);
+});
+
+test('fits 80 and 60 columns with long names, and shows what still fits', async () => {
+  const top = await topOf(topCluster(), { nodes: true });
+  const pools = top.pools.map((row, i) => ({ ...row, pool: `team-payments-batch-spot-large-${i}` }));
+  const nodes = top.nodes.map((row, i) => {
+    return { ...row, node: { ...row.node, name: `ip-10-0-123-4${i}.eu-central-1.compute.internal` } };
+  });
+  for (const columns of [80, 60]) {
+    const shown = [
+      renderTopPools({ ...top, pools }, terminal(columns), plain),
+      renderTopNodes({ ...top, nodes }, terminal(columns), plain),
+    ];
+    assert.match(shown[0] ?? '', / CPU-FIT .* MEM-FIT .*GPU-FIT …$/m);
+    assert.match(shown[1] ?? '', / CPU-FREE .* MEM-FREE .*GPU-FREE …$/m);
+    for (const text of shown) {
+      const lines = text.split('\n');
+      assert.ok(
+        lines.every(line => line.length <= columns),
+        text,
+      );
+      const names = lines.map(line => line.split(' ')[0]);
+      assert.equal(new Set(names).size, names.length, text);
+    }
   }
 });
 

@@ -13,7 +13,7 @@ const explanation: Explanation = {
   pools: [
     {
       pool: 'gpu',
-      selector: [{ key: 'example.com/gpu', wanted: 'a100', live: 'a100' }],
+      selector: [{ key: 'example.com/gpu', requirement: 'example.com/gpu=a100', isMet: true, live: 'a100' }],
       verdict: {
         kind: 'member',
         over: [
@@ -25,16 +25,23 @@ const explanation: Explanation = {
     },
     {
       pool: 'late',
-      selector: [{ key: 'example.com/gpu', wanted: 'a100', live: 'a100' }],
+      selector: [{ key: 'example.com/gpu', requirement: 'example.com/gpu=a100', isMet: true, live: 'a100' }],
       verdict: { kind: 'lost', to: 'gpu', rule: 'holds the node already' },
       toBeCleaned: false,
     },
     {
       pool: 'before',
       selector: [
-        { key: 'node-role.kubernetes.io/before', wanted: '', live: undefined },
-        { key: 'zone', wanted: 'a', live: 'b' },
-        { key: 'os', wanted: 'linux', live: 'linux' },
+        {
+          key: 'node-role.kubernetes.io/before',
+          requirement: 'node-role.kubernetes.io/before=',
+          isMet: false,
+          live: undefined,
+        },
+        { key: 'zone', requirement: 'zone=a', isMet: false, live: 'b' },
+        { key: 'cpu', requirement: 'cpu in (4,8)', isMet: true, live: '8' },
+        { key: 'spot', requirement: '!spot', isMet: true, live: undefined },
+        { key: 'os', requirement: 'os=linux', isMet: true, live: 'linux' },
       ],
       verdict: NO,
       toBeCleaned: true,
@@ -67,13 +74,15 @@ pool before: it does not match
   what it set is still on the node: the next reconcile takes it back
   ! node-role.kubernetes.io/before=  the node has no such label
   ! zone=a                           the node has zone=b
+  = cpu in (4,8)                     the node has cpu=8
+  = !spot                            the node has no such label
   = os=linux                         the node has it
 
 pool going: it is being deleted, and gets no nodes
 
 pool wrong: it matches, but gets no new nodes while its spec is invalid: spec.handler: no
 
-pool unread: its nodeSelector cannot be read; it gets no nodes`,
+pool unread: its selector cannot be read; it gets no nodes`,
   );
   assert.equal(renderWhy({ node: 'n', owner: undefined, gone: undefined, pools: [] }, plain), 'node n is in no pool');
 });
@@ -83,7 +92,7 @@ test('limits the output of a pool that another CRD version allowed', () => {
   const pools: Explanation['pools'] = [
     {
       pool: 'p',
-      selector: [{ key: 'a', wanted: long, live: undefined }],
+      selector: [{ key: 'a', requirement: `a=${long}`, isMet: false, live: undefined }],
       verdict: { kind: 'invalid', errors: [{ field: 'spec.handler', message: long }] },
       toBeCleaned: false,
     },
@@ -91,4 +100,26 @@ test('limits the output of a pool that another CRD version allowed', () => {
   for (const line of renderWhy({ node: 'n', owner: undefined, gone: undefined, pools }, plain).split('\n')) {
     assert.ok(line.length < 2100, `${line.length} characters`);
   }
+});
+
+test('prints startup taints with the owner', () => {
+  const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const };
+  const startup = [
+    { taint: agent, isHeld: true, until: 'AgentReady\x1b' },
+    { taint: { ...agent, key: 'setup' }, isHeld: true, until: undefined },
+    { taint: { ...agent, key: 'gone' }, isHeld: false, until: 'x' },
+  ];
+  const member = { pool: 'p', selector: [], verdict: { kind: 'member' as const, over: [] }, toBeCleaned: false };
+  const pools: Explanation['pools'] = [member, { ...member, pool: 'q', verdict: NO }];
+  assert.equal(
+    renderWhy({ node: 'n', owner: 'p', gone: undefined, pools, startup }, plain),
+    `node n is in pool p
+
+pool p: the node is its member
+  startup taint agent=x:NoSchedule: there until the condition AgentReady\\u001b of the node is True
+  startup taint setup=x:NoSchedule: there until somebody removes it
+  startup taint gone=x:NoSchedule: lifted or removed, or not given; it is not given again while the node is a member
+
+pool q: it does not match`,
+  );
 });

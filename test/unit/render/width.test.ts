@@ -81,13 +81,15 @@ test('wrap: a megabyte takes no noticeable time', () => {
   assert.equal(lines.join('').length, 999_000);
 });
 
-test('wraps at spaces only, and never within a command', () => {
+test('wraps at spaces only, and not within a command that fits a line', () => {
   const cases: [text: string, width: number, lines: string[]][] = [
     ['', 5, ['']],
     ['a  b', 5, ['a  b']],
     ['- one two', 5, ['- one', '  two']],
     ['a muchtoolong b', 5, ['a', '  muchtoolong', '  b']],
-    ['run `a b c`, or', 7, ['run', '  `a b c`,', '  or']],
+    ['run `a b c`, or', 10, ['run', '  `a b c`,', '  or']],
+    ['run `a b c`, or', 7, ['run', '  `a \\', '  b c`,', '  or']],
+    ["`a 'b c' d`", 8, ['`a \\', "  'b c' \\", '  d`']],
     ["it's ` open and", 7, ["it's `", '  open', '  and']],
     ['節節 節', 4, ['節節', '  節']],
   ];

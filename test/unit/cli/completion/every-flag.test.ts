@@ -29,7 +29,7 @@ test('completes the second name of every flag that takes a comma list of names',
   for (const [command, { flags }] of commands) {
     for (const flag of Object.values(flags).filter(({ type, multiple }) => type === 'option' && multiple)) {
       const source = sourceOfFlag(command, flag);
-      if (source.kind !== 'live') continue;
+      if (source.kind !== 'live' || source.list !== true) continue;
       const line = `${command} --${flag.name} other,`;
       assert.match(await answer(line.split(' ')), /^other,.+\n:[46]\n$/s, line);
     }
@@ -47,4 +47,18 @@ test('offers only figures of pods to sort pods by', async () => {
   assert.equal(await answer(['top', '--pods', '--sort-by', '']), 'name\ncpu\nmemory\nnvidia.com/gpu\n:4\n');
   const measures = ['allocatable', 'requested', 'limits', 'used', 'percent'].map(name => `cpu.${name}\n`);
   assert.equal(await answer(['top', '--pods', '--sort-by', 'cpu.']), `${measures.join('')}:4\n`);
+});
+
+test('offers startup taints of pools, and effects', async () => {
+  assert.equal(await answer(['edit', 'worker', '--startup-taint', '']), 'agent=starting:NoSchedule\n:4\n');
+  assert.equal(
+    await answer(['edit', 'worker', '--startup-taint', 'a:NoExecute,until=Ready,b:No']),
+    'a:NoExecute,until=Ready,b:NoSchedule\na:NoExecute,until=Ready,b:NoExecute\n:4\n',
+  );
+});
+
+test('offers keys of annotations of pools, no values, and no lists', async () => {
+  assert.equal(await answer(['edit', 'worker', '--annotation', '']), 'example.com/owner=\nnote=\n:6\n');
+  assert.equal(await answer(['edit', 'worker', '--annotation', 'note=']), ':4\n');
+  assert.equal(await answer(['edit', 'worker', '--annotation', 'note=a,']), ':4\n');
 });

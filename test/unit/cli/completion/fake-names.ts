@@ -10,6 +10,8 @@ const POOLS: Names = {
   labelKeys: ['team'],
   labelValues: { team: ['a', 'b'] },
   taints: ['dedicated=gpu:NoSchedule', 'dedicated=web:NoExecute'],
+  startupTaints: ['agent=starting:NoSchedule'],
+  annotations: ['example.com/owner', 'note'],
   resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
 };
 const NODES: Names = {

@@ -13,7 +13,13 @@ test('changes nothing after a no', async () => {
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
-  assert.equal(stderr, `${WARNING}${question}nothing was drained\n`);
+  assert.equal(stderr, `${WARNING.replace('Ready: ', 'Ready:\n         ')}${question}nothing was drained\n`);
+});
+
+test('the question says that cordoned nodes are not cordoned', async () => {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
+  const { stderr } = await runDrain({}, { io, isCordoned: true });
+  assert.match(stderr, /^Drain pool worker: evict 2 pods from 2 cordoned nodes\? \[y\/N\] /m);
 });
 
 /** Of the pod on node a. */
@@ -76,7 +82,7 @@ for (const [answer, code] of [
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
     const ended = await runDrain({}, { io, wasCordoned: true });
     const questions =
-      /evict 0 pods\? \[y\/N\] (warning: .*\n)+The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
+      /evict 0 pods from 2 cordoned nodes\? \[y\/N\] (warning: .*\n( .*\n)?)+The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
     assert.match(ended.stderr, questions);
     assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
   });
