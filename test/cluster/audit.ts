@@ -2,13 +2,23 @@
 import { createReadStream } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-/** Every request once, at its response (a watch: at its end), without bodies and without the server's own requests. */
-export const AUDIT_POLICY = {
-  apiVersion: 'audit.k8s.io/v1',
-  kind: 'Policy',
-  omitStages: ['RequestReceived', 'ResponseStarted', 'Panic'],
-  rules: [{ level: 'None', users: ['system:apiserver'] }, { level: 'Metadata' }],
-};
+/**
+ * Every request once, at its response (a watch: at its end), without the server's own requests and without bodies.
+ * @param created resources of the core group that are logged with their bodies when they are created
+ */
+export function auditPolicy(created: readonly string[]): object {
+  const bodies = { level: 'RequestResponse', verbs: ['create'], resources: [{ group: '', resources: created }] };
+  return {
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    omitStages: ['RequestReceived', 'ResponseStarted', 'Panic'],
+    rules: [
+      { level: 'None', users: ['system:apiserver'] },
+      ...(created.length === 0 ? [] : [bodies]),
+      { level: 'Metadata' },
+    ],
+  };
+}
 
 export interface AuditEvent {
   verb: string;

@@ -2,43 +2,28 @@
  * Certificates for the control plane of the tests: ECDSA P-256, signed with node:crypto.
  * Written here, because neither openssl nor Go may be there when the binaries come from TEST_ASSET_*.
  */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-} from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
-import { bits, bool, explicit, implicit, integer, octets, oid, sequence, set, time, utf8 } from './der.ts';
+import { bool, implicit, octets, sequence } from '../../src/cli/tls/der.ts';
+import {
+  alternativeNames,
+  certificate,
+  extendedKeyUsage,
+  extension,
+  type KeyPair,
+  keyIdentifier,
+  keyUsage,
+  pem,
+  type Subject,
+  type Validity,
+} from '../../src/cli/tls/x509.ts';
 
-const DAY_MS = 86_400_000;
-const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
-
-/** A certificate and its private key, both PEM. */
-export interface KeyPair {
-  cert: string;
-  key: string;
-}
+export type { KeyPair, Validity };
 
 export interface Authority extends KeyPair {
   commonName: string;
   privateKey: KeyObject;
   keyId: Buffer;
-}
-
-export interface Validity {
-  /** Default: an hour ago. */
-  notBefore?: Date;
-  /** Default: in a year. */
-  notAfter?: Date;
-}
-
-interface Subject {
-  commonName: string;
-  organizations?: readonly string[];
 }
 
 export function createAuthority(commonName: string): Authority {
@@ -47,12 +32,12 @@ export function createAuthority(commonName: string): Authority {
   const cert = certificate({
     subject: { commonName },
     publicKey: keys.publicKey,
-    issuer: { commonName, privateKey: keys.privateKey, keyId },
+    issuer: { commonName, privateKey: keys.privateKey },
     validity: {},
     // keyUsage: digitalSignature, keyCertSign, cRLSign.
     extensions: [
       extension('2.5.29.19', sequence(bool(true)), true),
-      extension('2.5.29.15', bits(Buffer.from([0x86]), 1), true),
+      keyUsage(Buffer.from([0x86]), 1),
       extension('2.5.29.14', octets(keyId)),
     ],
   });
@@ -70,9 +55,7 @@ export function serverCertificate(authority: Authority, names: readonly string[]
   const alternatives = names.map(name =>
     isIP(name) ? implicit(7, Buffer.from(name.split('.').map(Number))) : implicit(2, Buffer.from(name)),
   );
-  return leaf(authority, { commonName: 'kube-apiserver' }, '1.3.6.1.5.5.7.3.1', {}, [
-    extension('2.5.29.17', sequence(...alternatives)),
-  ]);
+  return leaf(authority, { commonName: 'kube-apiserver' }, '1.3.6.1.5.5.7.3.1', {}, [alternativeNames(alternatives)]);
 }
 
 /** A client certificate: the API server takes the user from the common name and the groups from the organizations. */
@@ -92,58 +75,13 @@ function leaf(authority: Authority, subject: Subject, usage: string, validity: V
     publicKey: keys.publicKey,
     issuer: authority,
     validity,
-    // keyUsage: digitalSignature.
     extensions: [
-      extension('2.5.29.15', bits(Buffer.from([0x80]), 7), true),
-      extension('2.5.29.37', sequence(oid(usage))),
+      // digitalSignature.
+      keyUsage(Buffer.from([0x80]), 7),
+      extendedKeyUsage(usage),
       extension('2.5.29.35', sequence(implicit(0, authority.keyId))),
       ...more,
     ],
   });
   return { cert, key: pem(keys.privateKey) };
-}
-
-/** RFC 5280 section 4.1. */
-function certificate(parts: {
-  subject: Subject;
-  publicKey: KeyObject;
-  issuer: Pick<Authority, 'commonName' | 'privateKey' | 'keyId'>;
-  validity: Validity;
-  extensions: Buffer[];
-}): string {
-  const { notBefore = new Date(Date.now() - DAY_MS / 24), notAfter = new Date(Date.now() + 365 * DAY_MS) } =
-    parts.validity;
-  const body = sequence(
-    explicit(0, integer(Uint8Array.of(2))),
-    integer(randomBytes(16)),
-    ECDSA_WITH_SHA256,
-    name({ commonName: parts.issuer.commonName }),
-    sequence(time(notBefore), time(notAfter)),
-    name(parts.subject),
-    parts.publicKey.export({ type: 'spki', format: 'der' }),
-    explicit(3, sequence(...parts.extensions)),
-  );
-  const der = sequence(body, ECDSA_WITH_SHA256, bits(sign('sha256', body, parts.issuer.privateKey)));
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
-}
-
-function name(subject: Subject): Buffer {
-  const organizations = (subject.organizations ?? []).map(group => set(sequence(oid('2.5.4.10'), utf8(group))));
-  return sequence(...organizations, set(sequence(oid('2.5.4.3'), utf8(subject.commonName))));
-}
-
-function extension(id: string, value: Buffer, critical = false): Buffer {
-  return critical ? sequence(oid(id), bool(true), octets(value)) : sequence(oid(id), octets(value));
-}
-
-function keyIdentifier(publicKey: KeyObject): Buffer {
-  return createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest()
-    .subarray(0, 20);
-}
-
-function pem(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AUDIT_POLICY } from './audit.ts';
+import { auditPolicy } from './audit.ts';
 import { ensureBinaries, findBinary } from './binaries.ts';
 import { type Authority, clientCertificate, createAuthority, type KeyPair, serverCertificate } from './certificates.ts';
 import { apiserverFlags, etcdFlags } from './control-plane-flags.ts';
@@ -24,6 +24,8 @@ const ATTEMPTS = 3;
 export interface ControlPlaneOptions {
   /** Writes an audit log of every request (see audit.ts). */
   audit?: boolean;
+  /** Resources of the core group that the audit log has with their bodies when they are created. */
+  auditCreated?: readonly string[];
   /** Controllers follow (controllers.ts), so that all of the server's own admission plugins can be on. */
   controlled?: boolean;
   /** More flags for the API server. */
@@ -129,7 +131,7 @@ async function start(
   dir: string,
   watcher: Watcher,
   { daemons, others }: { daemons: Daemon[]; others: Daemon[] },
-  { audit = false, controlled = false, apiserverFlags: more = [] }: ControlPlaneOptions,
+  { audit = false, auditCreated = [], controlled = false, apiserverFlags: more = [] }: ControlPlaneOptions,
 ): Promise<
   Omit<ControlPlane, 'dir' | 'kubectl' | 'pids' | 'stopApiserver' | 'offline' | 'stop' | 'keep'> & { startEtcd(): void }
 > {
@@ -153,7 +155,7 @@ async function start(
     writeFile(file('apiserver.crt'), serving.cert),
     writeFile(file('apiserver.key'), serving.key, secret),
     writeFile(file('service-account.key'), serviceAccount.export({ type: 'sec1', format: 'pem' }), secret),
-    writeFile(file('audit-policy.json'), JSON.stringify(AUDIT_POLICY)),
+    writeFile(file('audit-policy.json'), JSON.stringify(auditPolicy(auditCreated))),
     writeKubeconfig(kubeconfig, server, authority.cert, admin),
   ]);
   const auditLog = audit ? file('audit.log') : undefined;

@@ -1,5 +1,5 @@
 /**
- * Controllers beside a control plane: kube-controller-manager, kube-scheduler, and kwok as the kubelet of every node.
+ * Controllers beside a control plane: kube-controller-manager, kube-scheduler, and kwok as the kubelet of every simulated node.
  * Pods run as far as the API shows it.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureBinaries } from './binaries.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { type Daemon, startDaemon, startWatcher } from './daemon.ts';
+import { SIMULATED } from './nodes.ts';
 import { raw } from './raw.ts';
 
 const READY_MS = 60_000;
@@ -91,11 +92,10 @@ export interface Controllers {
 }
 
 /**
- * Resolves when the controller manager works. Nodes are kwok's, unless `kubelets` says that they have kubelets. They never outlive this process; failing to start, it throws with the end of the log.
+ * Resolves when the controller manager works. They never outlive this process; failing to start, it throws with the end of the log.
  */
-export async function startControllers(cluster: ControlPlane, { kubelets = false } = {}): Promise<Controllers> {
-  const names = CONTROLLER_BINARIES.filter(name => !kubelets || name !== 'kwok');
-  const programs = await ensureBinaries(names);
+export async function startControllers(cluster: ControlPlane): Promise<Controllers> {
+  const programs = await ensureBinaries(CONTROLLER_BINARIES);
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-controllers-'));
   const watcher = startWatcher(dir);
   const daemons: Daemon[] = [];
@@ -126,10 +126,16 @@ export async function startControllers(cluster: ControlPlane, { kubelets = false
     'kube-controller-manager': [...common, ...serviceAccounts],
     'kube-scheduler': common,
     // Without a port it serves nothing: a kubelet's logs and exec have no meaning here.
-    kwok: [kubeconfig, '--manage-all-nodes', '--node-lease-duration-seconds=40', '--node-port=0', `--config=${stages}`],
+    kwok: [
+      kubeconfig,
+      `--manage-nodes-with-annotation-selector=${SIMULATED.join('=')}`,
+      '--node-lease-duration-seconds=40',
+      '--node-port=0',
+      `--config=${stages}`,
+    ],
   };
   try {
-    for (const name of names) {
+    for (const name of CONTROLLER_BINARIES) {
       daemons.push(startDaemon(programs[name], flags[name], join(dir, `${name}.log`), watcher));
     }
     await working(cluster, daemons);

@@ -7,17 +7,31 @@ const IMAGES = 40;
 const CONCURRENCY = 32;
 const KUBELET_VERSION = 'v1.36.3';
 
+/** The annotation by which kwok knows the nodes that it is the kubelet of (controllers.ts). */
+export const SIMULATED = ['kwok.x-k8s.io/node', 'fake'] as const;
+
 export interface NodeSpec {
   name: string;
   labels?: Record<string, string>;
   /** Besides those that a cluster sets on a node that is not ready or cordoned. */
   taints?: readonly Taint[];
+  /** Besides those of every node. */
+  annotations?: Record<string, string>;
   /** Default true. */
   ready?: boolean;
   unschedulable?: boolean;
+  /** Types of further conditions that are True. */
+  conditions?: readonly string[];
   /** Over the default of 4 cpu, 3064520Ki of memory and 110 pods. */
   allocatable?: Record<string, string>;
 }
+
+/** Those of every node. */
+export const NODE_ANNOTATIONS: Readonly<Record<string, string>> = {
+  [SIMULATED[0]]: SIMULATED[1],
+  'node.alpha.kubernetes.io/ttl': '0',
+  'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+};
 
 type Target = Parameters<typeof raw>[0];
 
@@ -46,6 +60,21 @@ export async function setReady(cluster: Target, name: string, ready: boolean): P
     { status: { conditions: [readyCondition(ready, new Date().toISOString())] } },
     'application/strategic-merge-patch+json',
   );
+}
+
+/** Reports a condition, as an agent of the node would; null removes it. */
+export async function setCondition(
+  cluster: Target,
+  name: string,
+  type: string,
+  status: 'True' | 'False' | 'Unknown' | null,
+): Promise<void> {
+  const now = new Date().toISOString();
+  const reported =
+    status === null ? { type, $patch: 'delete' } : condition(type, 'Agent', 'as the agent says', now, status);
+  const path = `/api/v1/nodes/${name}/status`;
+  const body = { status: { conditions: [reported] } };
+  await raw(cluster).expect('PATCH', path, body, 'application/strategic-merge-patch+json');
 }
 
 /** Deletes these nodes, or all; ignores missing ones. */
@@ -93,10 +122,7 @@ export function nodeObject(spec: NodeSpec): Record<string, unknown> {
         'topology.kubernetes.io/zone': `region-1-${'abc'[digest(name, 0) % 3]}`,
         ...spec.labels,
       },
-      annotations: {
-        'node.alpha.kubernetes.io/ttl': '0',
-        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
-      },
+      annotations: { ...NODE_ANNOTATIONS, ...spec.annotations },
     },
     spec: {
       providerID: `demo://region-1/${name}`,
@@ -115,6 +141,7 @@ export function nodeObject(spec: NodeSpec): Record<string, unknown> {
         condition('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure', now),
         condition('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available', now),
         readyCondition(ready, now),
+        ...(spec.conditions ?? []).map(type => condition(type, 'Agent', 'as the agent says', now, 'True')),
       ],
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       images: images(),

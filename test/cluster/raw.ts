@@ -48,7 +48,12 @@ export function rawClient(server: string, ca: string, user: KeyPair): RawClient 
         });
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer in ${TIMEOUT_MS} ms`)));
-      outgoing.on('error', reject);
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        // The server may close an idle connection while the request is on its way: it has not read it then.
+        if (outgoing.reusedSocket && error.code === 'ECONNRESET')
+          send(method, path, body, contentType).then(resolve, reject);
+        else reject(error);
+      });
       outgoing.end(payload);
     });
   };

@@ -56,6 +56,7 @@ test('every command has a one-line summary and examples that begin with the prog
 
 /** Whose meaning depends on the command. */
 const VARY = [
+  'annotation',
   'controller',
   'for',
   'handler',
@@ -66,6 +67,7 @@ const VARY = [
   'pod-counts',
   'resources',
   'selector',
+  'startup-taint',
   'sort-by',
   'taint',
   'timeout',

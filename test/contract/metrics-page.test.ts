@@ -17,7 +17,7 @@ interface Rule {
   expr: string;
   for?: string;
   labels: { severity: string };
-  annotations: { summary: string };
+  annotations: { summary: string; runbook_url: string };
 }
 
 function metricsTable(): string[] {
@@ -30,15 +30,17 @@ function metricsTable(): string[] {
   return ['| metric | type | labels | what it is |', '| --- | --- | --- | --- |', ...rows.sort()];
 }
 
-function alertsTable(): string[] {
+function alerts(): Rule[] {
   const { groups } = load(readFileSync(ALERTS, 'utf8')) as { groups: { rules: Rule[] }[] };
-  const rows = groups.flatMap(({ rules }) =>
-    rules.map(rule => {
-      const text = rule.annotations.summary.replaceAll('{{ $labels.pool }}', 'P').replaceAll('{{ $value }}', 'N');
-      const when = `\`${rule.expr}\`${rule.for === undefined ? '' : ` for ${rule.for}`}`;
-      return `| ${rule.alert} | ${rule.labels.severity} | ${when} | ${text} |`;
-    }),
-  );
+  return groups.flatMap(({ rules }) => rules);
+}
+
+function alertsTable(): string[] {
+  const rows = alerts().map(rule => {
+    const text = rule.annotations.summary.replaceAll('{{ $labels.pool }}', 'P').replaceAll('{{ $value }}', 'N');
+    const when = `\`${rule.expr}\`${rule.for === undefined ? '' : ` for ${rule.for}`}`;
+    return `| ${rule.alert} | ${rule.labels.severity} | ${when} | ${text} |`;
+  });
   return ['| alert | severity | when | what it says |', '| --- | --- | --- | --- |', ...rows];
 }
 
@@ -51,4 +53,16 @@ test('docs/metrics.md lists every metric and every alert', () => {
   );
   if (process.env.UPDATE_PAGES) writeFileSync(PAGE, expected);
   else assert.equal(page, expected);
+});
+
+test('the runbook_url of each alert leads to its entry in docs/metrics.md', () => {
+  const entries = readFileSync(PAGE, 'utf8').matchAll(/^### (NodePool\w+)$/gm);
+  assert.deepEqual(
+    [...entries].map(([, name]) => name),
+    alerts().map(({ alert }) => alert),
+  );
+  for (const { alert, annotations } of alerts()) {
+    const url = `https://github.com/lailin-xyz/kubectl-nodepool/blob/main/docs/metrics.md#${alert.toLowerCase()}`;
+    assert.equal(annotations.runbook_url, url);
+  }
 });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
-import { readController } from '../../src/cli/manifests.ts';
+import { readBornInPool, readController } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
 import { boundGrantsOf, grantsOf } from '../../src/operations/doctor/manifest-access.ts';
 import { needsOf } from '../../src/operations/doctor/needs.ts';
@@ -14,7 +14,8 @@ import type { ManifestObject } from '../../src/operations/ports.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));
-const needs = needsOf(Object.keys(commands), controller);
+const { objects: bornInPool } = await readBornInPool(fileURLToPath(ROOT));
+const needs = needsOf(Object.keys(commands), { policies: [], bornInPool, controller });
 
 const CLASS_USERS =
   'list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch';
@@ -56,6 +57,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',
     'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
+    'rollout status: watch nodepools.nodes.lailin.xyz',
     'delete with NoExecute: list pods',
     `delete with RuntimeClass: ${CLASS_USERS}`,
     'wait: watch nodepools.nodes.lailin.xyz',

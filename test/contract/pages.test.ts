@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../scripts/root.ts';
+import { anchor } from '../../site/anchor.ts';
 import { commands } from '../../src/commands/index.ts';
 
 const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -45,19 +46,13 @@ test('links between pages lead to existing files and headings', () => {
       const target = file === '' ? path : join(path, '..', file);
       const found = globSync(target, { cwd: ROOT })[0];
       const lines = found?.endsWith('.md') ? readFileSync(join(ROOT, found), 'utf8').match(/^#+ .*$/gm) : [];
-      if (found === undefined || (hash !== undefined && !lines?.some(line => anchor(line) === hash))) {
+      if (
+        found === undefined ||
+        (hash !== undefined && !lines?.some(line => anchor(line.replace(/^#+ /, '')) === hash))
+      ) {
         missing.push(`${path}: ${file}#${hash ?? ''}`);
       }
     }
   }
   assert.deepEqual(missing, []);
 });
-
-/** The anchor that GitHub makes of a heading. */
-function anchor(heading: string): string {
-  return heading
-    .replace(/^#+ /, '')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-}

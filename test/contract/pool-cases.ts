@@ -1,5 +1,7 @@
 /** Good and bad pools. The rules in TypeScript and in the CRD must agree on each. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
+import { BAD_ANNOTATIONS, GOOD_ANNOTATIONS } from './annotation-cases.ts';
+import { BAD_STARTUP_TAINTS, GOOD_STARTUP_TAINTS } from './startup-taint-cases.ts';
 
 export interface PoolCase {
   title: string;
@@ -27,9 +29,20 @@ function taint(key: string, effect = 'NoSchedule', value?: string): unknown {
   return { key, effect, ...(value === undefined ? {} : { value }) };
 }
 
+function show(expression: object): string {
+  return JSON.stringify(expression).slice(0, 60);
+}
+
 const manyTaints = (count: number) =>
   many(count, index => ({ key: `t${index}`, effect: 'NoSchedule' }) satisfies Taint);
 const manyLabels = (count: number) => labels(...many(count, index => `l${index}`));
+
+const meets = (operator: string, ...values: string[]) => ({
+  key: 'a',
+  operator,
+  ...(values.length > 0 ? { values } : {}),
+});
+const expressions = (...matchExpressions: unknown[]) => ({ matchExpressions });
 
 const good: Omit<PoolCase, 'wrong'>[] = [
   { title: 'an empty spec', spec: {} },
@@ -43,6 +56,14 @@ const good: Omit<PoolCase, 'wrong'>[] = [
     },
   },
   { title: 'a name of 63 characters', name: a63, spec: {} },
+  { title: 'other labels of our domain', spec: { labels: labels('nodes.lailin.xyz/tier', 'nodes.lailin.xyz/pools') } },
+  {
+    title: 'a selector by other labels of our domain',
+    spec: {
+      nodeSelector: labels('nodes.lailin.xyz/tier'),
+      matchExpressions: [{ key: 'nodes.lailin.xyz/size', operator: 'Exists' }],
+    },
+  },
   { title: 'a name with dots', name: 'gpu.a100', spec: {} },
   { title: 'a name that starts with a digit', name: '4xlarge', spec: {} },
   { title: 'a name like a command', name: 'create', spec: {} },
@@ -92,8 +113,40 @@ const good: Omit<PoolCase, 'wrong'>[] = [
   { title: 'a handler of 63 characters', spec: { handler: a63 } },
   { title: 'a selector by host name', spec: { nodeSelector: { 'kubernetes.io/hostname': 'n1' } } },
   { title: 'a selector value that is empty', spec: { nodeSelector: { gpu: '' } } },
+  ...[
+    meets('In', 'b', ''),
+    meets('NotIn', ...many(100, index => `v${index}`)),
+    meets('Exists'),
+    { ...meets('DoesNotExist'), values: [] },
+    meets('Gt', '0'),
+    meets('Lt', '0009223372036854775807'),
+    { key: longestKey, operator: 'In', values: [a63] },
+    { key: 'node-role.kubernetes.io/gpu', operator: 'Exists' },
+  ].map(expression => ({ title: `the expression ${show(expression)}`, spec: expressions(expression) })),
+  {
+    title: '20 expressions, of one key too',
+    spec: expressions(...many(20, index => meets(index % 2 ? 'Gt' : 'Lt', `${index}`))),
+  },
+  {
+    title: 'a reserved name with expressions',
+    name: 'master',
+    spec: expressions({ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }),
+  },
+  {
+    title: 'labels, selector and expressions',
+    spec: { labels: labels('b'), nodeSelector: { a: 'x', c: '' }, ...expressions(meets('NotIn', 'y')) },
+  },
   { title: 'unmanaged Keep', spec: { unmanaged: 'Keep' } },
   { title: 'unmanaged Remove', spec: { unmanaged: 'Remove' } },
+  { title: 'paused', spec: { paused: true } },
+  { title: 'not paused', spec: { paused: false } },
+  { title: 'an empty rollout', spec: { rollout: {} } },
+  {
+    title: 'a rollout by numbers',
+    spec: { rollout: { maxConcurrent: 1, canary: 0, settleSeconds: 0, stopOnNotReady: false } },
+  },
+  { title: 'a rollout by percentages', spec: { rollout: { maxConcurrent: '1%', canary: '0%', settleSeconds: 86400 } } },
+  { title: 'a rollout of all', spec: { rollout: { maxConcurrent: '100%', canary: '99%' } } },
 ];
 
 const bad: PoolCase[] = [
@@ -155,6 +208,60 @@ const bad: PoolCase[] = [
   { title: '21 selector labels', spec: { nodeSelector: manyLabels(21) }, wrong: ['spec.nodeSelector'] },
   { title: 'a selector key with a space', spec: { nodeSelector: labels('a b') }, wrong: ['spec.nodeSelector[a b]'] },
   { title: 'a selector value with a slash', spec: { nodeSelector: { a: 'b/c' } }, wrong: ['spec.nodeSelector[a]'] },
+  { title: 'no expressions', spec: expressions(), wrong: ['spec.matchExpressions'] },
+  {
+    title: '21 expressions',
+    spec: expressions(...many(21, () => meets('Exists'))),
+    wrong: ['spec.matchExpressions'],
+  },
+  ...(
+    [
+      ['values', meets('In')],
+      ['values', { ...meets('NotIn'), values: [] }],
+      ['values', meets('In', ...many(101, index => `v${index}`))],
+      ['values', meets('Exists', 'b')],
+      ['values', meets('DoesNotExist', 'b')],
+      ['values', meets('Gt')],
+      ['values', meets('Lt', '1', '2')],
+      ['values', meets('Gt', 'x')],
+      ['values', meets('Gt', '')],
+      ['values', meets('Gt', '1.5')],
+      ['values', meets('Lt', '9223372036854775808')],
+      ['values', meets('Lt', '99999999999999999999')],
+      ['values[1]', meets('In', 'b', 'c d')],
+      ['values[0]', meets('NotIn', `${a63}a`)],
+      ['operator', meets('in', 'b')],
+      ['operator', meets('', 'b')],
+      ['key', { key: '', operator: 'Exists' }],
+      ['key', { key: 'a b', operator: 'Exists' }],
+      ['key', { key: `${prefix253}d/a`, operator: 'Exists' }],
+      ['key', { key: 'nodes.lailin.xyz/pool', operator: 'Exists' }],
+    ] as const
+  ).map(([field, expression]) => ({
+    title: `the expression ${show(expression)}`,
+    spec: expressions(expression),
+    wrong: [`spec.matchExpressions[0].${field}`],
+  })),
+  {
+    title: 'a negative bound, which no label can have',
+    spec: expressions(meets('Gt', '-1')),
+    wrong: ['spec.matchExpressions[0].values[0]', 'spec.matchExpressions[0].values'],
+  },
+  {
+    title: 'a label that an expression names',
+    spec: { labels: labels('a', 'b'), ...expressions(meets('NotIn', 'y')) },
+    wrong: ['spec.labels[a]'],
+  },
+  {
+    title: 'a label of this program',
+    spec: { labels: labels('nodes.lailin.xyz/pool') },
+    wrong: ['spec.labels[nodes.lailin.xyz/pool]'],
+  },
+  {
+    title: 'a selector by a label of this program',
+    spec: { nodeSelector: labels('nodes.lailin.xyz/pool') },
+    wrong: ['spec.nodeSelector[nodes.lailin.xyz/pool]'],
+  },
   { title: 'a taint key with a space', spec: { taints: [taint('a'), taint('b c')] }, wrong: ['spec.taints[1].key'] },
   { title: 'an empty taint key', spec: { taints: [taint('')] }, wrong: ['spec.taints[0].key'] },
   { title: 'a taint key of 64 characters', spec: { taints: [taint(`${a63}a`)] }, wrong: ['spec.taints[0].key'] },
@@ -195,6 +302,21 @@ const bad: PoolCase[] = [
   { title: 'a handler in upper case', spec: { handler: 'Kata' }, wrong: ['spec.handler'] },
   { title: 'a handler with a dot', spec: { handler: 'a.b' }, wrong: ['spec.handler'] },
   { title: 'a handler of 64 characters', spec: { handler: `${a63}a` }, wrong: ['spec.handler'] },
+  ...[0, -1, 1_000_001, '0%', '101%', '5', '5 %', '05%', '1.5%', '5%\n', '', 'all'].map(maxConcurrent => ({
+    title: `maxConcurrent ${JSON.stringify(maxConcurrent)}`,
+    spec: { rollout: { maxConcurrent } },
+    wrong: ['spec.rollout.maxConcurrent'],
+  })),
+  ...[-1, '101%', '3'].map(canary => ({
+    title: `canary ${JSON.stringify(canary)}`,
+    spec: { rollout: { canary } },
+    wrong: ['spec.rollout.canary'],
+  })),
+  ...[-1, 86_401].map(settleSeconds => ({
+    title: `settleSeconds ${settleSeconds}`,
+    spec: { rollout: { settleSeconds } },
+    wrong: ['spec.rollout.settleSeconds'],
+  })),
   { title: 'another word for unmanaged', spec: { unmanaged: 'Strip' }, wrong: ['spec.unmanaged'] },
   { title: 'an empty unmanaged', spec: { unmanaged: '' }, wrong: ['spec.unmanaged'] },
   {
@@ -204,4 +326,7 @@ const bad: PoolCase[] = [
   },
 ];
 
-export const POOL_CASES: PoolCase[] = [...good.map(pool => ({ ...pool, wrong: [] })), ...bad];
+export const POOL_CASES: PoolCase[] = [
+  ...[...good, ...GOOD_ANNOTATIONS, ...GOOD_STARTUP_TAINTS].map(pool => ({ ...pool, wrong: [] })),
+  ...[...bad, ...BAD_ANNOTATIONS, ...BAD_STARTUP_TAINTS],
+];

@@ -1,4 +1,4 @@
-/** The requests of `top` and `drain` in a cluster of 300 nodes, by the server's audit log. */
+/** The requests of `top`, `drain` and `nodes`, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
@@ -19,20 +19,20 @@ const ALL_PODS = 'pods?fieldSelector=spec.nodeName!=,status.phase!=Succeeded,sta
 const podsOn = (node: string) =>
   `pods?fieldSelector=spec.nodeName=${node},status.phase!=Succeeded,status.phase!=Failed`;
 
-/** The lists that the command asked for, as `resource?query`, sorted. */
-async function listsOf(...args: string[]): Promise<{ lists: string[]; stdout: string }> {
+/** The lists and reads that the command asked for, as `resource?query` and `nodes/name`, sorted. */
+async function requestsOf(...args: string[]): Promise<{ lists: string[]; gets: string[]; stdout: string }> {
   const before = (await readAudit(cluster())).length;
   const { code, stdout, stderr } = await cli(cluster(), args);
   assert.equal(code, 0, stderr);
-  const lists = (await readAudit(cluster()))
+  const asked = (await readAudit(cluster()))
     .slice(before)
-    .filter(({ verb, userAgent }) => verb === 'list' && userAgent.startsWith('kubectl-nodepool/'))
-    .map(({ uri }) =>
-      decodeURIComponent(uri)
-        .replace(/^.*\/(?=\w+(\?|$))/, '')
-        .replace(/[?&]limit=500/, ''),
-    );
-  return { lists: lists.sort(), stdout };
+    .filter(({ userAgent }) => userAgent.startsWith('kubectl-nodepool/'))
+    .map(({ verb, uri }) => ({ verb, uri: decodeURIComponent(uri) }));
+  const lists = asked
+    .filter(({ verb }) => verb === 'list')
+    .map(({ uri }) => uri.replace(/^.*\/(?=\w+(\?|$))/, '').replace(/[?&]limit=500/, ''));
+  const gets = asked.filter(({ verb }) => verb === 'get').map(({ uri }) => uri.replace('/api/v1/', ''));
+  return { lists: lists.sort(), gets: gets.sort(), stdout };
 }
 
 /** Four nodes of pool few, and the others of pool many; each pool has pods on its first nodes. */
@@ -50,19 +50,19 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   // The metrics API is not served, and requested once.
   const base = ['nodepools', 'nodes', 'nodes'];
 
-  const few = await listsOf('top', 'few', '-o', 'json');
+  const few = await requestsOf('top', 'few', '-o', 'json');
   assert.deepEqual(few.lists, [...base, ...FEW.map(podsOn)]);
   const [pool] = JSON.parse(few.stdout).pools;
   assert.equal(pool.nodes ?? pool.nodeCount, FEW.length);
-  assert.deepEqual((await listsOf('top', 'few', '--nodes')).lists, [...base, ...FEW.map(podsOn)]);
-  assert.deepEqual((await listsOf('top', 'few', '--no-pods')).lists, ['nodepools', 'nodes']);
-  assert.deepEqual((await listsOf('top', 'many')).lists, [...base, ALL_PODS], 'of most nodes: one list');
-  assert.deepEqual((await listsOf('top')).lists, [...base, ALL_PODS]);
+  assert.deepEqual((await requestsOf('top', 'few', '--nodes')).lists, [...base, ...FEW.map(podsOn)]);
+  assert.deepEqual((await requestsOf('top', 'few', '--no-pods')).lists, ['nodepools', 'nodes']);
+  assert.deepEqual((await requestsOf('top', 'many')).lists, [...base, ALL_PODS], 'of most nodes: one list');
+  assert.deepEqual((await requestsOf('top')).lists, [...base, ALL_PODS]);
 
   // The one list of all pools shows which of them have the labels.
-  assert.deepEqual((await listsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
+  assert.deepEqual((await requestsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
 
-  const drained = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
+  const drained = (await requestsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(
     drained.filter(list => !list.startsWith('pods')),
     // Twice: the number of cordoned nodes is written into the status at the end.
@@ -77,7 +77,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
   assert.deepEqual(counts, [2, 2, 2, 2]);
 
-  const again = (await listsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
+  const again = (await requestsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
   assert.deepEqual(again, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
 });
 
@@ -87,10 +87,24 @@ test('lists pods node by node when few nodes are affected, whatever their share'
   );
   await testEnv.pool('few', {});
   const base = ['nodepools', 'nodes', 'nodes'];
-  assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ...NODES.slice(0, 3).map(podsOn)]);
+  assert.deepEqual((await requestsOf('top', 'few')).lists, [...base, ...NODES.slice(0, 3).map(podsOn)]);
   await testEnv.patchNode('n3', { metadata: { labels: role('few') } });
   await testEnv.patchNode('n4', { metadata: { labels: role('few') } });
-  assert.deepEqual((await listsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
+  assert.deepEqual((await requestsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
+});
+
+test('nodes reads single nodes only for who set a value that differs', async () => {
+  await testEnv.nodes(...['n0', 'n1', 'n2'].map(name => ({ name, labels: role('few') })));
+  await testEnv.pool('few', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  for (const output of [[], ['-o', 'wide'], ['-o', 'json']]) {
+    const { lists, gets } = await requestsOf('nodes', ...output);
+    assert.deepEqual([lists, gets], [['nodepools', 'nodes'], []]);
+  }
+  await testEnv.patchNode('n1', { metadata: { labels: { tier: 'mine' } } });
+  const { lists, gets } = await requestsOf('nodes');
+  assert.deepEqual([lists, gets], [['nodepools', 'nodes'], ['nodes/n1']]);
+  assert.deepEqual((await requestsOf('nodes', '-o', 'name')).gets, []);
 });
 
 test('parses a label selector as the server does', async () => {

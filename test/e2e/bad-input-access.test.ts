@@ -105,7 +105,7 @@ test('names the missing permission in every command on a 403', async () => {
       'get NodePool "x"',
       [`get on ${pools}`, ...look, 'get on nodes', `list on ${classes}`, `get on ${classes}`],
     ],
-    [['events'], 'list events', ['list on events.events.k8s.io', `get on ${pools}`, `list on ${pools}`]],
+    [['events'], 'list events', ['list on events.events.k8s.io in default', `get on ${pools}`, `list on ${pools}`]],
     [['install'], cannotGetCrd, [`get on ${crd}`, `list on ${pools}`]],
     [
       ['uninstall', '--cascade'],
@@ -115,6 +115,9 @@ test('names the missing permission in every command on a 403', async () => {
         ...look,
         `list on ${classes}`,
         'get on deployments.apps "nodepool-controller" in nodepool-system',
+        ...['policies', 'policybindings'].map(
+          kind => `get on mutatingadmission${kind}.admissionregistration.k8s.io "born-in-pool.nodes.lailin.xyz"`,
+        ),
       ],
     ],
   ];

@@ -19,7 +19,19 @@ describe('before and after install', () => {
   const cluster = useCluster({});
   const doctor = doctorOf(cluster);
   const { ok } = commandsOf(cluster);
-  const STATE = ['overlaps', 'orphans', 'pools', 'drift', 'specs', 'membership', 'handlers', 'quantities'];
+  const STATE = [
+    'overlaps',
+    'orphans',
+    'pools',
+    'members',
+    'drift',
+    'specs',
+    'membership',
+    'runtime-classes',
+    'handlers',
+    'quantities',
+    'startup-taints',
+  ];
 
   test('skips further checks without a usable kubeconfig or server', async () => {
     const others = CHECKS.slice(1).map(id => `${id} skipped`);
@@ -52,8 +64,8 @@ describe('before and after install', () => {
     const [, server = '', next = '', skipped = '', ...rest] = stdout.split('\n');
     assert.match(server, /^error {4}server .*401/);
     assert.match(next, /^ +next: log in again/);
-    assert.match(skipped, /^skipped {2}version - quantities +see the check server \(16 checks\)$/);
-    assert.deepEqual(rest, ['', '18 checks: 1 ok, 1 error, 16 skipped', '']);
+    assert.match(skipped, /^skipped {2}version - startup-taints +see the check server \(19 checks\)$/);
+    assert.deepEqual(rest, ['', '21 checks: 1 ok, 1 error, 19 skipped', '']);
     // Without credentials, and with a server that takes requests for those of system:anonymous.
     await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'username: ""'));
     const anonymous = await doctor('--kubeconfig', gone);

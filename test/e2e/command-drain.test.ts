@@ -129,6 +129,14 @@ test('names what no waiting solves: budgets that never allow an eviction, pods t
   assert.doesNotMatch((await drain('--dry-run', '--disable-eviction')).stderr, /PodDisruptionBudget/);
   // The other member takes it.
   assert.doesNotMatch((await drain('--dry-run', '--node', 'w-2')).stderr, /Pending/);
+  // With what needs a flag, in one error.
+  await pod({ name: 'data', node: 'w-1', labels: WEB, emptyDir: true });
+  const two = 'maxUnavailable is 0; 2 pods would not be evicted: add replicas, change the budget, or use --disable-';
+  await refused(
+    ['drain', 'worker'],
+    1,
+    new RegExp(`^  cannot delete .*: default/data\n  .* never allows .*: ${two}`, 'm'),
+  );
 });
 
 test('--node drains some of the members, --rolling cordons each when its turn comes', async () => {

@@ -122,3 +122,29 @@ test('warns that an edit of a pool that is being deleted changes no node; --reco
     assert.match(stderr, /^warning: nodepool gpu is being deleted since \S+Z: its nodes are released, .*\n$/);
   }
 });
+
+test('an expression is added to the default selector; an edit that opens the pool to every node asks', async () => {
+  const role = 'node-role.kubernetes.io/gpu';
+  await testEnv.nodes({ name: 'a', labels: { [role]: '' } }, { name: 'b' });
+  await testEnv.pool('gpu', {});
+  const added = await cli(cluster(), ['edit', 'gpu', '--node-selector', 'spot!=yes', '--reconcile']);
+  assert.equal(added.code, 0, added.stderr);
+  assert.equal(
+    added.stderr.split('\n')[0],
+    `note: pool gpu still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`,
+  );
+  const expression = { key: 'spot', operator: 'NotIn', values: ['yes'] };
+  assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
+    nodeSelector: { [role]: '' },
+    matchExpressions: [expression],
+  });
+  assert.equal((await testEnv.getPool('gpu'))?.status?.nodeCount, 1);
+  await refused(
+    ['edit', 'gpu', '--node-selector', `${role}-`],
+    1,
+    /pool gpu would require no label, and new nodes join by themselves; nothing was changed; next: .*--yes$/,
+  );
+  const opened = await cli(cluster(), ['edit', 'gpu', '--node-selector', `${role}-`, '--yes']);
+  assert.equal(opened.code, 0, opened.stderr);
+  assert.deepEqual((await testEnv.getPool('gpu'))?.spec, { matchExpressions: [expression] });
+});

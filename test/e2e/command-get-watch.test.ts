@@ -7,7 +7,7 @@ import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { type Following, start } from './following.ts';
-import { useTestEnv } from './test-env.ts';
+import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
@@ -101,6 +101,20 @@ test('shows watch events in the table, as JSON and as YAML', async t => {
     'object:',
     'type: DELETED',
   ]);
+});
+
+test('counts the matching nodes of a pool that was never reconciled, until it is edited', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  const nodes = (line = '') => line.split(/ +/)[2];
+  const { stdout } = await cli(cluster(), ['get', '--no-headers']);
+  const watching = follow(t, '-w', '--no-headers');
+  await watching.has(1);
+  assert.deepEqual([nodes(stdout), nodes(watching.lines()[0])], ['2', '2']);
+  await label('gpu', { x: 'y' });
+  await testEnv.edit('gpu', { spec: { nodeSelector: { a: 'b' } } });
+  await watching.has(3);
+  assert.deepEqual(watching.lines().slice(1).map(nodes), ['2', '<none>']);
 });
 
 test('--sort-by sorts the first list only, and warns about it', async t => {

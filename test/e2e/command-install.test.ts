@@ -82,7 +82,23 @@ test('install repairs a foreign CRD, whose pools without a spec work before that
   assert.match(await ok(['reconcile']), /^bare +200 +0 nodes/);
   assert.equal((await unchanged(['install', '--dry-run'])).stdout, `${CRD}/${NAME} configured (dry run)\n`);
   assert.equal(await ok(['install']), `${CRD}/${NAME} configured\n`);
-  assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted (0 nodes released)\n');
+  assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted\n');
+});
+
+test('install fails while the CRD is being deleted, until reconcile has released the nodes', async () => {
+  await ok(['create', 'doomed', '--label', 'tier=gold', '--reconcile']);
+  await raw(cluster()).expect('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${NAME}`);
+  const doomed = () => raw(cluster()).expect('GET', '/apis/nodes.lailin.xyz/v1/nodepools/doomed');
+  await eventually('its pool is deleted too', async () => JSON.stringify(await doomed()).includes('deletionTimestamp'));
+  const next =
+    'run `kubectl nodepool reconcile`, which releases the nodes and so ends the deletion; then run the command again';
+  const line = `error: the CRD ${NAME} is being deleted, and all pools with it; next: ${next}`;
+  for (const args of [['install'], ['install', '--dry-run'], ['install', '--controller']]) await refused(args, 1, line);
+  await ok(['reconcile']);
+  await eventually('it is deleted', async () =>
+    (await cli(cluster(), ['install', '--dry-run'])).stdout.includes('created'),
+  );
+  assert.equal(await ok(['install']), `${CRD}/${NAME} created\n`);
 });
 
 test('uninstall refuses while pools exist; --cascade releases their nodes first', async () => {
@@ -95,7 +111,9 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
   ] as const) {
     const { code, stdout } = await unchanged(['uninstall', '--cascade', flag]);
     const lines = [`nodepool.nodes.lailin.xyz "worker" deleted ${suffix}`, `${CRD} "${NAME}" deleted ${suffix}`];
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${lines.join('\n')}\n` });
+    const plan = (await unchanged(['delete', 'worker', flag])).stdout.split('\n\nnodepool.')[0];
+    assert.match(plan ?? '', /^node n1 \(leaves pool worker\)\n {2}- label tier/);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${plan}\n\n${lines.join('\n')}\n` });
   }
   const next = 'if that is meant, run the command again with --yes';
   const needsYes = `error: 1 pool would be deleted: worker; nothing was changed; next: ${next}`;
@@ -103,7 +121,11 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade', '--yes']);
   assert.deepEqual(
     { code, stdout, stderr },
-    { code: 0, stdout: `nodepool.nodes.lailin.xyz "worker" deleted\n${CRD} "${NAME}" deleted\n`, stderr: '' },
+    {
+      code: 0,
+      stdout: `nodepool.nodes.lailin.xyz "worker" deleted (1 node released)\n${CRD} "${NAME}" deleted\n`,
+      stderr: '',
+    },
   );
   const node = (await raw(cluster()).expect('GET', '/api/v1/nodes/n1')) as { metadata: { labels: object } };
   assert.equal('tier' in node.metadata.labels, false);

@@ -177,7 +177,7 @@ test('all arguments are checked before anything is written', async () => {
   await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, and members of pool os /);
   await refused(['move'], 2, /to/);
   // The label that the cluster owns is kept; removing the other one is enough.
-  assert.equal(await ok(['remove', 'arm', 'c']), 'node/c removed from pool arm\n');
+  assert.equal(await ok(['remove', 'arm', 'c']), 'node/c removed from pool arm (label env=mine removed)\n');
   assert.equal((await testEnv.node('c')).metadata.labels['kubernetes.io/arch'], 'amd64');
 });
 

@@ -12,8 +12,6 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, refused, unchanged } = commandsOf(cluster);
 
-const withoutAge = (text: string) => text.replace(/ {3,}(AGE|\d+s)$/gm, '');
-
 /** Two members of gpu, one with drift; one that left it; one in conflict; one of no pool. */
 async function fill(): Promise<void> {
   await testEnv.nodes(
@@ -32,16 +30,16 @@ async function fill(): Promise<void> {
 test('shows members only, with state, taints, applied values and drift', async () => {
   await refused(['nodes'], 0, 'No nodes found.');
   await fill();
-  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT
-a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>
-b      Ready,SchedulingDisabled   gpu           node.kubernetes.io/unschedulable:NoSchedule,+1   dedicated:NoSchedule            ~tier=gold
-c      Ready                      gpu,Leaving   dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        -tier,-dedicated:NoSchedule
+  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT  AGE  DRIFT-SET-BY
+a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>  AGE  <none>
+b      Ready,SchedulingDisabled   gpu           node.kubernetes.io/unschedulable:NoSchedule,+1   dedicated:NoSchedule            ~tier=gold  AGE  test-cluster(AGE)
+c      Ready                      gpu,Leaving   dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        -tier,-dedicated:NoSchedule  AGE  <none>
 `;
-  const words = (text: string) => text.split('\n').map(line => line.split(/ {2,}/));
+  const words = (text: string) => text.split('\n').map(line => line.replaceAll(/\b\d+s\b/g, 'AGE').split(/ {2,}/));
   const { code, stdout, stderr } = await unchanged(['nodes']);
   assert.deepEqual([code, stderr], [0, '']);
-  assert.deepEqual(words(withoutAge(stdout)), words(shown));
-  assert.deepEqual(words(withoutAge(await ok(['nodes', 'gpu', '--no-headers']))), words(shown).slice(1));
+  assert.deepEqual(words(stdout), words(shown));
+  assert.deepEqual(words(await ok(['nodes', 'gpu', '--no-headers'])), words(shown).slice(1));
   assert.equal(await ok(['nodes', '-o', 'name']), 'node/a\nnode/b\nnode/c\n');
   assert.equal(
     (await kubectl(cluster(), ['nodepool', 'nodes', 'gpu', '-o', 'name'])).stdout,
@@ -50,6 +48,15 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   assert.match(
     await ok(['nodes', '-o', 'wide']),
     /^NAME .* ALSO-MATCHED-BY +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none>\n/,
+  );
+});
+
+test('says which pools have the nodes that match a pool, too', async () => {
+  await fill();
+  await refused(
+    ['nodes', 'late'],
+    0,
+    'No nodes found.\nOther pools have nodes that match, too: gpu (2 nodes). See why with `kubectl nodepool nodes --why NODE`.',
   );
 });
 
@@ -64,7 +71,7 @@ test('templates, --sort-by and -L', async () => {
   const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split(
     '\n',
   );
-  assert.match(table[0] ?? '', /AGE +TIER +NONE$/);
+  assert.match(table[0] ?? '', /AGE +DRIFT-SET-BY +TIER +NONE$/);
   assert.match(table[1] ?? '', /^b .* brass +<none>$/);
   const see = "See 'kubectl nodepool nodes --help'.";
   const labels = 'error: --label-columns is for tables, and -o json is none';
@@ -81,7 +88,7 @@ test("explains the name of a node in place of a pool's", async () => {
     nodes: why,
     diff: why,
     describe: `${why} or \`kubectl describe node a\``,
-    cordon: '`kubectl nodepool cordon POOL --node a`',
+    cordon: '`kubectl nodepool cordon POOL --node a` or `kubectl cordon a`',
     top: '`kubectl nodepool top POOL --nodes` or `kubectl top node a`',
   };
   for (const [command, next] of Object.entries(cases)) {
@@ -151,6 +158,13 @@ node c (pool gpu)
   const wide = (await ok(['nodes', '-o', 'wide', '--no-headers'])).trimEnd().split('\n');
   const setters = wide.map(line => line.split(/ +/).at(-1)?.replace(/\d+s/, 'AGE'));
   assert.deepEqual(setters, ['kubectl-label(AGE)', '<none>', 'kubectl-taint(AGE)']);
+  const table = (await ok(['nodes', '--no-headers'])).trimEnd().split('\n');
+  assert.deepEqual(
+    table.map(line => line.split(/ +/).at(-1)?.replace(/\d+s/, 'AGE')),
+    setters,
+  );
+  assert.match(await ok(['nodes', '-l', 'team']), / AGE +DRIFT-SET-BY\n/);
+  assert.match(await ok(['nodes', '-l', '!team']), / AGE\n/);
   const { items } = JSON.parse(await ok(['nodes', '-o', 'json'])) as { items: { changes: Change[] }[] };
   const { setBy } = items[0]?.changes[0] ?? {};
   assert.deepEqual([setBy?.manager, setBy?.operation], ['kubectl-label', 'Update']);

@@ -134,6 +134,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   assert.deepEqual([items[1]?.pool, items[1]?.status, typeof items[1]?.reason], ['late', 409, 'string']);
   const quiet = await cli(cluster(), ['reconcile', '-q']);
   assert.deepEqual([quiet.code, quiet.stdout], [3, '']);
+  assert.match(quiet.stderr, /^late +409/m, 'why it is 3');
   await refused(['reconcile', '-q', '-o', 'json'], 2, /--quiet/);
   const next = 'next: with --watch use --log-format json';
   await refused(

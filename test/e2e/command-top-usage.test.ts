@@ -39,7 +39,7 @@ test('shows the usage that kubectl top shows', async () => {
   assert.equal(
     await ok(['top', '--by', 'resource', '--resources', 'cpu,memory']),
     `
-POOL    NODES  RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED   USED%  FREE   MAX-FREE
+POOL    NODES  RESOURCE  ALLOC  REQUESTED  REQ%  LIMITS  USED   USED%  FREE   FIT
 worker  2/2    cpu       8      0          0%    0       1.75   21%    8      4
 worker  2/2    memory    5.8Gi  0          0%    0       1.5Gi  25%    5.8Gi  2.9Gi
 `.slice(1),

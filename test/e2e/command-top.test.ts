@@ -42,17 +42,17 @@ test('shows pools in a table, without pods, by node, selected and sorted', async
   assert.equal(
     stdout,
     `
-POOL    NODES  CPU-REQ  CPU%  CPU-FREE  CPU-MAX-FREE  MEM-REQ  MEM%  MEM-FREE  MEM-MAX-FREE  PODS   GPU-REQ  GPU%    GPU-FREE  GPU-MAX-FREE
-gpu     1/1    0        0%    16        16            0        0%    64Gi      64Gi          1/50   6        75%     2         2
-worker  2/3    4        33%   5         4             2Gi      22%   4.8Gi     2.9Gi         2/330  0        <none>  0         0
-<none>  1/1    0        0%    4         4             0        0%    2.9Gi     2.9Gi         0/110  0        <none>  0         0
-TOTAL   4/5    4        12%   25        16            2Gi      2%    71.8Gi    64Gi          3/490  6        75%     2         2
+POOL    NODES  CPU-REQ  CPU%  CPU-FREE  CPU-FIT  MEM-REQ  MEM%  MEM-FREE  MEM-FIT  PODS   GPU-REQ  GPU%    GPU-FREE  GPU-FIT
+gpu     1/1    0        0%    16        16       0        0%    64Gi      64Gi     1/50   6        75%     2         2
+worker  2/3    4        33%   5         4        2Gi      22%   4.8Gi     2.9Gi    2/330  0        <none>  0         0
+<none>  1/1    0        0%    4         4        0        0%    2.9Gi     2.9Gi    0/110  0        <none>  0         0
+TOTAL   4/5    4        12%   25        16       2Gi      2%    71.8Gi    64Gi     3/490  6        75%     2         2
 `.slice(1),
   );
   assert.equal(
     await ok(['top', '--by', 'resource', '--resources', 'cpu,memory']),
     `
-POOL    NODES  RESOURCE  ALLOC   REQUESTED  REQ%  LIMITS  FREE    MAX-FREE
+POOL    NODES  RESOURCE  ALLOC   REQUESTED  REQ%  LIMITS  FREE    FIT
 gpu     1/1    cpu       16      0          0%    0       16      16
 gpu     1/1    memory    64Gi    0          0%    0       64Gi    64Gi
 worker  2/3    cpu       12      4          33%   0       5       4
@@ -157,7 +157,7 @@ test('fits a terminal of 80 columns', { skip: NO_TERMINAL }, async () => {
     shown.split('\n').every(line => line.length <= 80),
     shown,
   );
-  assert.match(shown, /^POOL +NODES +CPU% +CPU-FREE +MEM% +MEM-FREE +PODS +GPU% +GPU-FREE …$/m);
+  assert.match(shown, /^POOL +NODES +CPU% +CPU-FIT +MEM% +MEM-FIT +PODS +GPU% +GPU-FIT …$/m);
 });
 
 test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {

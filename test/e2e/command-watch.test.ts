@@ -40,10 +40,10 @@ test('get --watch prints the table, then a row for each change under the same co
   assert.equal(await watching.end(), 0);
   assert.deepEqual(watching.lines().map(words), [
     'NAME STATUS NODES',
-    'gpu Pending <none>',
-    'worker-of-the-day Pending <none>',
-    'gpu Pending <none>',
-    'gpu Pending <none>',
+    'gpu Pending 1',
+    'worker-of-the-day Pending 0',
+    'gpu Pending 1',
+    'gpu Pending 1',
     'gpu 200 1',
     'gpu 200,Deleting 1',
     'gpu 200,Deleting 1',

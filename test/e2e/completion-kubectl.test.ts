@@ -1,20 +1,22 @@
 /**
  * `kubectl nodepool …` at TAB, with the completion scripts of old and new kubectls in their shells, with ours, and with
  * both: names that a shell would run are in a pool's status and in the kubeconfig, and nothing of them is run or typed on.
- * Zsh and fish are tried where they are installed.
+ * Zsh and fish are tried where they are installed, and kubectl's script for bash where bash-completion is, or is to be had.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { load as loadYaml } from 'js-yaml';
+import { type DebianPackage, PackageUnavailable, unpackDebian } from '../../scripts/package/debian.ts';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';
 import { run } from '../cluster/run.ts';
+import { temporaryFolder } from '../package/copy.ts';
 import { openCommand } from './terminal.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -24,18 +26,18 @@ const { cluster } = testEnv;
 
 const MINORS = ['1.30', '1.33', '1.36'] as const;
 /** Where distributions and Homebrew install bash-completion, which kubectl's script for bash needs. */
-const BASH_COMPLETION = [
+const INSTALLED = [
   '/usr/share/bash-completion/bash_completion',
   '/usr/local/share/bash-completion/bash_completion',
   '/opt/homebrew/share/bash-completion/bash_completion',
 ].find(existsSync);
-/** The functions that this script needs of it. */
-const STAND_IN = `COMP_WORDBREAKS=$' \\t\\n'
-_get_comp_words_by_ref() {
-  words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
-}
-__ltrim_colon_completions() { :; }
-`;
+const NO_BASH_COMPLETION = 'there is no bash-completion here';
+const PACKAGE: DebianPackage = {
+  name: 'bash-completion',
+  version: '1:2.11-6',
+  arch: 'all',
+  sha256: '8f79fbfae64b85ea54f63c6db688f2cd8cb079f40b6164f8b1f9451e37790549',
+};
 /** Starts each shell without personal settings, and loads a script there. */
 const SHELLS = {
   bash: { start: 'bash --norc --noprofile -i', load: (file: string) => `source base.bash; source ${file}` },
@@ -104,6 +106,8 @@ const ALIAS = {
   fish: 'alias k=kubectl',
 };
 
+const bashCompletion = await findBashCompletion();
+
 interface Place {
   folder: string;
   env: Record<string, string>;
@@ -138,7 +142,7 @@ printf 'RAN'; printf '<%s>' "$@"; printf 'END\\n'
   }
   await program(join(LAZY, 'kubectl'), 'source 1.36.bash\n');
   await writeFile(join(folder, 'file-one.yaml'), '');
-  const base = BASH_COMPLETION === undefined ? STAND_IN : `source ${BASH_COMPLETION}\n`;
+  const base = bashCompletion === undefined ? '' : `source ${bashCompletion}\n`;
   await writeFile(join(folder, 'base.bash'), `${base}bind '"\\C-t": menu-complete'\n`);
   const config = loadYaml(await readFile(cluster().kubeconfig, 'utf8')) as { contexts: { name: string }[] };
   const [own] = config.contexts;
@@ -147,6 +151,19 @@ printf 'RAN'; printf '<%s>' "$@"; printf 'END\\n'
   await writeFile(kubeconfig, JSON.stringify(config));
   const path = [join(folder, 'bin'), await pluginFolder(cluster()), process.env.PATH].join(delimiter);
   return { folder, env: { PATH: path, HOME: folder, KUBECONFIG: kubeconfig } };
+}
+
+/** The path of the installed one, or of Debian's. */
+async function findBashCompletion(): Promise<string | undefined> {
+  if (INSTALLED !== undefined) return INSTALLED;
+  const folder = await temporaryFolder({ after });
+  try {
+    await unpackDebian(PACKAGE, folder);
+    return join(folder, 'usr/share/bash-completion/bash_completion');
+  } catch (error) {
+    if (error instanceof PackageUnavailable) return undefined;
+    throw error;
+  }
 }
 
 let prepared: Promise<Place> | undefined;
@@ -192,8 +209,10 @@ async function press(
 
 for (const shell of Object.keys(SHELLS) as Shell[]) {
   const options = { skip: !isThere(shell) && `there is no ${shell} here`, timeout: 120_000 };
+  const without = shell === 'bash' && bashCompletion === undefined && NO_BASH_COMPLETION;
   for (const minor of MINORS) {
-    test(`the script of kubectl ${minor} in ${shell} offers what is safe, and runs nothing`, options, async t => {
+    const name = `the script of kubectl ${minor} in ${shell} offers what is safe, and runs nothing`;
+    test(name, { ...options, skip: options.skip || without }, async t => {
       const { folder, env } = await place();
       await seed();
       await rm(join(folder, 'HIT'), { force: true });
@@ -206,7 +225,8 @@ for (const shell of Object.keys(SHELLS) as Shell[]) {
     });
   }
   for (const [order, load] of Object.entries(ORDERS)) {
-    test(`our script in ${shell}, ${order}, completes the plugin alone`, options, async t => {
+    const skip = options.skip || (load.length > 1 && without);
+    test(`our script in ${shell}, ${order}, completes the plugin alone`, { ...options, skip }, async t => {
       await seed();
       await press(t, shell, { load, keys: [...OWN_KEYS, ...(load.length > 1 ? OTHERS_KEYS : [])] });
     });
@@ -214,7 +234,7 @@ for (const shell of Object.keys(SHELLS) as Shell[]) {
 }
 
 test("our script lets bash-completion load kubectl's at the first TAB", {
-  skip: BASH_COMPLETION === undefined && 'there is no bash-completion here',
+  skip: bashCompletion === undefined && NO_BASH_COMPLETION,
   timeout: 120_000,
 }, async t => {
   await seed();

@@ -124,14 +124,17 @@ test('an overlong quantity neither changes the status number nor is written or p
   assert.equal((await kubelet('a').report({ allocatable: { 'example.com/x': '1' } })).status, 200);
 });
 
+const FORGED_LABELS = '{"pool":"one","labels":{"x":{"applied":"1"}}}';
+const FORGED_ANNOTATIONS = `{"pool":"one","annotations":{"note":"x","theirs":"y","${RECORD}":"z"},"displaced":{"annotations":{"note":"w"}}}`;
+
 test('a forged record changes nothing on other nodes', async () => {
   await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('one') })), { name: 'c' });
-  await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT] });
+  await testEnv.pool('one', { labels: { tier: 'gold' }, taints: [TAINT], annotations: { note: 'x' } });
   await testEnv.reconcile();
   const others = [await testEnv.node('b'), await testEnv.node('c')];
   const record = (await testEnv.node('a')).metadata.annotations?.[RECORD]?.replaceAll('"one"', '"two"');
   assert.ok(record);
-  for (const forged of [record, '{}', 'x'.repeat(100_000), '{"pool":"one","labels":{"x":{"applied":"1"}}}']) {
+  for (const forged of [record, '{}', 'x'.repeat(100_000), FORGED_LABELS, FORGED_ANNOTATIONS]) {
     assert.equal((await kubelet('a').annotate({ [RECORD]: forged })).status, 200);
     await testEnv.reconcile();
     assert.deepEqual([await testEnv.node('b'), await testEnv.node('c')], others);

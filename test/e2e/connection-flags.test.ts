@@ -13,6 +13,8 @@ const { cluster } = testEnv;
 
 /** Nothing to read: the flags say it all. */
 const nowhere = () => ({ KUBECONFIG: file('none'), HOME: file('home') });
+/** Its context names a user that it does not have. */
+const userless = () => ({ KUBECONFIG: file('userless') });
 const HERE = () => ({});
 const file = (name: string) => join(cluster().dir, `flags-${name}`);
 
@@ -25,6 +27,11 @@ async function prepare(): Promise<string> {
     key: cluster().admin.key,
     'bob.cert': other.cert,
     'bob.key': other.key,
+    userless: JSON.stringify({
+      'current-context': 'x',
+      clusters: [{ name: 'c', cluster: { server: cluster().server, 'certificate-authority': file('ca') } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'gone' } }],
+    }),
   };
   for (const [name, text] of Object.entries(texts)) await writeFile(file(name), text, { mode: 0o600 });
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
@@ -49,10 +56,18 @@ test('connection flags work, or fail, as those of kubectl; a token is in no log'
     ['with the kubeconfig: another user', bob, HERE, FORBIDDEN],
     ['with the kubeconfig: no check of the certificate', () => ['--insecure-skip-tls-verify'], HERE],
     ['a name of the server that it has', () => ['--tls-server-name', 'localhost'], HERE],
-    ['a name that it does not have', () => ['--tls-server-name', 'other.example'], HERE, /other\.example/],
+    [
+      'a name that it does not have',
+      () => ['--tls-server-name', 'other.example'],
+      HERE,
+      /other\.example(?!.*set tls-server-name)/,
+    ],
     ['an authority that did not sign', () => ['--certificate-authority', file('bob.cert')], HERE, /certificate/],
     ['uncompressed', () => ['--disable-compression'], HERE],
     ['a token', () => [...server(), ...authority(), '--token', token], nowhere, /system:serviceaccount:default:flags/],
+    ["a certificate in place of the context's user, which does not exist", admin, userless],
+    ['a token in place of it', () => ['--token', token], userless, /system:serviceaccount:default:flags/],
+    ['--user names another', () => ['--user', 'away', ...admin()], userless, /"?away"?/],
     ['a wrong token', () => [...server(), ...authority(), '--token', 'x'], nowhere, /401|logged in|Unauthorized/],
   ];
   for (const [name, flags, env, error] of cases) {

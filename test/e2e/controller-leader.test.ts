@@ -33,6 +33,7 @@ describe('leader election on a Lease', () => {
     };
     const elector = new LeaderElector({
       port: { get: silent(port.get), create: silent(port.create), update: silent(port.update) },
+      lease: `kube-system/${lease}`,
       identity,
       clock: systemClock,
       wall: () => new Date(),

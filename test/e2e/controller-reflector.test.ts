@@ -8,6 +8,7 @@ import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
 import type { Source, WatchOptions } from '../../src/controller/source.ts';
 import { Store, type StoreEvent } from '../../src/controller/store.ts';
+import { KeptAnnotations } from '../../src/kube/resources/kept-annotations.ts';
 import { toNode } from '../../src/kube/resources/nodes.ts';
 import { NODES } from '../../src/kube/resources/resource.ts';
 import { listWatch } from '../../src/kube/resources/watch.ts';
@@ -227,7 +228,7 @@ async function startOn(
   const reflector = new Reflector<Node>({
     name: 'nodes',
     source,
-    transform: toNode,
+    transform: raw => toNode(raw, new KeptAnnotations()),
     store: new Store<Node>({ color: node => (node.labels.color === undefined ? [] : [node.labels.color]) }),
     clock: systemClock,
     random: Math.random,

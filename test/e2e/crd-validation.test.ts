@@ -62,6 +62,12 @@ describe('the rules of the CRD', () => {
     ['labels as a list', { spec: { labels: ['a=b'] } }],
     ['a number for a label value', { spec: { labels: { a: 10 } } }],
     ['true for a selector value', { spec: { nodeSelector: { a: true } } }],
+    ['an expression without an operator', { spec: { matchExpressions: [{ key: 'a' }] } }],
+    [
+      'a number for the value of an expression',
+      { spec: { matchExpressions: [{ key: 'a', operator: 'Gt', values: [1] }] } },
+    ],
+    ['an unknown field of an expression', { spec: { matchExpressions: [{ key: 'a', operator: 'In', value: 'b' }] } }],
     ['a number for the handler', { spec: { handler: 1 } }],
     ['text for the spec', { spec: 'x' }],
   ];
@@ -232,7 +238,7 @@ function serverFields({ details }: Status): string[] {
 /** The server names a map (`spec.labels`) or an entry (`spec.labels.a`) where the product names `spec.labels[a]`. */
 function sameFields(server: string[], ours: string[], message: string): void {
   const covers = (field: string, own: string) => {
-    const entry = own.replace(/^(spec\.(?:labels|nodeSelector))\[(.*)\]$/s, '$1.$2');
+    const entry = own.replace(/^(spec\.(?:labels|nodeSelector|annotations))\[(.*)\]$/s, '$1.$2');
     return field === own || field === entry || (entry !== own && field === entry.split('.').slice(0, 2).join('.'));
   };
   assert.ok(server.length > 0, message);

@@ -39,6 +39,18 @@ test('a refused pool does not stop the others', async () => {
   assert.deepEqual([(await testEnv.getPool('one'))?.spec, (await testEnv.getPool('three'))?.spec], [{}, {}]);
 });
 
+test('a new pool that selects nodes of another pool is created with a warning', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
+  await testEnv.pool('web');
+  for (const flags of [['--dry-run=server'], []]) {
+    const args = ['create', 'all', '--node-selector', 'kubernetes.io/os=linux', ...flags];
+    const { code, stderr } = await cli(testEnv.cluster(), args);
+    const warning =
+      'warning: pool all selects nodes that other pools select, and does not get them: web (2 nodes); next: change the selector of one of the pools\n';
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: warning }, flags.join());
+  }
+});
+
 test('--nodes does not overwrite a label that has another value', async () => {
   await testEnv.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
   await refused(

@@ -1,37 +1,12 @@
 /** `npm run demo`: runs each command of the main job and leaves nothing behind. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { ROOT } from '../../scripts/root.ts';
-import { cacheFolder } from '../cluster/binaries.ts';
-import { type RunResult, run } from '../cluster/run.ts';
+import { writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../package/copy.ts';
+import { demo } from './demo.ts';
 
-const SETUP = join(ROOT, 'scripts', 'setup.mjs');
 const COMMANDS = ['install', 'create', 'diff', 'reconcile', 'get', 'describe', 'edit', 'events', 'delete', 'uninstall'];
-
-/** Runs it with its own home and TMPDIR; returns the files it left there. */
-async function demo(t: TestContext, ...args: string[]): Promise<RunResult & { left: string[] }> {
-  const home = await mkdtemp(join(tmpdir(), 'nodepool-demo-'));
-  t.after(() => rm(home, { recursive: true }));
-  const folder = join(home, 'tmp');
-  mkdirSync(folder);
-  const env = {
-    ...process.env,
-    HOME: home,
-    TMPDIR: folder,
-    XDG_CACHE_HOME: dirname(cacheFolder(process.env)),
-    NO_COLOR: '1',
-  };
-  const result = await run(process.execPath, [SETUP, 'scripts/demo.ts', ...args], { env });
-  // Node's compile cache stays for the next run of the bundle.
-  const left = [...readdirSync(folder), ...readdirSync(home)].filter(
-    file => !['tmp', 'node-compile-cache'].includes(file),
-  );
-  return { ...result, left };
-}
 
 test('echoes every command before its real output, and leaves nothing behind', async t => {
   const { code, stdout, stderr, left } = await demo(t);
@@ -53,8 +28,19 @@ test('echoes every command before its real output, and leaves nothing behind', a
   assert.match(stderr, /^starting etcd and kube-apiserver: done, [\d.]+ s$/m);
 });
 
+test('without a real node, --full says why, and runs the controller as a process', async t => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'unshare'), '#!/bin/sh\necho refused >&2\nexit 1\n', { mode: 0o755 });
+  const { code, stdout, stderr, left } = await demo(t, ['--full'], {
+    PATH: [folder, process.env.PATH].join(delimiter),
+  });
+  assert.deepEqual([code, left], [0, []], `${stdout.slice(-2000)}\n${stderr.slice(-1000)}`);
+  assert.match(stderr, /^the controller runs as a process, not in pods: a real node needs .*\nbundling/m);
+  assert.match(stdout, /^\$ kubectl nodepool reconcile --watch/m);
+});
+
 test('reports wrong arguments in one line with the usage', async t => {
-  const { code, stderr } = await demo(t, '--node');
+  const { code, stderr } = await demo(t, ['--node']);
   assert.equal(code, 2);
   assert.match(stderr, /^Unknown option '--node'.*\nusage: npm run demo \[-- \[--nodes N \| --full\] \[--keep\]\]\n$/);
 });

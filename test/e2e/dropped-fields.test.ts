@@ -49,6 +49,38 @@ test('writes neither nodes nor pools while the CRD drops a field, and install re
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });
 
+test('keeps the annotations of nodes while the CRD drops those of their pool', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('p') });
+  await testEnv.pool('p', { annotations: { note: 'x' } });
+  await testEnv.reconcile();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const before = await stateOf(cluster());
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.match(stderr, /nodepool p is not changed: the installed CRD drops spec\.annotations, /);
+  assert.deepEqual(await stateOf(cluster()), before);
+});
+
+test('keeps the startup taints of nodes while the CRD drops those of their pool', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('p') });
+  const setup = { key: 'setup', effect: 'NoSchedule' as const };
+  await testEnv.pool('p', { startupTaints: [setup] });
+  await testEnv.reconcile();
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  const before = await stateOf(cluster());
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.match(stderr, /nodepool p is not changed: the installed CRD drops spec\.startupTaints, .*install/);
+  assert.deepEqual(await stateOf(cluster()), before);
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.deepEqual(
+    [taintsOf(await testEnv.node('a')), (await testEnv.getPool('p'))?.spec.startupTaints],
+    [['setup:NoSchedule'], [setup]],
+  );
+});
+
 test('a watch that starts under such a CRD writes nothing, and continues after install', {
   timeout: 120_000,
 }, async t => {
@@ -112,6 +144,36 @@ test('deletes a pool and releases its nodes while the CRD drops a field of it', 
   const { code, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
   assert.deepEqual([code, stderr], [0, '']);
   assert.deepEqual([await taints(), await testEnv.getPool('p')], [[[], []], undefined]);
+});
+
+test('does not reconcile by a wider selector while the CRD drops the expressions alone', async t => {
+  await testEnv.nodes(
+    { name: 'a', labels: { kind: 'big', size: '8' } },
+    { name: 'b', labels: { kind: 'big', size: '2' } },
+  );
+  const matchExpressions = [{ key: 'size', operator: 'Gt', values: ['4'] }];
+  const taints = [{ key: 'big', effect: 'NoSchedule' as const }];
+  await testEnv.pool('p', { nodeSelector: { kind: 'big' }, matchExpressions, taints });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, cluster());
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'without matchExpressions');
+  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /nodepool p is not changed: the installed CRD drops spec\.matchExpressions, or a write under such a CRD has lost it/,
+  );
+  await testEnv.nodes({ name: 'c', labels: { kind: 'big', size: '6' } });
+  await testEnv.patchNode('b', { metadata: { labels: { other: 'x' } } });
+  await sleep(2_000);
+  const tainted = async () => Promise.all(['a', 'b', 'c'].map(async name => taintsOf(await testEnv.node(name)).length));
+  assert.deepEqual((await tainted()).slice(0, 2), [1, 0]);
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  await eventually('c is reconciled', async () => (await tainted())[2] === 1);
+  assert.deepEqual(await tainted(), [1, 0, 1]);
+  assert.deepEqual((await testEnv.getPool('p'))?.spec.matchExpressions, matchExpressions);
+  assert.equal(await watching.end(), 0);
 });
 
 test('reconciles the pool after a lost field was set again', async t => {

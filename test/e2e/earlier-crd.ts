@@ -57,6 +57,8 @@ const EARLIER_SCHEMA = {
 const PROBED = {
   ours: [200, 'nodeCount,observedGeneration,status,updatedNodeCount'],
   'without updatedNodeCount': [200, 'nodeCount,observedGeneration,status'],
+  // A version without it lacks updatedNodeCount, too.
+  'without matchExpressions': [200, 'nodeCount,observedGeneration,status'],
   'no status subresource': [404, ''],
   'earlier schema': [200, 'nodeCount,status'],
 } as const;
@@ -67,7 +69,8 @@ export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED):
   const ours = (await readCrd()) as unknown as Crd;
   for (const version of ours.spec.versions) {
     if (which === 'no status subresource') delete version.subresources;
-    if (which === 'without updatedNodeCount') delete statusFields(version.schema).updatedNodeCount;
+    if (which.startsWith('without ')) delete statusFields(version.schema).updatedNodeCount;
+    if (which === 'without matchExpressions') version.schema = withoutExpressions(version.schema);
     if (which === 'earlier schema') version.schema = { openAPIV3Schema: EARLIER_SCHEMA };
   }
   const { metadata } = (await api.expect('GET', CRD)) as Crd;
@@ -92,4 +95,15 @@ export async function useCrd(cluster: ControlPlane, which: keyof typeof PROBED):
 function statusFields(schema: Json): Json {
   type Nested = { openAPIV3Schema: { properties: { status: { properties: Json } } } };
   return (schema as unknown as Nested).openAPIV3Schema.properties.status.properties;
+}
+
+/** Without the field and the rules that name it. */
+function withoutExpressions(schema: Json): Json {
+  const isOther = (rule: unknown) => !JSON.stringify(rule).includes('matchExpressions');
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => {
+      if (key === 'matchExpressions') return undefined;
+      return key === 'x-kubernetes-validations' && Array.isArray(value) ? value.filter(isOther) : value;
+    }),
+  );
 }

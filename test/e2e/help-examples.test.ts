@@ -76,6 +76,8 @@ const LOOK: Record<string, RegExp> = {
   'wait --all --for=condition=Ready': /gpu condition met[\s\S]*worker condition met/,
   "wait worker --for=jsonpath='{.status.unschedulableNodeCount}'=0": /worker condition met/,
   'wait worker --for=create --for=status=200': /worker condition met\n.*worker condition met/,
+  'rollout status worker': /"worker" successfully rolled out/,
+  'rollout status worker --timeout=10m && echo done': /^done$/m,
   'install --dry-run -o yaml': /kind: CustomResourceDefinition/,
   'install --dry-run=server': /\(server dry run\)/,
   'uninstall --cascade --dry-run': /deleted \(dry run\)/,
@@ -98,6 +100,7 @@ const CHANGE: Record<string, RegExp> = {
   'edit worker': /Edit cancelled/,
   'edit worker --label tier=silver --label team-': /worker edited/,
   'edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""': /worker edited/,
+  'edit worker --annotation owner="team a, b" --annotation old-': /worker edited/,
   'add gpu node-a node-b': /node-a.*gpu\n.*node-b.*gpu/,
   'add gpu -l accelerator=a100': /node-a.*gpu\n.*node-b.*gpu/,
   'remove gpu node-a node-b': /node-a.*gpu\n.*node-b.*gpu/,
@@ -106,7 +109,6 @@ const CHANGE: Record<string, RegExp> = {
   'move --from old --to new': /node-c.*new/,
   'move -l zone=a --from old --to new --yes': /node-c.*new/,
   reconcile: /^worker +200 /m,
-  'reconcile worker gpu': /^worker +200 .*\ngpu +200 /m,
   'delete worker': /deleted \(3 nodes released\)/,
   'delete worker --detach-nodes --yes': /deleted \(3 nodes released, 3 detached\)/,
   'delete -f pools.yaml': /"worker" deleted/,
@@ -117,8 +119,10 @@ const CHANGE: Record<string, RegExp> = {
   'uncordon worker --node node-1 --node node-2': /node-2/,
   'uncordon -l team=a': /node-3/,
   'drain worker --ignore-daemonsets --node node-1,node-2': /worker drained/,
-  'drain worker --ignore-daemonsets --max-unavailable 25% --rolling': /worker drained/,
+  'drain gpu --ignore-daemonsets --max-unavailable 25% --rolling': /gpu drained/,
   'wait worker gpu --for=delete': /^$/,
+  'rollout pause worker': /worker paused/,
+  'rollout resume worker': /worker resumed/,
   install: /nodepools.nodes.lailin.xyz/,
 };
 
@@ -142,7 +146,9 @@ async function setUp(line: string): Promise<void> {
   );
   for (const name of ['worker', 'gpu', 'old', 'new'].filter(pool => !without.includes(pool))) {
     const metadata = name === 'worker' ? { labels: { team: 'a' } } : {};
-    await testEnv.pool(name, name === 'worker' ? { labels: { tier: 'gold' }, handler: 'runc' } : {}, { metadata });
+    const paused = line.startsWith('rollout resume') ? { paused: true } : {};
+    const spec = { labels: { tier: 'gold' }, handler: 'runc', ...paused };
+    await testEnv.pool(name, name === 'worker' ? spec : {}, { metadata });
   }
   await testEnv.reconcile();
 }

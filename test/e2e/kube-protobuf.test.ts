@@ -6,6 +6,7 @@ import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
 import { Store } from '../../src/controller/store.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
+import { KeptAnnotations } from '../../src/kube/resources/kept-annotations.ts';
 import { toNode, type WireNode } from '../../src/kube/resources/nodes.ts';
 import { toPlace } from '../../src/kube/resources/pods.ts';
 import { NODES } from '../../src/kube/resources/resource.ts';
@@ -141,7 +142,7 @@ test('watch events are equal', async t => {
   const reflector = new Reflector<Node>({
     name: 'nodes',
     source: listWatch(transport, NODES),
-    transform: object => toNode(object as WireNode),
+    transform: object => toNode(object as WireNode, new KeptAnnotations()),
     store: new Store(),
     clock: systemClock,
     random: Math.random,

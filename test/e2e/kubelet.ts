@@ -12,8 +12,10 @@ export const TAINT = { key: 'dedicated', value: 'pci', effect: 'NoSchedule' } as
 
 export function kubeletOf({ server, ca, authority }: ControlPlane, node: string) {
   const client = rawClient(server, ca, clientCertificate(authority, `system:node:${node}`, ['system:nodes']));
-  const write = (path: string, body: object, method = 'PATCH') => client.request(method, `/api/v1/nodes${path}`, body);
+  const write = (path: string, body: object, method = 'PATCH', contentType?: string) =>
+    client.request(method, `/api/v1/nodes${path}`, body, contentType);
   return {
+    write,
     label: (labels: object) => write(`/${node}`, { metadata: { labels } }),
     labelByStatus: (labels: object) => write(`/${node}/status`, { metadata: { labels } }),
     annotate: (annotations: object) => write(`/${node}`, { metadata: { annotations } }),

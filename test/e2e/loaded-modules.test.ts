@@ -36,6 +36,7 @@ const NEEDED: Record<string, string[]> = {
   view: ['src/controller/reflector.ts'],
   'drain gpu --dry-run': ['src/kube/resources/evictions.ts'],
   'wait gpu --for=status=200': ['src/controller/reflector.ts'],
+  'rollout status gpu': ['src/controller/reflector.ts'],
   doctor: ['src/kube/resources/doctor.ts'],
 };
 /** Answers without a cluster. */
@@ -86,8 +87,10 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'uncordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],
   'drain gpu --dry-run': ['src/operations/doctor/', 'src/reconciler/cluster-plan.ts', 'src/render/yaml'],
   'wait gpu --for=status=200': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
+  'rollout status gpu': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
+  'rollout pause gpu --dry-run': [...NO_TABLE, ...NO_DRAIN, 'src/operations/edit.ts', 'src/operations/apply.ts'],
   'install --dry-run': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
-  'uninstall --cascade --dry-run': APPLIES,
+  'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
   doctor: [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts'],
   // The first run asks the server, the second one reads the cache.
   '__complete get g': ['@oclif/core', 'chalk', 'src/operations/', 'src/reconciler/', 'src/kube/connect.ts'],

@@ -93,6 +93,40 @@ test('a new node may register with the labels of a pool, unless the pool gives r
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });
 
+test('expressions: a kubelet changes no label that they name, nor the label of members', async () => {
+  await apply();
+  await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { size: '8' } });
+  await testEnv.pool('big', {
+    matchExpressions: [
+      { key: 'size', operator: 'Gt', values: ['4'] },
+      { key: GROUP, operator: 'NotIn', values: ['spot', 'test'] },
+    ],
+    labels: { [SECRET]: 'yes' },
+  });
+  await testEnv.pool('rest', {
+    matchExpressions: [{ key: 'node-role.kubernetes.io/x', operator: 'DoesNotExist' }],
+    labels: { [SECRET]: 'yes' },
+  });
+  await enforced('a');
+  for (const attempt of [
+    await kubelet('a').label({ size: '5' }),
+    await kubelet('b').labelByStatus({ size: '3' }),
+    await kubelet('b').label({ [GROUP]: 'spot' }),
+    await kubelet('a').label({ 'nodes.lailin.xyz/pool': 'big' }),
+    await kubelet('n1').register({ size: '5' }),
+    await kubelet('n2').register({ size: '005', [GROUP]: 'other' }),
+    await kubelet('n3').register({ 'nodes.lailin.xyz/pool': 'big' }),
+  ]) {
+    assert.equal(attempt.status, 422, JSON.stringify(attempt.body));
+  }
+  assert.match(message(await kubelet('n1').register({ size: '5' })), /register it without the label size, or allow/);
+  const fine: Record<string, string>[] = [{}, { size: '4' }, { size: 'x' }, { size: '5', [GROUP]: 'spot' }];
+  for (const [at, labels] of fine.entries()) {
+    const { status, body } = await kubelet(`fine-${at}`).register(labels);
+    assert.equal(status, 201, JSON.stringify(body));
+  }
+});
+
 test('the annotation exempts one pool only', async () => {
   await apply();
   await testEnv.nodes({ name: 'a' });

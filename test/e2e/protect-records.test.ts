@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
-import { createNodes } from '../cluster/nodes.ts';
+import { createNodes, nodeObject } from '../cluster/nodes.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
 
 const cluster = useCluster();
@@ -32,4 +32,11 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '{"pool":"y"}' } } });
   assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422, 'nor may it take the record away');
   assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'y' })).status, 200);
+
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
+  const register = (annotations: Record<string, string>) =>
+    kubelet.request('POST', '/api/v1/nodes', nodeObject({ name: 'a', annotations }));
+  const forged = await register({ [RECORD]: '{"pool":"y","startup":{"setup:NoSchedule":null}}' });
+  assert.equal(forged.status, 422, 'nor register with one, to be without startup taints');
+  assert.equal((await register({})).status, 201);
 });

@@ -1,6 +1,7 @@
 /** Nodes of a real kube-apiserver, read in protobuf by the product and in JSON by the test. */
 import type { TestContext } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
+import { KeptAnnotations } from '../../src/kube/resources/kept-annotations.ts';
 import { toNode, type WireNode } from '../../src/kube/resources/nodes.ts';
 import type { Node } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
@@ -30,7 +31,7 @@ export function useProtobufNodes(prepare: (cluster: ControlPlane) => Promise<voi
 
   async function inJson(): Promise<Node[]> {
     const list = (await raw(cluster()).expect('GET', '/api/v1/nodes')) as { items: WireNode[] };
-    return list.items.map(toNode);
+    return list.items.map(item => toNode(item, new KeptAnnotations()));
   }
 
   return { cluster, open, inJson };

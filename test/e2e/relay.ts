@@ -1,5 +1,5 @@
 /** An HTTP relay before the real API server that changes requests and responses. */
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -54,11 +54,16 @@ export async function relay(
     outgoing.on('close', () => up.destroy());
     incoming.pipe(up);
   });
+  return { server: await listen(t, front, agent), asked };
+}
+
+/** Serves on loopback until the test ends; returns the address. @param agent of the requests to the server behind it */
+export async function listen(t: TestContext, front: Server, agent: Agent): Promise<string> {
   await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     front.closeAllConnections();
     front.close();
     agent.destroy();
   });
-  return { server: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, asked };
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
 }

@@ -40,7 +40,10 @@ test('refuses while nodes have records of deleted pools, with their number and t
     `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
   );
   const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of deleted pool "a" released (dry run)\n${CRD} deleted (dry run)\n`;
-  assert.deepEqual(await unchanged(['uninstall', '--cascade', '--dry-run']), { code: 0, stdout: said, stderr: '' });
+  const { code, stdout, stderr } = await unchanged(['uninstall', '--cascade', '--dry-run']);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^node m \(leaves pool a\)\n/);
+  assert.ok(stdout.endsWith(`\n\n${said}`), stdout);
 });
 
 test('warns about a displaced NoExecute taint that would be restored', async t => {
@@ -75,7 +78,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
   };
   await assert.rejects(
     uninstall(
-      { cascade: false, controller: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
+      { cascade: false, controller: [], bornInPool: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
       { ...connection, releasing, stoppable, approve, question: () => '', warn: () => {} },
     ),
     /was deleted and created again in the meantime/,

@@ -36,7 +36,10 @@ if (process.env.UPDATE_OBJECTS === '1') {
       await testEnv.edit('strip', { spec: { labels: { last: 'yes' } } });
       await eventually('a change is applied', async () => (await testEnv.node('strip-1')).metadata.labels.last);
       assert.equal(await watching.end('SIGTERM'), 0);
-      assert.match((await unchanged(['reconcile'])).stdout, /^gpu +200 .*\nml +409,Conflict .*\nstrip +200 /);
+      assert.match(
+        (await unchanged(['reconcile'])).stdout,
+        /^gpu +200 .*\nml +409,Conflict .*\nstrip +200 .*\ntiered +200 /,
+      );
       const changed = (state: Record<string, string[]>) =>
         Object.values(state)
           .flat()
@@ -46,7 +49,7 @@ if (process.env.UPDATE_OBJECTS === '1') {
       await testEnv.edit('gpu', { spec: { labels: { old: null } } });
       await testEnv.reconcile();
       assert.equal((await testEnv.node('gpu-2')).metadata.labels.old, undefined, 'no longer set by the pool');
-      await testEnv.delete(['gpu', 'ml', 'strip']);
+      await testEnv.delete(['gpu', 'ml', 'strip', 'tiered']);
       for (const spec of NODES) {
         const node = await testEnv.node(spec.name);
         const first = nodeObject(spec) as unknown as LiveNode;

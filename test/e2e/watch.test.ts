@@ -124,6 +124,8 @@ test('one of two processes reconciles; when it is killed the other one takes ove
   const first = await startWatching(t, testEnv.cluster(), '--leader-elect');
   await eventually('the first reconciles', async () => (await label('a', 'tier')) === 'one');
   const second = await startWatching(t, testEnv.cluster(), '--leader-elect');
+  const waits = / info +waiting for lease kube-system\/kubectl-nodepool, held by \S+\n/;
+  await eventually('the second says what it waits for', () => waits.test(second.log()));
   await first.end('SIGKILL');
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await eventually('the second takes over', async () => (await label('a', 'tier')) === 'one', 20_000);

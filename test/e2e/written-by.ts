@@ -38,6 +38,7 @@ export const NODES: readonly NodeSpec[] = [
   { name: 'idle', labels: { tier: 'none' } },
   { name: 'shared', labels: { ...role('gpu'), accelerator: 'tpu' } },
   { name: 'strip-1', labels: { ...role('strip'), zone: 'z' }, taints: [{ key: 'foreign', effect: 'NoSchedule' }] },
+  { name: 'tiered-1', labels: role('tiered') },
 ];
 
 /** Runs the program on these nodes and pools, and writes what then is on the server. */
@@ -54,8 +55,9 @@ export async function writeObjects(
   await pool('gpu', { labels: { tier: 'gold', old: 'yes' }, taints, handler: 'nvidia' });
   await pool('ml', { nodeSelector: { accelerator: 'tpu' }, labels: { team: 'ml' }, taints: taints.slice(1) });
   await pool('strip', { unmanaged: 'Remove', labels: { tier: 'bare' } });
+  await pool('tiered', { labels: { 'nodes.lailin.xyz/tier': 'gold' } });
   const watching = await startWatching(t, cluster(), '--leader-elect');
-  for (const name of ['gpu', 'ml', 'strip'])
+  for (const name of ['gpu', 'ml', 'strip', 'tiered'])
     await eventually(`${name} is reconciled`, async () => (await getPool(name))?.status?.updatedNodeCount);
   await watching.end('SIGTERM');
   const documents: string[] = [];

@@ -18,8 +18,9 @@ export interface Asked {
 }
 
 export const isWatch = ({ query }: Asked) => query.has('watch');
+/** Of a whole collection, as caches list. The members of one pool, of which annotations are to be read, have a selector. */
 export const isList = ({ query }: Asked) =>
-  query.has('sendInitialEvents') || (query.has('limit') && query.get('limit') !== '1');
+  !query.has('labelSelector') && (query.has('sendInitialEvents') || (query.has('limit') && query.get('limit') !== '1'));
 /** Asks for the server's newest resourceVersion. */
 export const isLook = ({ query }: Asked) => query.get('limit') === '1';
 export const isWrite = ({ method }: Asked) => method !== 'GET';

@@ -50,12 +50,14 @@ const COMMANDS: [weight: number, make: Make][] = [
 
 function create(random: Random, nodes: readonly string[]) {
   const pool = pick(random, POOLS);
-  const { labels, taint, handler, selector } = draw(random, pool);
+  const { labels, taint, handler, selector, annotations, startup } = draw(random, pool);
   const [members, now, strips] = [some(random, nodes), random() < 0.5, random() < 0.15];
   const args = ['create', pool, ...labels.flatMap(label => ['--label', label])];
   if (taint !== undefined) args.push('--taint', taint);
   if (handler !== undefined) args.push('--handler', handler);
   if (selector !== undefined) args.push('--node-selector', selector);
+  args.push(...annotations.flatMap(annotation => ['--annotation', annotation]));
+  if (startup !== undefined) args.push('--startup-taint', startup);
   if (strips) args.push('--unmanaged', 'Remove');
   if (random() < 0.5) args.push('--nodes', members.join(','));
   return { args: [...args, '--yes', ...(now ? ['--reconcile'] : [])] };
@@ -66,7 +68,12 @@ function createFromFile(random: Random) {
     apiVersion: 'nodes.lailin.xyz/v1',
     kind: 'NodePool',
     metadata: { name },
-    spec: { labels: { tier: `${name}-file` }, taints: [{ key: name, value: 'file', effect: 'NoSchedule' }] },
+    spec: {
+      annotations: { note: 'file' },
+      labels: { tier: `${name}-file` },
+      taints: [{ key: name, value: 'file', effect: 'NoSchedule' }],
+      startupTaints: [{ key: 'setup', value: 'file', effect: 'NoSchedule' }],
+    },
   }));
   return {
     args: ['create', '-f', '-', '--yes'],
@@ -76,11 +83,14 @@ function createFromFile(random: Random) {
 
 function edit(random: Random) {
   const pool = pick(random, POOLS);
-  const { labels, taint, handler, selector } = draw(random, pool);
+  const { labels, taint, handler, selector, annotations, startup } = draw(random, pool);
   const args = weighted(random, [
+    [3, annotations.flatMap(annotation => ['--annotation', annotation])],
+    [1, ['--annotation', 'note-', '--annotation', 'shared-']],
     [4, labels.flatMap(label => ['--label', label])],
     [2, ['--label', `only-${pool}-`]],
     [2, ['--taint', taint ?? `${pool}:NoSchedule-`]],
+    [2, ['--startup-taint', startup ?? 'setup-']],
     [2, ['--handler', handler ?? '']],
     [1, ['--node-selector', selector ?? 'group-']],
     [1, ['--label', 'tier-']],
@@ -107,12 +117,21 @@ function draw(random: Random, pool: string) {
   if (random() < 0.3) labels.push(`team=${pool}`);
   const effect = pick(random, EFFECTS);
   const [hasTaint, hasHandler, handler] = [random() < 0.7, random() < 0.4, pick(random, HANDLERS)];
-  const [hasSelector, group] = [random() < 0.25, pick(random, GROUPS)];
+  const [hasSelector, group] = [random() < 0.35, pick(random, GROUPS)];
+  const selector = pick(random, [
+    `group=${group}`,
+    `group in (${group},other)`,
+    `group,group notin (${group})`,
+    `!group,node-role.kubernetes.io/${pool}`,
+    '!group',
+  ]);
   return {
     labels,
     taint: hasTaint ? `${pool}=v${value}:${effect}` : undefined,
     handler: hasHandler ? handler : undefined,
-    selector: hasSelector ? `group=${group}` : undefined,
+    selector: hasSelector ? selector : undefined,
+    annotations: [`note=${pool}, "${value}"`, ...(random() < 0.5 ? [`shared=${pool}`] : [])],
+    startup: random() < 0.6 ? `setup=${pool}:NoSchedule,agent=v${value}:NoExecute,until=AgentReady` : undefined,
   };
 }
 

@@ -5,7 +5,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { FINALIZER, type NodePool, RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';
-import { classesDiffer, type Live, type LiveNode, selectorOf, slotsDiffer } from './expected.ts';
+import {
+  annotationsOf,
+  classesDiffer,
+  isSelected,
+  type Live,
+  type LiveNode,
+  labelsOf,
+  slotsDiffer,
+  startupOf,
+} from './expected.ts';
 import { type Foreign, taintId } from './model.ts';
 
 /** Differences from the expected state, each a sentence. */
@@ -35,12 +44,17 @@ function nodeDisorder(node: LiveNode, foreign: Foreign | undefined, pools: Reado
     ...(isRight ? [] : [`node ${name}: held by ${holder}, and it matches ${matching.join(', ') || 'no pool'}`]),
     ...slotsDiffer(`node ${name}: label`, labels, {
       ...Object.fromEntries(others),
-      ...owner?.labels,
+      ...(holder === undefined || owner === undefined ? {} : labelsOf(holder, owner)),
       ...membership,
     }),
     ...slotsDiffer(`node ${name}: taint`, byId(node.spec.taints ?? []), {
       ...byId(foreign?.taints ?? []),
       ...byId(owner?.taints ?? []),
+      ...startupOf(node, owner),
+    }),
+    ...slotsDiffer(`node ${name}: annotation`, annotationsOf(node.metadata), {
+      ...foreign?.annotations,
+      ...owner?.annotations,
     }),
   ];
 }
@@ -56,7 +70,7 @@ function holderOf({ metadata }: LiveNode): string | undefined {
 }
 
 function matches({ metadata, spec }: NodePool, node: LiveNode): boolean {
-  return Object.entries(selectorOf(metadata.name, spec)).every(([key, value]) => node.metadata.labels?.[key] === value);
+  return isSelected(metadata.name, spec, node.metadata.labels);
 }
 
 function poolDisorder(pool: NodePool, nodes: readonly LiveNode[]): string[] {

@@ -45,6 +45,9 @@ export class Others {
       [3, () => this.#untaint(node, pool)],
       [5, () => this.#unjudged(node, { ...off(other), ...(isOn ? role(pool) : {}) })],
       [2, () => this.#unjudged(node, { group: isOn ? group : null })],
+      [3, () => this.#driftAnnotation(node, isOn ? `${DRIFT}-${this.made}` : null)],
+      [2, () => this.#removeStartup(node)],
+      [2, () => this.#report(node, isOn ? 'True' : 'False')],
       [1, () => this.#replaceNode(node)],
       [2, () => this.#replacePool(pool)],
       [4, () => this.#heartbeat(node)],
@@ -59,6 +62,7 @@ export class Others {
     await this.#model.addNodes({
       name,
       labels: { ...own, group, ...(isIn ? role(pool) : {}) },
+      annotations: { shared: `birth-${this.made}`, theirs: 'x' },
       ...(hasTaint ? { taints: [THEIRS] } : {}),
     });
   }
@@ -80,6 +84,12 @@ export class Others {
     return `label ${node} ${JSON.stringify(labels)}`;
   }
 
+  /** One that pools set. */
+  async #driftAnnotation(node: string, value: string | null): Promise<string> {
+    await this.#model.drift(node, {}, [], { note: value });
+    return `annotate ${node} note=${value}`;
+  }
+
   async #untaint(node: string, pool: string): Promise<string> {
     const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
     await this.#model.drift(
@@ -88,6 +98,16 @@ export class Others {
       effects.map(effect => taintId({ key: pool, effect })),
     );
     return `untaint ${node} ${pool}`;
+  }
+
+  async #removeStartup(node: string): Promise<string> {
+    await this.#model.removeStartup(node, ['setup:NoSchedule']);
+    return `untaint ${node} setup`;
+  }
+
+  async #report(node: string, status: 'True' | 'False'): Promise<string> {
+    await this.#model.report(node, 'AgentReady', status);
+    return `condition of ${node}: AgentReady=${status}`;
   }
 
   /** Deletes a node and creates another one under its name. */
@@ -107,6 +127,8 @@ export class Others {
       labels: { tier: value, [`only-${name}`]: value, ...(hasTeam ? { team: name } : {}) },
       ...(hasTaint ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
       ...(hasHandler ? { handler: 'runc' } : {}),
+      ...(hasTeam ? { annotations: { note: value, shared: name } } : {}),
+      ...(hasTaint ? { startupTaints: [{ key: 'setup', value, effect: 'NoSchedule' }] } : {}),
     };
     const deleted = await client.request('DELETE', `${POOLS}/${name}`);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec };

@@ -41,7 +41,7 @@ row(
       return crossed(node => {
         bumps += 1;
         return raw(testEnv.cluster()).expect('PATCH', NODE + node, {
-          metadata: { annotations: { bump: String(bumps) } },
+          metadata: { annotations: { 'node.alpha.kubernetes.io/ttl': String(bumps) } },
         });
       });
     });

@@ -1,6 +1,6 @@
 /**
  * The expected state of a cluster, computed from what the test did (model.ts) without code of the product: each member
- * has exactly its pool's labels and taints, foreign ones are kept, nothing is left of other pools, statuses are
+ * has exactly its pool's labels, taints and annotations, foreign ones are kept, nothing is left of other pools, statuses are
  * right, RuntimeClasses are those of the pools.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -11,11 +11,13 @@ import {
   RECORD_ANNOTATION,
   type Taint,
 } from '../../src/nodepool/types.ts';
+import { NODE_ANNOTATIONS } from '../cluster/nodes.ts';
 import { CLASSES, DRIFT, type Foreign, type Model, POOLS, taintId } from './model.ts';
 
 export interface LiveNode {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec: { taints?: Taint[]; unschedulable?: boolean };
+  status?: { conditions?: { type: string; status: string }[] };
 }
 
 export interface LiveClass {
@@ -53,19 +55,43 @@ export async function differences(model: Model): Promise<string[]> {
 }
 
 /** The membership labels of a pool. */
-export function selectorOf(pool: string, { nodeSelector }: NodePoolSpec): Record<string, string> {
-  return nodeSelector ?? { [`node-role.kubernetes.io/${pool}`]: '' };
+function selectorOf(pool: string, { nodeSelector, matchExpressions }: NodePoolSpec): Record<string, string> {
+  return nodeSelector ?? (matchExpressions === undefined ? { [`node-role.kubernetes.io/${pool}`]: '' } : {});
+}
+
+/** Whether a node with these labels is the pool's by its selector. */
+export function isSelected(pool: string, spec: NodePoolSpec, labels: Record<string, string> = {}): boolean {
+  const meets = ({ key, operator, values = [] }: { key: string; operator: string; values?: string[] }) => {
+    const [live, [bound]] = [labels[key], values];
+    const isIn = live !== undefined && values.includes(live);
+    const compared = Number(live) - Number(bound);
+    const met: Record<string, boolean> = {
+      In: isIn,
+      NotIn: !isIn,
+      Exists: live !== undefined,
+      DoesNotExist: live === undefined,
+      Gt: compared > 0,
+      Lt: compared < 0,
+    };
+    return met[operator] === true;
+  };
+  const pairs = Object.entries(selectorOf(pool, spec));
+  return pairs.every(([key, value]) => labels[key] === value) && (spec.matchExpressions ?? []).every(meets);
+}
+
+/** What the pool sets on its nodes. */
+export function labelsOf(pool: string, { labels, matchExpressions }: NodePoolSpec): Record<string, string> {
+  return { ...labels, ...(matchExpressions === undefined ? {} : { 'nodes.lailin.xyz/pool': pool }) };
 }
 
 function ownerOf({ labels }: Foreign, { pools }: Model): [string, NodePoolSpec] | undefined {
-  const owners = [...pools].filter(([name, spec]) =>
-    Object.entries(selectorOf(name, spec)).every(([key, value]) => labels[key] === value),
-  );
+  const owners = [...pools].filter(([name, spec]) => isSelected(name, spec, labels));
   if (owners.length > 1) throw new Error(`the model knows no conflicts: ${owners.map(([name]) => name).join(', ')}`);
   return owners[0];
 }
 
-function nodeDiffers({ metadata, spec }: LiveNode, model: Model): string[] {
+function nodeDiffers(node: LiveNode, model: Model): string[] {
+  const { metadata, spec } = node;
   const { name, labels = {}, annotations = {} } = metadata;
   const foreign = model.nodes.get(name);
   if (foreign === undefined) return [];
@@ -74,13 +100,46 @@ function nodeDiffers({ metadata, spec }: LiveNode, model: Model): string[] {
   const record = annotations[RECORD_ANNOTATION];
   const holder = record === undefined ? undefined : (JSON.parse(record) as { pool: string }).pool;
   return [
-    ...slotsDiffer(`node ${name}: label`, labels, { ...foreign.labels, ...owner?.labels }),
+    ...slotsDiffer(`node ${name}: label`, labels, {
+      ...foreign.labels,
+      ...(pool === undefined || owner === undefined ? {} : labelsOf(pool, owner)),
+    }),
     ...slotsDiffer(`node ${name}: taint`, byId(spec.taints ?? []), {
       ...byId(foreign.taints),
       ...byId(owner?.taints ?? []),
+      ...startupOf(node, owner),
+    }),
+    ...slotsDiffer(`node ${name}: annotation`, annotationsOf(metadata), {
+      ...foreign.annotations,
+      ...owner?.annotations,
     }),
     ...(holder === pool ? [] : [`node ${name}: its record is of pool ${holder} and not ${pool}`]),
   ];
+}
+
+/**
+ * The startup taints that the node must have: those that the record says were given, unless the pool must have lifted
+ * them. Whether they had to be given depends on what the product saw of the node when.
+ */
+export function startupOf({ metadata, status }: LiveNode, owner: NodePoolSpec | undefined): Record<string, string> {
+  const { startup = {} }: { startup?: Record<string, string | null> } = JSON.parse(
+    metadata.annotations?.[RECORD_ANNOTATION] ?? '{}',
+  );
+  const isTrue = (type: string) =>
+    status?.conditions?.some(condition => condition.type === type && condition.status === 'True') === true;
+  const held = (owner?.startupTaints ?? []).filter(({ until }) => !(until && isTrue(until.nodeCondition))).map(taintId);
+  return Object.fromEntries(
+    Object.entries(startup).filter((slot): slot is [string, string] => slot[1] !== null && held.includes(slot[0])),
+  );
+}
+
+/** Makes an object large, and is of no other meaning. */
+export const BIG_ANNOTATION = 'example.com/big';
+
+/** Without the record, and those of every node. */
+export function annotationsOf({ annotations = {} }: LiveNode['metadata']): Record<string, string> {
+  const isOther = (key: string) => [RECORD_ANNOTATION, BIG_ANNOTATION].includes(key) || key in NODE_ANNOTATIONS;
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !isOther(key)));
 }
 
 /** Each key with a wrong value, and each unexpected key. */
@@ -129,7 +188,11 @@ export function classesDiffer(classes: LiveClass[], pools: ReadonlyMap<string, N
   const wrong = wanted.flatMap(([name, spec]) => {
     const live = classes.find(({ metadata }) => metadata.name === `node-pool-${name}`);
     const is = [live?.handler, live?.scheduling?.nodeSelector, live?.scheduling?.tolerations?.map(idOf).sort()];
-    const should = [spec.handler, { ...selectorOf(name, spec), ...spec.labels }, (spec.taints ?? []).map(idOf).sort()];
+    const should = [
+      spec.handler,
+      { ...selectorOf(name, spec), ...labelsOf(name, spec) },
+      (spec.taints ?? []).map(idOf).sort(),
+    ];
     const empty = should[2]?.length === 0 && is[2] === undefined;
     return isDeepStrictEqual(is.slice(0, 2), should.slice(0, 2)) && (empty || isDeepStrictEqual(is[2], should[2]))
       ? []

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
 import { Store } from '../../src/controller/store.ts';
+import { KeptAnnotations } from '../../src/kube/resources/kept-annotations.ts';
 import { toNode } from '../../src/kube/resources/nodes.ts';
 import { NODES } from '../../src/kube/resources/resource.ts';
 import { listWatch } from '../../src/kube/resources/watch.ts';
@@ -33,7 +34,7 @@ export async function follow(t: Test, cluster: ControlPlane, isJson = false) {
   const reflector = new Reflector<Node>({
     name: 'nodes',
     source: listWatch(transport, NODES),
-    transform: toNode,
+    transform: raw => toNode(raw, new KeptAnnotations()),
     store,
     clock: systemClock,
     random: Math.random,

@@ -4,13 +4,14 @@
  */
 import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { createNodes, type NodeSpec, nodeObject } from '../cluster/nodes.ts';
+import { createNodes, type NodeSpec, nodeObject, setCondition } from '../cluster/nodes.ts';
 import { type RawClient, raw } from '../cluster/raw.ts';
 
-/** Foreign labels and taints of a node. */
+/** Foreign labels, taints and annotations of a node; no annotations that the cluster itself sets. */
 export interface Foreign {
   labels: Record<string, string>;
   taints: Taint[];
+  annotations: Record<string, string>;
 }
 
 export type Labels = Record<string, string | null>;
@@ -41,7 +42,8 @@ export class Model {
     await createNodes(this.#cluster(), specs);
     for (const spec of specs) {
       const { metadata } = nodeObject(spec) as { metadata: { labels: Record<string, string> } };
-      this.nodes.set(spec.name, { labels: { ...metadata.labels }, taints: [...(spec.taints ?? [])] });
+      const [taints, annotations] = [[...(spec.taints ?? [])], { ...spec.annotations }];
+      this.nodes.set(spec.name, { labels: { ...metadata.labels }, taints, annotations });
     }
   }
 
@@ -72,12 +74,33 @@ export class Model {
     node.taints = node.taints.filter(taint => taintId(taint) !== id);
   }
 
-  /** Changes or removes labels of pools and removes their taints, which the product must repair. */
-  async drift(name: string, labels: Labels, taintIds: readonly string[] = []): Promise<void> {
-    await this.client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels } });
+  /** Sets foreign annotations. */
+  async annotate(name: string, annotations: Record<string, string>): Promise<void> {
+    await this.client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { annotations } });
+    Object.assign(this.#node(name).annotations, annotations);
+  }
+
+  /** Changes or removes labels and annotations of pools and removes their taints, which the product must repair. */
+  async drift(
+    name: string,
+    labels: Labels,
+    taintIds: readonly string[] = [],
+    annotations: Record<string, string | null> = {},
+  ): Promise<void> {
+    await this.client.expect('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels, annotations } });
     if (taintIds.length > 0) {
       await this.#editTaints(name, taints => taints.filter(taint => !taintIds.includes(taintId(taint))));
     }
+  }
+
+  /** Removes startup taints of pools, which the product must not set again. */
+  async removeStartup(name: string, taintIds: readonly string[]): Promise<void> {
+    await this.#editTaints(name, taints => taints.filter(taint => !taintIds.includes(taintId(taint))));
+  }
+
+  /** An agent reports a condition of the node. */
+  async report(name: string, type: string, status: 'True' | 'False'): Promise<void> {
+    await setCondition(this.#cluster(), name, type, status);
   }
 
   /** A kubelet's heartbeat. */

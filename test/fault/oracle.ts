@@ -8,12 +8,12 @@ import { readAudit } from '../cluster/audit.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
 import { type Asked, isWatch } from './asked.ts';
-import { readLive } from './expected.ts';
+import { annotationsOf, readLive } from './expected.ts';
 import { taintId } from './model.ts';
 
 /** What two runs of one scenario must have in common: no UIDs, no times. */
 export interface Snapshot {
-  nodes: Record<string, { labels: unknown; taints: string[]; record: unknown }>;
+  nodes: Record<string, { labels: unknown; taints: string[]; annotations: unknown; record: unknown }>;
   pools: Record<string, unknown>;
   runtimeClasses: Record<string, unknown>;
 }
@@ -24,7 +24,8 @@ export async function snapshot(cluster: ControlPlane): Promise<Snapshot> {
     nodes: Object.fromEntries(
       nodes.map(({ metadata, spec }) => {
         const taints = (spec.taints ?? []).map(taint => `${taintId(taint)}=${taint.value ?? ''}`).sort();
-        return [metadata.name, { labels: metadata.labels, taints, record: metadata.annotations?.[RECORD_ANNOTATION] }];
+        const [annotations, record] = [annotationsOf(metadata), metadata.annotations?.[RECORD_ANNOTATION]];
+        return [metadata.name, { labels: metadata.labels, taints, annotations, record }];
       }),
     ),
     pools: Object.fromEntries(pools.map(pool => [pool.metadata.name, withoutTimes(pool)])),

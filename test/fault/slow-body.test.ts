@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
+import { BIG_ANNOTATION } from './expected.ts';
 import { type Child, converged, startChild, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { auditMark, createsAndDeletes } from './oracle.ts';
@@ -24,7 +25,7 @@ const MAX_GROWTH = 40;
 const testEnv = useFaultEnv();
 
 async function makeBig({ client }: Model, path: string): Promise<void> {
-  await client.expect('PATCH', path, { metadata: { annotations: { 'example.com/big': noise(BIG) } } });
+  await client.expect('PATCH', path, { metadata: { annotations: { [BIG_ANNOTATION]: noise(BIG) } } });
 }
 
 /** Random text, which compression does not shorten. */

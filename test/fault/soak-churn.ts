@@ -6,6 +6,10 @@ import type { Random } from './random.ts';
 
 const MAX_POOLS = 8;
 export const HANDLERS = ['runc', 'gvisor', 'kata'];
+/** Some pools set one of them. */
+const BEFORE = { shared: 'before', theirs: 'x' };
+const SETUP: Taint = { key: 'setup', effect: 'NoSchedule' };
+const AGENT = { key: 'agent', effect: 'NoSchedule' as const, until: { nodeCondition: 'AgentReady' } };
 const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
 
 export class Churn {
@@ -31,7 +35,11 @@ export class Churn {
       const pool = this.#pick([...this.model.pools.keys(), undefined]);
       const name = this.#name('node');
       if (pool !== undefined) this.#assigned.set(name, pool);
-      return { name, labels: { team: 'theirs', ...(pool === undefined ? {} : role(pool)) } };
+      return {
+        name,
+        labels: { team: 'theirs', ...this.#size(), ...(pool === undefined ? {} : role(pool)) },
+        annotations: BEFORE,
+      };
     });
     await this.model.addNodes(...specs);
   }
@@ -44,7 +52,9 @@ export class Churn {
       [20, name => this.#move(name)],
       [15, name => this.#drift(name)],
       [10, name => this.model.label(name, { note: this.#random() < 0.3 ? null : this.#name('note') })],
+      [6, name => this.model.label(name, this.#random() < 0.2 ? { size: null } : this.#size())],
       [8, name => this.#toggleTaint(name)],
+      [6, name => this.#start(name)],
       [5, name => this.#replaceNode(name)],
       [6, () => this.#editPool()],
       [2, () => this.#createPool()],
@@ -77,7 +87,14 @@ export class Churn {
   async #drift(node: string): Promise<void> {
     const spec = this.model.pools.get(this.#assigned.get(node) ?? '');
     const value = this.#random() < 0.5 ? null : `drift-${this.made}`;
-    await this.model.drift(node, { tier: value }, this.#random() < 0.5 ? (spec?.taints ?? []).map(taintId) : []);
+    const taints = this.#random() < 0.5 ? (spec?.taints ?? []).map(taintId) : [];
+    await this.model.drift(node, { tier: value }, taints, { note: value });
+  }
+
+  /** What an agent does: it removes its taint, or reports that it is ready or not. */
+  async #start(node: string): Promise<void> {
+    if (this.#random() < 0.5) return this.model.removeStartup(node, [taintId(SETUP)]);
+    return this.model.report(node, 'AgentReady', this.#random() < 0.6 ? 'True' : 'False');
   }
 
   async #toggleTaint(node: string): Promise<void> {
@@ -94,7 +111,8 @@ export class Churn {
     if (pool !== undefined) this.#assigned.set(next, pool);
     await this.model.addNodes({
       name: next,
-      labels: { team: 'theirs', ...(pool === undefined ? {} : role(pool)) },
+      labels: { team: 'theirs', ...this.#size(), ...(pool === undefined ? {} : role(pool)) },
+      annotations: BEFORE,
       ...(this.#random() < 0.5 ? { taints: [FOREIGN_TAINT] } : {}),
     });
   }
@@ -125,7 +143,49 @@ export class Churn {
     return {
       labels: { tier: `${name}-${value}`, ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}) },
       ...(this.#random() < 0.7 ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
+      ...(this.#random() < 0.7 ? { annotations: this.#annotations(name, value) } : {}),
+      ...(this.#random() < 0.7 ? { startupTaints: [{ ...SETUP, value }, AGENT] } : {}),
       ...(handler === undefined ? {} : { handler }),
+      ...this.#selector(name),
+    };
+  }
+
+  /** Of the nodes with the pool's role, all or those of some sizes. */
+  #selector(name: string): NodePoolSpec {
+    const key = `node-role.kubernetes.io/${name}`;
+    const size = { key: 'size', values: [String(Math.floor(this.#random() * 4))] };
+    const matchExpressions = this.#pick([
+      undefined,
+      undefined,
+      [{ key, operator: 'Exists' }],
+      [{ key, operator: 'In', values: ['', 'other'] }],
+      [
+        { key, operator: 'Exists' },
+        { ...size, operator: 'NotIn' },
+      ],
+      [
+        { key, operator: 'Exists' },
+        { ...size, operator: 'Gt' },
+      ],
+      [
+        { key: 'size', operator: 'DoesNotExist' },
+        { key, operator: 'Exists' },
+      ],
+    ]);
+    const nodeSelector = this.#random() < 0.3 ? { nodeSelector: { [key]: '' } } : {};
+    return { ...nodeSelector, ...(matchExpressions === undefined ? {} : { matchExpressions }) };
+  }
+
+  #size(): Record<string, string> {
+    return { size: String(Math.floor(this.#random() * 5)) };
+  }
+
+  /** Each pool has a key of its own, which running processes have not known before. */
+  #annotations(name: string, value: string): Record<string, string> {
+    return {
+      note: `${name}, "${value}"`,
+      ...(this.#random() < 0.5 ? { shared: name } : {}),
+      ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}),
     };
   }
 

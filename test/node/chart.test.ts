@@ -1,4 +1,6 @@
 /** The chart on a real node: its pods run, and the pool gives the node what it asks for. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { after, suite, test } from 'node:test';
 import { nodeObstacle } from '../cluster/node/start.ts';
 import { raw } from '../cluster/raw.ts';
@@ -17,6 +19,7 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
   const api = () => raw(env.cluster());
 
   test('helm install: two pods get ready, and reconcile', { timeout: 180_000 }, async () => {
+    const before = await podNetworks();
     const helm = await useHelm(await temporaryFolder({ after }), env.cluster().kubeconfig);
     // --wait reads the Deployment by kstatus; the classes of the pods must be allowed in this namespace.
     const flags = [
@@ -38,6 +41,7 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
       const { status } = JSON.parse(await ok(['get', 'real', '-o', 'json'])) as { status?: { podCount?: number } };
       return status?.podCount === 2;
     });
+    assert.deepEqual(await podNetworks(), before, 'a node that is stopped now would leave files on the machine');
     await helm.ok('uninstall', 'nodepool', '--namespace', NAMESPACE, '--wait', '--timeout=60s');
     await eventually('its pods are gone', async () => {
       const { items } = (await api().expect('GET', `/api/v1/namespaces/${NAMESPACE}/pods`)) as { items: object[] };
@@ -46,3 +50,8 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
     await ok(['get', 'real']);
   });
 });
+
+/** Files to which containerd binds the network namespaces of pods, where it is not told otherwise. */
+async function podNetworks(): Promise<string[]> {
+  return (await readdir('/run/netns').catch(() => [])).filter(file => file.startsWith('cni-')).sort();
+}

@@ -75,6 +75,8 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
       throw error;
     }
     await eventually('one is leader', async () => (await leader()) !== '');
+    const isKwoks = JSON.stringify([await pods(), await node()]).includes('"manager":"kwok');
+    assert.ok(!isKwoks, 'kwok writes for simulated nodes alone');
   });
 
   test('the pool gives the real node its labels and taints', async () => {

@@ -1,19 +1,14 @@
 /** A control plane with controllers and real nodes (test/cluster/node), and the image of the controller on them. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
-import { IMAGE_NAME, IMAGE_TARGETS, writeImage } from '../../scripts/image/image.ts';
-import { archiveLayout } from '../../scripts/image/layout.ts';
-import { buildExecutable } from '../../scripts/package/executable.ts';
-import { executablePath } from '../../scripts/package/targets.ts';
+import { IMAGE_NAME } from '../../scripts/image/image.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { NODE_BINARIES } from '../cluster/node/binaries.ts';
+import { importController } from '../cluster/node/controller-image.ts';
 import { type RealNode, startNode } from '../cluster/node/start.ts';
 
 const START_MS = 1_800_000;
@@ -36,7 +31,7 @@ export function useNodeEnv(...names: string[]): NodeEnv {
     async () => {
       await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...CONTROLLER_BINARIES, ...NODE_BINARIES]);
       cluster = await startControlPlane({ controlled: true });
-      controllers = await startControllers(cluster, { kubelets: true });
+      controllers = await startControllers(cluster);
       for (const name of names) nodes.push(await startNode(cluster, name));
       await importController(nodes);
     },
@@ -63,20 +58,4 @@ export function useNodeEnv(...names: string[]): NodeEnv {
       return stdout;
     },
   };
-}
-
-/** The image as a release has it, of this machine's sources. */
-async function importController(nodes: readonly RealNode[]): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), 'nodepool-image-'));
-  try {
-    for (const target of IMAGE_TARGETS) await buildExecutable(target);
-    const layout = join(work, 'layout');
-    await mkdir(layout);
-    await writeImage(layout, { executable: async target => executablePath(target), licenses: '', sbom: '{}' });
-    const archive = join(work, 'image.tar');
-    await archiveLayout(layout, archive);
-    for (const node of nodes) await node.importImage(archive);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
 }

@@ -14,6 +14,14 @@ export async function makeCgroups(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) await mkdir(join(hierarchy, name)).catch(() => {});
 }
 
+/** Whether this process may make one in every hierarchy. */
+export async function canMakeCgroups(name: string): Promise<boolean> {
+  await makeCgroups(name);
+  const isMade = hierarchies().every(hierarchy => existsSync(join(hierarchy, name)));
+  await removeCgroups(name);
+  return isMade;
+}
+
 /** Kills what is in them, and removes them. Throws when a group stays. */
 export async function removeCgroups(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) {

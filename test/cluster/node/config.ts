@@ -19,6 +19,8 @@ state = "${join(dir, 'run')}"
 [plugins."io.containerd.cri.v1.runtime"]
   # A root without CAP_SYS_RESOURCE may not lower the score.
   restrict_oom_score_adj = true
+  # Else they are in /run/netns, where they stay when the node is killed.
+  netns_mounts_under_state_dir = true
   [plugins."io.containerd.cri.v1.runtime".cni]
     bin_dirs = ["${plugins}"]
     conf_dir = "${join(dir, 'cni')}"

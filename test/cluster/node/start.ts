@@ -12,6 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type DebianPackage, PackageUnavailable, unpackDebian } from '../../../scripts/package/debian.ts';
+import { copyGlibc } from '../../../scripts/package/glibc.ts';
 import { mustRun } from '../../../scripts/package/must-run.ts';
 import { hostTarget } from '../../../scripts/package/targets.ts';
 import { ensureBinaries } from '../binaries.ts';
@@ -19,7 +20,7 @@ import { clientCertificate } from '../certificates.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { writeKubeconfig } from '../credentials.ts';
 import { NODE_BINARIES } from './binaries.ts';
-import { makeCgroups, removeCgroups } from './cgroups.ts';
+import { canMakeCgroups, makeCgroups } from './cgroups.ts';
 import { APISERVER_SOCKET, containerdConfig, kubeletConfig, NETWORK, networkConfig } from './config.ts';
 import { pauseImage } from './images.ts';
 import type { NodePlan } from './plan.ts';
@@ -40,6 +41,8 @@ const RUNC: Record<'amd64' | 'arm64', Omit<DebianPackage, 'arch'>> = {
 
 const NAMESPACES = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const LOG_LINES = 40;
+/** Time, stream and whether the line is whole, which containerd writes before each line. */
+const CRI_PREFIX = /^\S+ (stdout|stderr) [FP] /gm;
 
 export interface RealNode {
   name: string;
@@ -52,7 +55,7 @@ export interface RealNode {
   logs(pod: string): Promise<string>;
   /** The ends of the logs of kubelet and containerd. */
   report(): Promise<string>;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when nothing of it is left. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -61,11 +64,15 @@ export async function nodeObstacle(): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a real node needs root on Linux';
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-runc-'));
   const refused = await mustRun('unshare', [...NAMESPACES, 'true'], { cwd: '/' }).catch(
-    (error: Error) => error.message,
+    (error: Error) => error.message.trimEnd().split('\n').at(-1) ?? '',
   );
   try {
     if (refused !== '') return `a real node needs namespaces: ${refused}`;
+    const cgroup = basename(folder);
+    if (!(await canMakeCgroups(cgroup))) return 'a real node needs control groups that it may write';
     await unpackRunc(folder);
+    // The image of the controller has it.
+    await copyGlibc(hostTarget().arch, folder);
     return undefined;
   } catch (error) {
     if (error instanceof PackageUnavailable) return error.message;
@@ -75,11 +82,12 @@ export async function nodeObstacle(): Promise<string | undefined> {
   }
 }
 
-/** Starts the node. It registers when the API server answers; nothing of it outlives this process. */
+/** Starts the node. It registers when the API server answers. Nothing of it outlives this process. */
 export async function startNode(cluster: ControlPlane, name: string): Promise<RealNode> {
   const programs = await ensureBinaries(NODE_BINARIES);
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-node-'));
   const cgroup = basename(dir);
+  const removeRest = startRemover(dir, cgroup);
   const bridge = await forwardSocket(join(dir, APISERVER_SOCKET), Number(new URL(cluster.server).port));
   await makeCgroups(cgroup);
   await unpackRunc(await made(dir, 'runc'));
@@ -97,10 +105,11 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
       `--node-ip=${NETWORK.node}`,
     ],
   };
-  const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
   const log = openSync(join(dir, 'node.log'), 'a');
-  const child = spawn('unshare', [...NAMESPACES, process.execPath, inside, JSON.stringify(plan)], {
+  // Detached: Ctrl-C ends this process, and by that both.
+  const child = spawn('unshare', [...NAMESPACES, process.execPath, pathOf('inside.ts'), JSON.stringify(plan)], {
     stdio: ['pipe', 'pipe', log],
+    detached: true,
   });
   closeSync(log);
   const gone = once(child, 'exit');
@@ -108,8 +117,7 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     child.stdin?.end();
     await gone;
     bridge.close();
-    await removeCgroups(cgroup);
-    await rm(dir, { recursive: true, force: true });
+    await removeRest();
   };
   const report = () => ends(dir, ['node.log', 'kubelet.log', 'containerd.log']);
   const ctr = (...args: string[]) =>
@@ -137,6 +145,25 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     stop,
   };
 }
+
+/** Removes the folder and the control groups when this process ends, however it ends, or by the function that it returns. */
+function startRemover(dir: string, cgroup: string): () => Promise<void> {
+  const child = spawn(process.execPath, [pathOf('remove-node.ts'), dir, cgroup], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    detached: true,
+    cwd: '/',
+  });
+  const gone = once(child, 'exit');
+  child.unref();
+  return async () => {
+    child.ref();
+    child.stdin.end();
+    const [code] = await gone;
+    if (code !== 0) throw new Error(`of the node in ${dir}, files or control groups are left`);
+  };
+}
+
+const pathOf = (program: string) => fileURLToPath(new URL(program, import.meta.url));
 
 async function writeConfigs(
   cluster: ControlPlane,
@@ -171,7 +198,8 @@ async function podLogs(folder: string, pod: string): Promise<string> {
   const files = (await readdir(folder, { recursive: true })).filter(
     path => path.includes(`_${pod}_`) && path.endsWith('.log'),
   );
-  return (await Promise.all(files.sort().map(file => readFile(join(folder, file), 'utf8')))).join('');
+  const texts = await Promise.all(files.sort().map(file => readFile(join(folder, file), 'utf8')));
+  return texts.join('').replaceAll(CRI_PREFIX, '');
 }
 
 async function ends(dir: string, files: readonly string[]): Promise<string> {

@@ -1,0 +1,108 @@
+/** 1,000 nodes register while 2,000 pods that do not tolerate their pool's taint are pending, beside a real scheduler. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { auditLines } from '../cluster/audit.ts';
+import { before } from '../cluster/minor.ts';
+import type { NodeSpec } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { apply, inForce, POLICY } from './birth.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { GROUP, TAINT } from './kubelet.ts';
+import { type LiveNode, taintsOf } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const TEST_MS = 600_000;
+const NODES = 1_000;
+const PODS = 2_000;
+const PODS_PATH = '/api/v1/namespaces/default/pods';
+
+const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
+
+describe('nodes that register while pods are pending', { skip }, () => {
+  const testEnv = useFullTestEnv({ audit: true, auditCreated: ['nodes'] });
+  const api = () => raw(testEnv.cluster());
+  const nodes: NodeSpec[] = Array.from({ length: NODES }, (_, at) => ({ name: `n${at}`, labels: { [GROUP]: 'one' } }));
+
+  const createPod = (name: string, more: object = {}) =>
+    api().expect('POST', PODS_PATH, {
+      metadata: { name },
+      spec: { containers: [{ name: 'main', image: 'registry.example.com/main:1' }], ...more },
+    });
+  const pending = async (): Promise<void> => {
+    await api().expect('DELETE', PODS_PATH);
+    await eventually('no pods', async () => (await bound()).all === 0, 120_000);
+    const names = Array.from({ length: PODS }, (_, at) => `p${at}`).values();
+    await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        for (const name of names) await createPod(name);
+      }),
+    );
+  };
+  const bound = async () => {
+    const { items } = (await api().expect('GET', `${PODS_PATH}?limit=5000`)) as {
+      items: { metadata: { name: string }; spec: { nodeName?: string } }[];
+    };
+    const on = items.filter(({ spec }) => spec.nodeName !== undefined).map(({ metadata }) => metadata.name);
+    return { all: items.length, on };
+  };
+
+  test('with the policy and no controller, each is complete from the start, and no pod is bound', {
+    timeout: TEST_MS,
+  }, async () => {
+    await apply(testEnv.cluster(), POLICY);
+    await testEnv.pool('one', {
+      nodeSelector: { [GROUP]: 'one' },
+      labels: { tier: 'gold' },
+      taints: [TAINT],
+      annotations: { note: 'x' },
+    });
+    await inForce(testEnv, 'one', { [GROUP]: 'one' });
+    await pending();
+    await testEnv.nodes(...nodes);
+    const first = (await auditLines(testEnv.cluster()))
+      .map(
+        line =>
+          JSON.parse(line) as {
+            verb: string;
+            requestURI: string;
+            objectRef?: { resource: string };
+            responseObject?: LiveNode;
+          },
+      )
+      .filter(
+        ({ verb, objectRef, requestURI }) =>
+          verb === 'create' && objectRef?.resource === 'nodes' && !requestURI.includes('dryRun'),
+      );
+    assert.equal(first.length, NODES);
+    for (const { responseObject: node } of first) {
+      assert.ok(node !== undefined);
+      assert.ok(taintsOf(node).includes('dedicated=pci:NoSchedule'), node.metadata.name);
+      assert.deepEqual([node.metadata.labels.tier, node.metadata.annotations?.note], ['gold', 'x']);
+    }
+    // The scheduler has seen the last node, too: a pod that tolerates the taint is bound there.
+    const last = { 'kubernetes.io/hostname': `n${NODES - 1}` };
+    await createPod('tolerates', { nodeSelector: last, tolerations: [{ operator: 'Exists' }] });
+    await eventually(
+      'a pod that tolerates the taint is bound',
+      async () => (await bound()).on.includes('tolerates'),
+      240_000,
+    );
+    await sleep(5_000);
+    assert.deepEqual(await bound(), { all: PODS + 1, on: ['tolerates'] });
+  });
+
+  test('without it, pods are bound before the controller has set the taint', { timeout: TEST_MS }, async t => {
+    await api().expect(
+      'DELETE',
+      '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/born-in-pool.nodes.lailin.xyz',
+    );
+    await testEnv.pool('one', { nodeSelector: { [GROUP]: 'one' }, taints: [TAINT] });
+    await startWatching(t, testEnv.cluster());
+    await pending();
+    await testEnv.nodes(...nodes);
+    await eventually('some are bound', async () => (await bound()).on.length > 0, 120_000);
+    const { on } = await bound();
+    t.diagnostic(`${on.length} of ${PODS} pods were bound`);
+  });
+});

@@ -1,0 +1,47 @@
+/** A program that starts a real node and is killed leaves neither processes nor files nor control groups of it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { nodeObstacle } from '../cluster/node/start.ts';
+import { eventually } from '../e2e/watching.ts';
+import { temporaryFolder } from '../package/copy.ts';
+
+const PROGRAM = `
+import { createAuthority } from '${import.meta.resolve('../cluster/certificates.ts')}';
+import { startNode } from '${import.meta.resolve('../cluster/node/start.ts')}';
+
+const authority = createAuthority('test-ca');
+await startNode({ server: 'https://127.0.0.1:1', authority, ca: authority.cert }, 'killed-1');
+console.log('started');
+`;
+
+const commandLine = (path: string) => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // The process has ended meanwhile.
+    return '';
+  }
+};
+
+test('nothing of the node is left', { skip: (await nodeObstacle()) ?? false, timeout: 120_000 }, async t => {
+  const TMPDIR = await temporaryFolder(t);
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', PROGRAM], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  const [folder = ''] = readdirSync(TMPDIR);
+  const left = () => [
+    ...readdirSync(TMPDIR),
+    ...globSync(`/sys/fs/cgroup/{*/,}${folder}`),
+    ...globSync('/proc/[0-9]*/cmdline').filter(path => commandLine(path).includes(folder)),
+  ];
+  assert.match(folder, /^nodepool-node-/);
+  assert.ok(left().length > 5);
+  child.kill('SIGKILL');
+  await eventually('nothing is left', async () => left().length === 0, 20_000);
+});
