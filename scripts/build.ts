@@ -10,7 +10,12 @@ import { ROOT } from './root.ts';
 const FOLDER = 'dist/npm';
 /** Helm reads no file outside of its chart, so the chart has copies of these manifests. */
 const CHART_FILES = 'charts/kubectl-nodepool/files';
-export const CHART_COPIES = ['nodepools.nodes.lailin.xyz.yaml', 'protect-membership.yaml', 'protect-records.yaml'];
+export const CHART_COPIES = [
+  'born-in-pool.yaml',
+  'nodepools.nodes.lailin.xyz.yaml',
+  'protect-membership.yaml',
+  'protect-records.yaml',
+];
 /** The modules that bin/kubectl-nodepool.js loads, in this order. */
 export const ENTRIES = ['src/cli/compile-cache.ts', 'src/main.ts'];
 

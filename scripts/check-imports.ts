@@ -63,9 +63,18 @@ export const DOORS: Record<string, string[]> = {
   ],
   // The clients that connect.ts joins, and names.ts for completion.
   resources: [
-    ...['api.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'leases.ts', 'manifests.ts'],
+    ...[
+      'api.ts',
+      'crd.ts',
+      'doctor.ts',
+      'events.ts',
+      'evictions.ts',
+      'kept-annotations.ts',
+      'leases.ts',
+      'manifests.ts',
+    ],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['runtime-classes.ts', 'workloads.ts'],
+    ...['reader-reviews.ts', 'runtime-classes.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);
@@ -85,6 +94,7 @@ const PORTS = [
   'operations/ports.ts',
   'reconciler/ports.ts',
   'controller/leader-election.ts',
+  'controller/metrics-readers.ts',
   'controller/recorder.ts',
   'controller/source.ts',
 ];

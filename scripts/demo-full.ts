@@ -1,8 +1,11 @@
 /** `npm run demo -- --full`: on which nodes pods run, while a controller reconciles the pools. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ControlPlane } from '../test/cluster/control-plane.ts';
+import type { RealNode } from '../test/cluster/node/start.ts';
+import { besidePods, besideProcess } from './demo-controller.ts';
 import { note, type Shell } from './demo-shell.ts';
-import { type Workload, workload } from './workload.ts';
+import { imageOf, type Workload, workload } from './workload.ts';
 
 /** Spreads the pods evenly over the nodes. */
 const spread = (name: string, more = '') => [
@@ -19,32 +22,44 @@ const WORKLOADS: readonly Workload[] = [
   { kind: 'DaemonSet', name: 'agent', spec: ['tolerations: [{operator: Exists}]'] },
 ];
 
+export const AGENT_IMAGE = imageOf('agent');
+
 interface FullStory {
   shell: Shell;
-  /** The working directory of the shell. */
-  dir: string;
-  /** Starts kube-controller-manager, the scheduler and the kubelets. */
+  cluster: ControlPlane;
+  /** The node for the pods of the controller, where there can be one. */
+  node: RealNode | undefined;
+  /** Starts kube-controller-manager, the scheduler and the kubelets of simulated nodes. */
   startControllers(): Promise<void>;
+  createNodes(): Promise<void>;
   /** Whether the CRD stays in the cluster. */
   keep: boolean;
 }
 
-export async function playFull({ shell, dir, startControllers, keep }: FullStory): Promise<void> {
-  const { run } = shell;
+export async function playFull({
+  shell,
+  cluster,
+  node,
+  startControllers,
+  createNodes,
+  keep,
+}: FullStory): Promise<void> {
+  const { run, dir } = shell;
   for (const one of WORKLOADS) await writeFile(join(dir, `${one.name}.yaml`), workload(one));
 
-  note('Teach the cluster what a NodePool is.');
+  note('Install the CRD.');
   await run('kubectl nodepool install');
   console.log();
   // After the CRD: the garbage collector discovers new kinds only every 30 s.
   await startControllers();
-  note('From here on a controller keeps the pools.');
-  const stop = shell.start('kubectl nodepool reconcile --watch 2> controller.log');
-  try {
+  const story = async () => {
+    console.log();
+    // Pods of the controller that got to one of these nodes would only seem to run.
+    await createNodes();
+    await run('kubectl get nodes');
     await whileItRuns(run);
-  } finally {
-    await stop();
-  }
+  };
+  await (node === undefined ? besideProcess(shell, story) : besidePods(shell, cluster, node, story));
   note('And by force: no controller, and nothing that holds the pool. The garbage collector takes its RuntimeClass.');
   await run(`kubectl patch npool worker --type=merge -p '{"metadata":{"finalizers":null}}'`);
   await run('kubectl delete npool worker');
@@ -61,7 +76,7 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await run(
     'kubectl nodepool create gpu --node-selector node-restriction.kubernetes.io/accelerator=nvidia --taint nvidia.com/gpu=present:NoSchedule --handler nvidia',
   );
-  await run("kubectl wait nodepool --all --for=jsonpath='{.status.status}'=200 --timeout=60s");
+  await run("kubectl wait npool --all --for=jsonpath='{.status.status}'=200 --timeout=60s");
   await run('kubectl nodepool get');
   await run('kubectl get runtimeclass node-pool-gpu -o jsonpath=\'{.scheduling}{"\\n"}\'');
 
@@ -75,14 +90,15 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await run(
     'kubectl label node spare node-role.kubernetes.io/worker- node-restriction.kubernetes.io/accelerator=nvidia',
   );
-  await run("kubectl wait nodepool/gpu --for=jsonpath='{.status.nodeCount}'=2 --timeout=60s");
+  await run("kubectl wait npool/gpu --for=jsonpath='{.status.nodeCount}'=2 --timeout=60s");
   note('New pods of "train" follow. What runs there already is left alone: the taint is NoSchedule.');
   await run('kubectl scale deployment train --replicas=4');
   await showPods(run);
 
-  note('A NoExecute taint evicts what does not tolerate it: "web" leaves "spare", "agent" stays.');
-  note('"train" is restarted once: a pod gets the tolerations of its RuntimeClass when it is created.');
-  await run('kubectl nodepool edit gpu --taint maintenance=now:NoExecute');
+  note(
+    'A NoExecute taint evicts what does not tolerate it: "web" leaves "spare", "agent" stays.\n# Pods of "train" are recreated, as a pod gets the tolerations of its RuntimeClass when it is created.',
+  );
+  await run('kubectl nodepool edit gpu --taint maintenance=now:NoExecute --yes');
   await run('kubectl wait pods -l app=web --field-selector spec.nodeName=spare --for=delete --timeout=60s');
   await showPods(run);
 
@@ -90,9 +106,8 @@ async function whileItRuns(run: Shell['run']): Promise<void> {
   await run('kubectl delete npool gpu');
   await run('kubectl get runtimeclass');
   await run("kubectl get nodes -o custom-columns='NAME:.metadata.name,TAINTS:.spec.taints[*].key'");
-  note('What happened, as events, and in the log of the controller.');
+  note('What happened, as events.');
   await run('kubectl nodepool events');
-  await run('cat controller.log');
 }
 
 async function showPods(run: Shell['run']): Promise<void> {

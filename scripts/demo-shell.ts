@@ -6,6 +6,8 @@ import { startWatcher } from '../test/cluster/daemon.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
 
 export interface Shell {
+  /** The working directory of the commands. */
+  dir: string;
   /** Prints a command and runs it in sh. Throws on an unexpected exit code. */
   run(command: string, codes?: number[]): Promise<void>;
   /** Prints a command and runs it in the background. Returns a function that interrupts it like Ctrl-C. */
@@ -20,6 +22,7 @@ export async function createShell(cluster: ControlPlane, kubectl: string): Promi
   const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, KUBECACHEDIR, PATH: folders.join(delimiter) };
   const sh = (command: string) => spawn('sh', ['-c', command], { env, cwd: cluster.dir, stdio: 'inherit' });
   return {
+    dir: cluster.dir,
     run(command, codes = [0]) {
       console.log(`\n$ ${command}`);
       return ended(sh(command), command, codes);

@@ -7,11 +7,14 @@ import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../test/cluster/controllers.ts';
+import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
+import { nodeObstacle, type RealNode } from '../test/cluster/node/start.ts';
 import { createNodes, type NodeSpec } from '../test/cluster/nodes.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
 import { step } from '../test/cluster/progress.ts';
 import { buildPackage } from './build.ts';
-import { playFull } from './demo-full.ts';
+import { importImages, startRealNode } from './demo-controller.ts';
+import { AGENT_IMAGE, playFull } from './demo-full.ts';
 import { createShell, note, type Shell } from './demo-shell.ts';
 
 const GPU_SHARE = 4;
@@ -50,26 +53,45 @@ function readArgs() {
 
 async function demo(): Promise<number> {
   const progress = process.stderr;
-  const more = values.full ? CONTROLLER_BINARIES : [];
+  const obstacle = values.full ? await step(progress, 'looking for what a real node needs', nodeObstacle) : undefined;
+  if (obstacle !== undefined) progress.write(`the controller runs as a process, not in pods: ${obstacle}\n`);
+  const isReal = values.full && obstacle === undefined;
+  const more = [...(values.full ? CONTROLLER_BINARIES : []), ...(isReal ? NODE_BINARIES : [])];
   const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...more]);
   await step(progress, 'bundling kubectl-nodepool', buildPackage);
-  const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane());
+  const cluster = await step(progress, 'starting etcd and kube-apiserver', () =>
+    startControlPlane({ controlled: values.full }),
+  );
   let controllers: Controllers | undefined;
+  let node: RealNode | undefined;
   let kept = false;
   try {
-    const specs = nodeSpecs(count);
-    await step(progress, `creating ${specs.length} simulated nodes`, () => createNodes(cluster, specs));
+    const [first, ...others] = nodeSpecs(count) as [NodeSpec, ...NodeSpec[]];
+    const simulated = isReal ? others : [first, ...others];
+    const create = () =>
+      step(progress, `creating ${simulated.length} simulated nodes`, () => createNodes(cluster, simulated));
     const shell = await createShell(cluster, kubectl);
     if (values.full) {
+      if (isReal) {
+        const real = await step(progress, 'starting kubelet and containerd', () => startRealNode(cluster, first));
+        node = real;
+        await step(progress, 'building the image of the controller', () => importImages(real, AGENT_IMAGE));
+      }
       const start = async () => {
         const text = `starting ${CONTROLLER_BINARIES.join(', ')}`;
         controllers = await step(progress, text, () => startControllers(cluster));
       };
-      await playFull({ shell, dir: cluster.dir, startControllers: start, keep: values.keep });
+      await playFull({ shell, cluster, node, startControllers: start, createNodes: create, keep: values.keep });
     } else {
+      await create();
       await play(shell, values.keep);
     }
     if (values.keep) {
+      if (node !== undefined) {
+        note(`The real node ends with this program, so its object ${node.name} is deleted.`);
+        await node.stop();
+        await shell.run(`kubectl delete node ${node.name}`);
+      }
       const ends = [await controllers?.keep(), await cluster.keep()];
       kept = true;
       const path = `${await pluginFolder(cluster, 'bundle')}${delimiter}${dirname(kubectl)}`;
@@ -79,6 +101,7 @@ async function demo(): Promise<number> {
     }
     return 0;
   } finally {
+    await node?.stop();
     if (!kept) {
       await controllers?.stop();
       await cluster.stop();
@@ -112,7 +135,7 @@ function nodeSpecs(total: number): NodeSpec[] {
 }
 
 async function play({ run }: Shell, keep: boolean): Promise<void> {
-  note('Teach the cluster what a NodePool is.');
+  note('Install the CRD.');
   await run('kubectl nodepool install');
   note('Two pools: nodes with the role "worker", and nodes that a label marks as having a GPU.');
   await run('kubectl nodepool create worker --label tier=general --nodes spare');

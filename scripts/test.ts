@@ -2,8 +2,8 @@
  * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
  * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
  * `--product` says. Without one, the files run in turns on the executable and the bundle; a release runs every file of
- * e2e/ on each (.github/workflows/release.yml). `npm run test:node` runs those of test/node/, on real nodes. Required
- * programs are built first, with progress output.
+ * e2e/ on each (.github/workflows/release.yml). The files of test/node/ need real nodes; where there can be none, they
+ * are skipped, and nothing is built for them; a run of nothing else fails. Required programs are built first, with progress output.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,6 +14,7 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
 import { startLender } from '../test/cluster/lender.ts';
 import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
+import { nodeObstacle } from '../test/cluster/node/start.ts';
 import { PRODUCTS, type Product } from '../test/cluster/product.ts';
 import type { Binary } from '../test/cluster/programs.ts';
 import { step } from '../test/cluster/progress.ts';
@@ -40,14 +41,15 @@ const PACKED = ['executable', 'executable', 'bundle'] as const;
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
 const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/watch-many\.)/;
 
-/** Tests with a command of their own, `npm run test:node`. */
+/** Tests with kubelets of their own: beside others, their pods would get ready too late. */
 const NODE_FILES = /^test\/node\//;
 
 /** What a file needs beside the API server and kubectl, by what it imports. */
 const PROGRAMS: Readonly<Record<string, readonly Binary[]>> = {
   '/cluster/controllers.ts': CONTROLLER_BINARIES,
   '/full-test-env.ts': CONTROLLER_BINARIES,
-  "'./node-env.ts'": [...CONTROLLER_BINARIES, ...NODE_BINARIES],
+  "'./demo.ts'": CONTROLLER_BINARIES,
+  '/cluster/node/start.ts': [...CONTROLLER_BINARIES, ...NODE_BINARIES],
   "'./gitops.ts'": GITOPS_BINARIES,
   "'./prometheus.ts'": PROMETHEUS_BINARIES,
   "/helm.ts'": HELM_BINARIES,
@@ -78,22 +80,30 @@ if (product === undefined || files.length === 0) {
   process.stderr.write(`${problem}: ${product === undefined ? values.product : patterns.join(', ')}\n`);
   process.exit(2);
 }
-await makePrograms(files).catch((error: Error) => {
+const obstacle = files.some(file => NODE_FILES.test(file)) ? await nodeObstacle() : undefined;
+if (obstacle !== undefined) {
+  const isAll = files.every(file => NODE_FILES.test(file));
+  process.stderr.write(`the tests on real nodes ${isAll ? 'cannot run' : 'are skipped'}: ${obstacle}\n`);
+  if (isAll) process.exit(1);
+}
+await makePrograms(files.filter(file => obstacle === undefined || !NODE_FILES.test(file))).catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
 const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sharesProcess(file))];
 const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
+const onNodes = apart.filter(file => NODE_FILES.test(file));
 // Exits by force: a child that a failed test left would keep the file running.
 const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TEST_LIMIT_MS}`, '--test-force-exit'];
 const turns: Turn[] = [
   { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
-  { product, files: apart.filter(file => !packed.includes(file)), flags },
+  { product, files: apart.filter(file => !packed.includes(file) && !onNodes.includes(file)), flags },
   ...(['executable', 'bundle'] as const).map(product => ({
     product,
     files: packed.filter((_, index) => PACKED[index % PACKED.length] === product),
     flags,
   })),
+  { product, files: onNodes, flags },
 ];
 const folder = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
 const socket = join(folder, 'lender');
@@ -118,7 +128,6 @@ async function makePrograms(chosen: string[]): Promise<void> {
 
 /** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */
 function speedsOf(file: string): Speed[] {
-  if (NODE_FILES.test(file)) return [];
   if (SLOW_FILES.test(file)) return ['slow'];
   if (!file.startsWith('test/fault/')) return ['quick'];
   const source = readFileSync(join(ROOT, file), 'utf8');

@@ -10,9 +10,11 @@ export interface Workload {
   resources?: string;
 }
 
+export const imageOf = (name: string) => `registry.example.com/${name}:1`;
+
 export function workload({ kind = 'Deployment', name, replicas, spec = [], resources }: Workload): string {
   const more = resources === undefined ? '' : `, resources: ${resources}`;
-  const lines = [...spec, `containers: [{name: ${name}, image: "registry.example.com/${name}:1"${more}}]`];
+  const lines = [...spec, `containers: [{name: ${name}, image: "${imageOf(name)}"${more}}]`];
   return `apiVersion: apps/v1
 kind: ${kind}
 metadata: {name: ${name}}
