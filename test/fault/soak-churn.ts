@@ -57,6 +57,7 @@ export class Churn {
       [6, name => this.#start(name)],
       [5, name => this.#replaceNode(name)],
       [6, () => this.#editPool()],
+      [2, () => this.#togglePause()],
       [2, () => this.#createPool()],
       [1, () => this.#deletePool()],
     ];
@@ -72,6 +73,21 @@ export class Churn {
       this.#give(name, spec.handler);
       await this.model.createPool(name, spec);
     }
+  }
+
+  /** What a paused pool keeps from its nodes is due after this. */
+  async resumeAll(): Promise<void> {
+    for (const name of this.model.pools.keys()) await this.#pause(name, false);
+  }
+
+  async #togglePause(): Promise<void> {
+    const name = this.#pick([...this.model.pools.keys()]);
+    if (name !== undefined) await this.#pause(name, this.model.pools.get(name)?.paused !== true);
+  }
+
+  async #pause(name: string, paused: boolean): Promise<void> {
+    const { paused: before = false, ...spec } = this.model.pools.get(name) ?? {};
+    if (before !== paused) await this.model.editPool(name, { ...spec, ...(paused ? { paused } : {}) });
   }
 
   async #move(node: string): Promise<void> {
@@ -146,7 +162,17 @@ export class Churn {
       ...(this.#random() < 0.7 ? { annotations: this.#annotations(name, value) } : {}),
       ...(this.#random() < 0.7 ? { startupTaints: [{ ...SETUP, value }, AGENT] } : {}),
       ...(handler === undefined ? {} : { handler }),
+      ...(this.#random() < 0.4 ? { rollout: this.#rollout() } : {}),
       ...this.#selector(name),
+    };
+  }
+
+  /** Some end after the next edit of the pool has begun another one. */
+  #rollout(): NonNullable<NodePoolSpec['rollout']> {
+    return {
+      maxConcurrent: this.#random() < 0.5 ? '30%' : 5,
+      settleSeconds: Math.floor(this.#random() * 3),
+      ...(this.#random() < 0.5 ? { canary: 1 } : {}),
     };
   }
 

@@ -73,6 +73,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
     };
     const judge = async () => {
       await Promise.all([changes(), faults()]);
+      await churn.resumeAll();
       const each = Object.entries(counts).map(pair => pair.join(' '));
       tell(`faults: ${each.join(', ')}; one of the two began to lead ${candidates.terms} times`);
       await converged(churn.model, proxy, SETTLE_MS);
