@@ -1,11 +1,13 @@
 /**
  * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --product P]` measures `reconcile --watch` while
- * nodes change, next to its baseline; also at other rates, and of the bundle. Fails when a target is missed.
+ * nodes change, next to its baseline; also at other rates, and of the bundle. `--rollouts` measures its memory while a
+ * changed spec reaches the nodes, at once and in steps. Fails when a target is missed.
  */
 import { parseArgs } from 'node:util';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
 import { recreatePools, timeReconcile } from '../test/bench/from-scratch.ts';
 import { buildPrograms } from '../test/bench/races.ts';
+import { rolloutMemory } from '../test/bench/rollout-memory.ts';
 import { watchFigures } from '../test/bench/watch-figures.ts';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '100' },
     seconds: { type: 'string', default: '30' },
     product: { type: 'string', default: 'executable' },
+    rollouts: { type: 'boolean', default: false },
   },
 });
 const [nodes, pools] = [Number(values.nodes), Number(values.pools)];
@@ -34,7 +37,9 @@ try {
   await step(progress, `creating ${nodes} nodes`, () => createBenchNodes(cluster, nodes, pools));
   await recreatePools(cluster, benchPools(pools));
   await step(progress, 'reconciling once', () => timeReconcile(cluster, [program, ...args]));
-  const figures = await watchFigures(cluster, [program, ...args], load, progress);
+  const figures = values.rollouts
+    ? await rolloutMemory(cluster, [program, ...args], progress)
+    : await watchFigures(cluster, [program, ...args], load, progress);
   const title = `reconcile --watch, ${values.product}, ${nodes} nodes in ${pools} pools`;
   const measured = { races: [], figures: [{ title, figures }] };
   for (const table of tables(measured)) console.log(`\n${asText(table)}`);
