@@ -56,6 +56,15 @@ export async function warnOfOthersKeys(pools: readonly NodePool[], io: ErrorIo):
   }
 }
 
+/** Warns about fields that the next `kubectl apply` of the pool's file would set back. */
+export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
+  const { takenBackByApply } = await import('../nodepool/applied-by-kubectl.ts');
+  const paths = takenBackByApply(pool);
+  if (paths.length === 0) return;
+  const message = `the next \`kubectl apply\` of the file of pool ${pool.metadata.name} sets ${paths.join(', ')} back`;
+  showWarning(io, { message, next: 'change the file, too' });
+}
+
 /** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
 export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
   if (deletionTimestamp === undefined) return undefined;

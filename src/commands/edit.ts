@@ -8,6 +8,7 @@ import {
   deletingWarning,
   readProtection,
   unmanagedWarning,
+  warnOfApply,
   warnOfKubelets,
   warnOfOthersKeys,
 } from '../cli/membership-warnings.ts';
@@ -79,6 +80,7 @@ ${EXIT_STATUS}`;
     if (result.kind === 'edited') {
       await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
       await warnOfOthersKeys([result.pool], io);
+      await warnOfApply(result.pool, io);
     }
     if (result.kind === 'edited' && result.keptRole !== undefined)
       showNote(io, keptRoleNote(args.name, result.keptRole));

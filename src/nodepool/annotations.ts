@@ -2,6 +2,7 @@
  * Annotations that pools set on nodes. Of the annotations of a node only these are kept in memory: docs/decisions/0039
  * says how.
  */
+import { LAST_APPLIED } from './applied-by-kubectl.ts';
 import { keyProblem } from './syntax.ts';
 import type { Node } from './types.ts';
 
@@ -18,7 +19,7 @@ const REFUSED_PREFIXES = [
   'kubeadm.alpha.kubernetes.io/',
 ];
 /** So do the kubelet and `kubectl apply`. */
-const REFUSED = ['alpha.kubernetes.io/provided-node-ip', 'kubectl.kubernetes.io/last-applied-configuration'];
+const REFUSED = ['alpha.kubernetes.io/provided-node-ip', LAST_APPLIED];
 
 /** Whether no pool may set the annotation. */
 export function isRefusedAnnotation(key: string): boolean {

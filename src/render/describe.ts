@@ -1,4 +1,5 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
+import { LAST_APPLIED } from '../nodepool/applied-by-kubectl.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { planRuntimeClass } from '../nodepool/runtime-class.ts';
 import { hasDefaultSelector, membershipSelector, partsOf } from '../nodepool/selector.ts';
@@ -41,7 +42,6 @@ export interface Description {
 
 const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'ResourcesOmitted'];
 const NEITHER = ['Progressing', 'Reconciling'];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Without the last newline. */
 export function renderDescription(description: Description, now: Date, style: Style): string {
