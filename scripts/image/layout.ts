@@ -1,6 +1,6 @@
 /** An OCI image layout: a folder of blobs named by their SHA-256, and an index that names the first of them. */
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { create } from 'tar';
 
@@ -80,6 +80,9 @@ export class Layout {
 
 /** Writes the layout in the folder as an archive, which containerd and docker import. Equal layouts give equal bytes. */
 export async function archiveLayout(folder: string, file: string): Promise<void> {
+  // The archive has the modes, which depend on the user's umask.
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
   await create({ file, cwd: folder, portable: true, mtime: new Date(0) }, ['blobs', 'index.json', 'oci-layout']);
 }
 

@@ -1,6 +1,7 @@
 /** The image of the controller: what is in it, that it runs as the Deployment runs it, and that registries take it. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { extract, list } from 'tar';
@@ -65,6 +66,21 @@ before(
 
 test('the same parts give the same image in another folder', { skip, timeout: BUILD_MS }, async t => {
   assert.equal(await writeImage(await temporaryFolder(t), parts), digest);
+});
+
+test('the same image is the same archive, whatever the umask', { skip }, async t => {
+  const [layout, out] = [await temporaryFolder(t), await temporaryFolder(t)];
+  const archive = async (from: string) => {
+    const file = join(out, 'image.tar');
+    await archiveLayout(from, file);
+    return createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+  };
+  const usual = await archive(folder);
+  await cp(folder, layout, { recursive: true });
+  for (const name of await readdir(layout, { recursive: true })) await chmod(join(layout, name), 0o700);
+  assert.equal(await archive(layout), usual);
 });
 
 for (const { arch } of IMAGE_TARGETS)
