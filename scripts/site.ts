@@ -1,7 +1,8 @@
-/** `npm run site` builds the site of the documentation in dist/site. A link that leads nowhere fails it. */
+/** `npm run site` builds the site of the documentation in dist/site. A link to a missing file or heading fails it. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { brokenLinks } from '../site/links.ts';
 import { HOME, SECTIONS } from '../site/navigation.ts';
 import { ROOT } from './root.ts';
 
@@ -9,6 +10,11 @@ const SITE = join(ROOT, 'site');
 /** Pages are compiled to code that imports Vue, which is found only from folders below site. */
 const COPIES = join(SITE, 'pages');
 
+const broken = brokenLinks(ROOT);
+if (broken.length > 0) {
+  process.stderr.write(`links that lead nowhere:\n${broken.join('\n')}\n`);
+  process.exit(1);
+}
 rmSync(COPIES, { recursive: true, force: true });
 cpSync(join(ROOT, 'docs'), join(COPIES, 'docs'), { recursive: true });
 for (const page of SECTIONS.flatMap(({ pages }) => Object.keys(pages)))

@@ -1,10 +1,11 @@
 /** Every command has a section in docs/commands, and a test compares the output in those pages. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../scripts/root.ts';
-import { anchor } from '../../site/anchor.ts';
+import { brokenLinks } from '../../site/links.ts';
 import { commands } from '../../src/commands/index.ts';
 
 const read = (paths: string[]) => paths.map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -40,19 +41,12 @@ test('the README links to every page', () => {
 });
 
 test('links between pages lead to existing files and headings', () => {
-  const missing: string[] = [];
-  for (const { path, text } of read(globSync('{*,docs/**/*,src/**/*,examples/**/*}.md', { cwd: ROOT }))) {
-    for (const [, file = '', hash] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
-      const target = file === '' ? path : join(path, '..', file);
-      const found = globSync(target, { cwd: ROOT })[0];
-      const lines = found?.endsWith('.md') ? readFileSync(join(ROOT, found), 'utf8').match(/^#+ .*$/gm) : [];
-      if (
-        found === undefined ||
-        (hash !== undefined && !lines?.some(line => anchor(line.replace(/^#+ /, '')) === hash))
-      ) {
-        missing.push(`${path}: ${file}#${hash ?? ''}`);
-      }
-    }
-  }
-  assert.deepEqual(missing, []);
+  assert.deepEqual(brokenLinks(ROOT), []);
+});
+
+test('a link to a missing file or heading is found', t => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodepool-links-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'a.md'), '# One `-o` two\n[x](#one--o-two) [x](b.md) [x](#two) [x](a.md#three)\n');
+  assert.deepEqual(brokenLinks(folder), ['a.md: b.md', 'a.md: #two', 'a.md: a.md#three']);
 });
