@@ -1,7 +1,7 @@
 /** Turns the error that ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
@@ -27,7 +27,7 @@ export interface Context {
   flags: string[];
   /** What to type in place of an unknown flag or argument. */
   instead?: string | undefined;
-  /** What to type in place of a type before the names, which ends the message. */
+  /** What to type in place of a type before the names, as in `node web-1` and `node/web-1`. */
   typed?: string | undefined;
   /** A command line that is right, for one that lacks a flag or an argument. */
   example?: string | undefined;
@@ -69,7 +69,8 @@ function stackOf({ stack, message }: Error): string | undefined {
 
 function reportOf(error: unknown, { version, flags, instead, typed, example }: Context): Report {
   if (error instanceof NodepoolError) {
-    return { message: error.message, lines: error.lines, next: error.next, usage: error.kind === 'usage' };
+    const next = error instanceof InvalidNameError ? (typed ?? error.next) : error.next;
+    return { message: error.message, lines: error.lines, next, usage: error.kind === 'usage' };
   }
   if (error instanceof Errors.CLIError) {
     const message = parseErrorText(error, instead === undefined ? flags : [], typed);

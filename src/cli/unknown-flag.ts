@@ -3,6 +3,8 @@ import { own } from '../nodepool/json.ts';
 import { withoutType } from '../operations/other-kinds.ts';
 import { formatNext } from './unknown-format.ts';
 
+const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
+
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
 export const INSTEAD: Record<string, string> = {
   '-f': 'give names of pools, or -l SELECTOR',
@@ -18,6 +20,12 @@ export const INSTEAD: Record<string, string> = {
   'create -k': 'kubectl kustomize DIR | BIN create -f -',
   'create -l':
     'BIN create NAME --label KEY=VALUE for the labels of the nodes, --node-selector KEY=VALUE to select nodes',
+  'create --name': 'BIN create NAME',
+  'create --field-manager': 'leave it out: it is kubectl-nodepool',
+  'create --min': SIZES,
+  'create --max': SIZES,
+  'create --min-size': SIZES,
+  'create --max-size': SIZES,
   'create --edit': 'BIN create NAME, then BIN edit NAME',
   'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
   'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
@@ -26,12 +34,16 @@ export const INSTEAD: Record<string, string> = {
   'delete --cascade': 'leave it out: nodes stay, and lose what the pool set',
   'delete --force': 'leave it out: delete needs no controller; --yes answers its question',
   'delete --grace-period': 'leave it out: no pod is deleted',
+  'delete -i': 'leave it out: delete asks where something is lost',
+  'delete --interactive': 'leave it out: delete asks where something is lost',
   'delete --now': 'leave it out: no pod is deleted',
   'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
   'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
   'describe -o': 'BIN get NAME -o yaml',
   'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
   'diff -f': 'kubectl diff -f FILE for pools; BIN diff shows what pools that exist change on nodes',
+  'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
   'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',
   'edit --all': 'BIN get -o name, then BIN edit NAME for each',
@@ -39,9 +51,14 @@ export const INSTEAD: Record<string, string> = {
   'edit --add-label': 'BIN edit NAME --label KEY=VALUE',
   'edit --overwrite': 'leave it out: BIN edit NAME --label KEY=VALUE replaces a value',
   'edit --remove-label': 'BIN edit NAME --label KEY-',
+  'edit --node': 'BIN add NAME NODE..., or BIN edit NAME --node-selector KEY=VALUE',
+  'edit --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
   'edit --set': 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
+  'events --field-selector': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
   'events --watch-only': 'BIN events --watch',
   'events --types': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
+  'get --raw': 'kubectl get --raw PATH',
+  'get --server-print': 'leave it out',
   'get --all': 'leave it out: all pools are listed without names',
   'get --show-kind': 'BIN get -o name, or kubectl get npool --show-kind',
   'get --show-managed-fields': 'kubectl get npool NAME -o yaml --show-managed-fields',
@@ -60,6 +77,9 @@ export const INSTEAD: Record<string, string> = {
   'move -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'move --node': 'BIN move NODE... --to POOL',
   'move --pool': 'BIN move NODE... --to POOL',
+  'rollout --all': 'BIN rollout ACTION NAME, for one pool after the other',
+  'rollout -l': 'BIN get -l SELECTOR -o name, then BIN rollout ACTION NAME for each',
+  'top --sum': 'leave it out: each line is the sum of a pool',
   'top --containers': 'BIN top --pods',
   'version --short': 'BIN version',
 };
@@ -103,7 +123,9 @@ function forArgument(args: unknown, command: string): string | undefined {
 }
 
 /** What to type where the words have a type before the names, as for kubectl: `drain node web-1`. */
-export function typedInstead([command = '', ...words]: readonly string[]): string | undefined {
+export function typedInstead([command = '', ...rest]: readonly string[]): string | undefined {
+  // `rollout status web`
+  const words = command === 'rollout' ? rest.slice(1) : rest;
   const flag = words.findIndex(word => word.startsWith('-'));
   return withoutType(command, flag < 0 ? words : words.slice(0, flag));
 }

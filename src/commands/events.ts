@@ -43,7 +43,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const isNone = pools?.length === 0;
     if (isNone) reportNoPools(io);
     const { chosenEvents } = await import('../operations/chosen-events.ts');
-    const events = chosenEvents(pools, { events: connection.events, pools: connection.cluster.pools });
+    const events = chosenEvents(pools, { ...connection.cluster, events: connection.events });
     const objects = output === undefined ? undefined : await events.listObjects();
     const found = objects ?? (await events.list());
     if (flags.watch && !isNone) {

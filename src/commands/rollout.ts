@@ -60,7 +60,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     const paused = args.action === 'pause';
     const { setPaused } = await import('../operations/rollout.ts');
     const { cluster } = await connect();
-    const pool = await setPaused(args.name, { paused, dryRun }, { pools: cluster.pools, now: io.now });
+    const pool = await setPaused(args.name, { paused, dryRun }, { ...cluster, now: io.now });
     if (output !== undefined) {
       const { printObjects } = await import('../render/printers.ts');
       io.out(printObjects([pool], output, false));
@@ -93,7 +93,7 @@ async function status(
     name,
     { timeoutMs, watch: flags.watch },
     {
-      pools: cluster.pools,
+      ...cluster,
       clock: systemClock,
       random: Math.random,
       log: (level, message) => {

@@ -83,6 +83,7 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
       { pools, conditions, timeoutMs },
       {
         pools: cluster.pools,
+        nodes: cluster.nodes,
         clock: systemClock,
         random: Math.random,
         log: (level, message) => {

@@ -51,6 +51,9 @@ export class NodepoolError extends Error {
   }
 }
 
+/** A name that no object can have. The command line may have a type before it, as `node/web-1`. */
+export class InvalidNameError extends NodepoolError {}
+
 /** The user lacks the permission for this request; others may succeed. */
 export class ForbiddenError extends NodepoolError {
   /** The permissions, as `verb list on nodes`. */

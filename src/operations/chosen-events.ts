@@ -3,7 +3,7 @@ import type { Watched } from '../controller/source.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { chosenPools } from './choose-pools.ts';
 import { oldestFirst } from './event-order.ts';
-import { poolNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolNotFound } from './not-found.ts';
 import type { EventsPort, PoolEventObject, PoolEventRecord } from './ports.ts';
 
 export interface ChosenEvents {
@@ -18,7 +18,11 @@ export interface ChosenEvents {
 /** @param names of the pools; undefined: all */
 export function chosenEvents(
   names: readonly string[] | undefined,
-  { events, pools }: { events: EventsPort; pools: Pick<NodePoolsClient, 'get' | 'list' | 'assertServed'> },
+  {
+    events,
+    pools,
+    nodes,
+  }: NamesDeps & { events: EventsPort; pools: Pick<NodePoolsClient, 'get' | 'list' | 'assertServed'> },
 ): ChosenEvents {
   const only = names?.length === 1 ? names[0] : undefined;
   const isChosen = ({ pool }: PoolEventRecord) => names?.includes(pool) ?? true;
@@ -27,7 +31,7 @@ export function chosenEvents(
     const found = (await list(only)).filter(isChosen).toSorted(oldestFirst);
     const silent = names?.filter(name => !found.some(({ pool }) => pool === name)) ?? [];
     const { missing } = await chosenPools({ names: silent }, pools);
-    if (missing.length > 0) throw poolNotFound('events', missing);
+    if (missing.length > 0) throw poolNotFound('events', missing, await namesToSuggest('events', missing, { pools, nodes }));
     if (found.length === 0 && names === undefined) await pools.assertServed();
     return found;
   };

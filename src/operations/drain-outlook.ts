@@ -3,7 +3,8 @@ import { type Forecast, forecast } from '../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
 import { type Unplaced, whyUnplaced } from '../nodepool/placement.ts';
 import { plural } from '../nodepool/plural.ts';
-import type { Node } from '../nodepool/types.ts';
+import { tolerates } from '../nodepool/toleration.ts';
+import type { Node, Taint } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import { attempt } from './attempt.ts';
 import type { DrainPort } from './drain-port.ts';
@@ -33,6 +34,9 @@ interface Scope {
   /** No budget is asked. */
   disableEviction: boolean;
 }
+
+/** What the scheduler takes a cordoned node to have. */
+const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 const UNPLACED: Readonly<Record<Unplaced, string>> = {
   'no nodes': 'pods will stay Pending, as every other node is cordoned or not Ready',
@@ -130,7 +134,10 @@ function unplacedLines(pods: readonly DrainPod[], others: readonly Node[]): stri
   };
   const isRecreated = ({ controller, phase }: DrainPod) =>
     controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
-  const unplaced = pods.filter(isRecreated).flatMap(pod => {
+  // Those return to the node that is drained, cordoned as it is.
+  const mayReturn = ({ placement }: DrainPod) => placement.tolerations.some(each => tolerates(each, CORDONED));
+  const unplaced = pods.flatMap(pod => {
+    if (!isRecreated(pod) || mayReturn(pod)) return [];
     const reason = why(pod);
     return reason === undefined ? [] : [{ what: UNPLACED[reason], pod: podName(pod) }];
   });

@@ -38,7 +38,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
   const { cluster, editor } = deps;
   let original = await cluster.pools.get(name);
   if (original === undefined)
-    throw poolNotFound('edit', [name], { pools: await namesToSuggest('edit', [name], cluster.pools) });
+    throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
   let body = deps.print(editable(original));
   let problem: NodepoolError | undefined;
   while (true) {

@@ -12,12 +12,12 @@ import { alteredPool } from './altered-pool.ts';
 import { type Approve, agree, NO_CHANGE } from './consent.ts';
 import { assertValid } from './create.ts';
 import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
-import { namesToSuggest, poolNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolNotFound } from './not-found.ts';
 import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
 import type { RawPool } from './ports.ts';
 
 export interface EditDeps extends PlanEditDeps {
-  cluster: PlanEditDeps['cluster'] & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
+  cluster: PlanEditDeps['cluster'] & NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
   approve: Approve;
   /** Gets the warnings of each proposal. */
   warn: (warnings: readonly string[]) => void;
@@ -47,7 +47,7 @@ export async function editByFlags(
   const propose = async () => {
     const before = await cluster.pools.get(name);
     if (before === undefined)
-      throw poolNotFound('edit', [name], { pools: await namesToSuggest('edit', [name], cluster.pools) });
+      throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);

@@ -6,9 +6,10 @@ import { GROUP } from '../nodepool/types.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { existingPool } from './existing-pool.ts';
 import { type FollowDeps, follow } from './follow.ts';
+import type { NamesDeps } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
-export interface FollowRolloutDeps extends FollowDeps {
+export interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
   /** Gets each new state, the last one too. */
   onState: (state: RolloutState) => void;
@@ -22,9 +23,9 @@ export interface FollowRolloutDeps extends FollowDeps {
 export async function followRollout(
   name: string,
   { timeoutMs, watch }: { timeoutMs: number; watch: boolean },
-  { pools, onState, ...deps }: FollowRolloutDeps,
+  { pools, nodes, onState, ...deps }: FollowRolloutDeps,
 ): Promise<RolloutState> {
-  const { metadata } = await existingPool('rollout', name, pools);
+  const { metadata } = await existingPool('rollout', name, { pools, nodes });
   let last: RolloutState | undefined;
   const look = (pool: RawPool): RolloutState => {
     const state = rolloutState(coercePool(pool));
@@ -32,7 +33,7 @@ export async function followRollout(
     last = state;
     return state;
   };
-  if (!watch) return look(await existingPool('rollout', name, pools));
+  if (!watch) return look(await existingPool('rollout', name, { pools, nodes }));
   const over = new AbortController();
   let [isGone, isLate] = [false, false];
   const see = (pool: RawPool) => {

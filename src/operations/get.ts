@@ -2,7 +2,7 @@
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
-import { namesToSuggest, poolsNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolsNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 import { selectorError } from './selector-error.ts';
 
@@ -20,7 +20,7 @@ export interface GetOptions {
 /** Pools in the order asked for, or by name; the names that do not exist as errors, so that the others still show. */
 export async function getPools(
   { names, selector, fieldSelector, ignoreNotFound }: GetOptions,
-  deps: { pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'> },
+  deps: NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'list'> },
 ): Promise<{ pools: RawPool[]; missing: NodepoolError[] }> {
   if (names.length > 0 && (selector !== undefined || fieldSelector !== undefined)) {
     const flag = selector === undefined ? '--field-selector' : '-l';
@@ -31,10 +31,9 @@ export async function getPools(
   }
   const found = await Promise.all(names.map(name => deps.pools.get(name)));
   const missing = ignoreNotFound ? [] : names.filter((_, index) => found[index] === undefined);
-  const pools = await namesToSuggest('get', missing, deps.pools);
   return {
     pools: found.filter(pool => pool !== undefined),
-    missing: poolsNotFound('get', missing, { pools }),
+    missing: poolsNotFound('get', missing, await namesToSuggest('get', missing, deps)),
   };
 }
 

@@ -2,8 +2,9 @@
 
 import { NodepoolError } from '../nodepool/errors.ts';
 import { noun } from '../nodepool/plural.ts';
+import { parseRecord } from '../nodepool/record.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import type { NodePoolsClient } from '../reconciler/ports.ts';
+import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
 import { forNodes, withoutType } from './other-kinds.ts';
 
 interface Known {
@@ -47,13 +48,25 @@ function nodesInstead(command: string, names: readonly string[], node: NonNullab
   );
 }
 
-/** The names to suggest for pools that were asked for one by one: one request, and nothing where it is refused. */
-export function namesToSuggest(
+export interface NamesDeps {
+  pools: Pick<NodePoolsClient, 'firstNames'>;
+  nodes: Pick<NodesClient, 'get'>;
+}
+
+/**
+ * What to suggest for pools that were asked for one by one: the names of pools, and the node of the first name, by a request
+ * each. Nothing of a request that is refused.
+ */
+export async function namesToSuggest(
   command: string,
   missing: readonly string[],
-  pools: Pick<NodePoolsClient, 'firstNames'>,
-): Promise<string[]> | string[] {
-  return missing.length === 0 || withoutType(command, missing) !== undefined ? [] : pools.firstNames();
+  { pools, nodes }: NamesDeps,
+): Promise<Known> {
+  const [first] = missing;
+  if (first === undefined || withoutType(command, missing) !== undefined) return {};
+  const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(() => undefined)]);
+  const owner = found && parseRecord(found.record)?.pool;
+  return { pools: names, node: name => (found !== undefined && name === first ? { owner } : undefined) };
 }
 
 /** @param flag that named them, as `--nodes: ` */

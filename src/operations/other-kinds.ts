@@ -33,6 +33,7 @@ function splitTypes(words: readonly string[]): string[] {
 }
 
 function theirsFor(command: string, type: string, names: readonly string[]): string | undefined {
+  if (command === 'wait' && names.length > 0) return `kubectl wait ${names.map(name => `${type}/${name}`).join(' ')}`;
   if (TYPED.includes(command)) return ['kubectl', command, type, ...names].join(' ');
   const takesNames = OF_NODES.includes(command) && /^no/.test(type) && names.length > 0;
   return takesNames ? ['kubectl', command, ...names].join(' ') : undefined;

@@ -10,7 +10,7 @@ import type { NodePoolsClient, RuntimeClassesClient } from '../reconciler/ports.
 import { chosenPools, chosenText, type PoolChoice } from './choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';
 import { deletionIntent } from './deletion-intent.ts';
-import { namesToSuggest, poolNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolNotFound } from './not-found.ts';
 import { withoutType } from './other-kinds.ts';
 import type { ClusterReader, RawPool } from './ports.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from './runtime-class-users.ts';
@@ -24,10 +24,11 @@ export type FindOptions = PoolChoice & {
 };
 
 export interface ProposeDeps {
-  cluster: ClusterReader & {
-    pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>;
-    runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
-  };
+  cluster: ClusterReader &
+    NamesDeps & {
+      pools: Pick<NodePoolsClient, 'get' | 'list'>;
+      runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
+    };
   workloads: () => Promise<WorkloadsPort>;
 }
 
@@ -47,7 +48,7 @@ export async function proposeDeletion(
   { readsNodes, ...choice }: FindOptions & { readsNodes: boolean },
   { cluster, workloads }: ProposeDeps,
 ): Promise<ProposedDeletion> {
-  const { pools, missing } = await findPools(choice, cluster.pools);
+  const { pools, missing } = await findPools(choice, cluster);
   if (pools.length === 0) return { pools, missing, plan: NO_CHANGE, warnings: [] };
   const names = pools.map(({ metadata }) => metadata.name);
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
@@ -87,13 +88,13 @@ export function needsYesFor(pools: readonly string[], users: string | undefined)
  */
 export async function findPools(
   { ignoreNotFound, detachNodes, ...choice }: FindOptions,
-  pools: Pick<NodePoolsClient, 'get' | 'list' | 'firstNames'>,
+  cluster: NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'list'> },
 ): Promise<{ pools: RawPool[]; missing: NodepoolError | undefined }> {
-  const { found, missing: names } = await chosenPools(choice, pools);
+  const { found, missing: names } = await chosenPools(choice, cluster.pools);
   const isTyped = withoutType('delete', names) !== undefined;
   const isError = names.length > 0 && (isTyped || !ignoreNotFound);
   const missing = isError
-    ? poolNotFound('delete', names, { pools: await namesToSuggest('delete', names, pools) })
+    ? poolNotFound('delete', names, await namesToSuggest('delete', names, cluster))
     : undefined;
   if (missing !== undefined && (isTyped || found.length === 0)) throw missing;
   const selecting = found.find(pool => !hasDefaultSelector(pool.spec));

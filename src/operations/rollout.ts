@@ -10,10 +10,10 @@ import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { alteredPool } from './altered-pool.ts';
 import { existingPool } from './existing-pool.ts';
 import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
-import { poolNotFound } from './not-found.ts';
+import { type NamesDeps, poolNotFound } from './not-found.ts';
 import type { DryRun, RawPool } from './ports.ts';
 
-export interface SetPausedDeps {
+export interface SetPausedDeps extends NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;
   now: () => Date;
 }
@@ -25,10 +25,10 @@ export interface SetPausedDeps {
 export async function setPaused(
   name: string,
   { paused, dryRun }: { paused: boolean; dryRun: DryRun },
-  { pools, now }: SetPausedDeps,
+  { pools, nodes, now }: SetPausedDeps,
 ): Promise<RawPool> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const before = await existingPool('rollout', name, pools);
+    const before = await existingPool('rollout', name, { pools, nodes });
     assertWhole(coercePool(before));
     const patch = paused ? pausing(before) : resuming(before, now());
     const after = applyMergePatch(before, patch) as RawPool;

@@ -133,7 +133,7 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 
 /** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
 async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
-  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster.pools);
+  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster);
   const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
   throwFailures(results, deps.signal);
   const state = await loadClusterState(deps.cluster);

@@ -6,7 +6,7 @@ import { currentText, isMet, type WaitCondition } from '../nodepool/wait-conditi
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
-import { poolNotFound, poolsNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolNotFound, poolsNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
@@ -16,8 +16,8 @@ export interface WaitOptions {
   timeoutMs: number;
 }
 
-export interface WaitDeps extends FollowDeps {
-  pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw'>;
+export interface WaitDeps extends FollowDeps, NamesDeps {
+  pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw' | 'firstNames'>;
   /** Called for each pool that meets the condition. */
   onMet: (pool: string) => void;
 }
@@ -39,7 +39,10 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   // As kubectl wait.
   if (found.length + missing.length === 0 && kind !== 'delete')
     return [new NodepoolError('input', 'no matching pools found')];
-  const errors = kind === 'delete' || kind === 'create' ? [] : poolsNotFound('wait', missing);
+  const errors =
+    kind === 'delete' || kind === 'create'
+      ? []
+      : poolsNotFound('wait', missing, await namesToSuggest('wait', missing, deps));
   const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
   for (const pool of found) {
     const answer = judge(condition, pool);

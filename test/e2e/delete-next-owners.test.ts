@@ -103,7 +103,7 @@ async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
     sleep: (ms: number) => sleep(ms),
     warn,
   };
-  const { pools } = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.cluster.pools);
+  const { pools } = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.cluster);
   const [result] = await deletePools({ pools, detachNodes: false, concurrency: 8, dryRun: false }, deps);
   return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }

@@ -36,7 +36,7 @@ async function deleteWith(
     sleep: (ms: number) => sleep(ms),
     warn: () => {},
   };
-  const { pools } = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.cluster.pools);
+  const { pools } = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.cluster);
   await meanwhile();
   const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);
   return results.map(({ pool, error, outcome }) => [

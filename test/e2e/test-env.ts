@@ -155,7 +155,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
       const work = await deps();
       const { pools } = await findPools(
         { names, detachNodes: options.detachNodes, ignoreNotFound: false },
-        work.cluster.pools,
+        work.cluster,
       );
       return deletePools({ pools, ...options }, work);
     },

@@ -41,7 +41,7 @@ const NONE: Source = { kind: 'none' };
 const FILES: Source = { kind: 'files' };
 
 /** In whole: kubectl's scripts do not complete after the second `=` of `--for=condition=`. */
-const CONDITIONS = ['Ready', 'Applied', 'Conflict'].map(type => `condition=${type}`);
+const CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Progressing'].map(type => `condition=${type}`);
 
 const FLAGS: Record<string, Source> = {
   kubeconfig: FILES,

@@ -9,7 +9,7 @@ import type { Transport } from '../transport/transport.ts';
 import { type Api, writeQuery } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
 import { eventSink } from './event-sink.ts';
-import { EVENTS, NODE_POOLS } from './resource.ts';
+import { assertName, EVENTS, NODE_POOLS } from './resource.ts';
 import { listWatch } from './watch.ts';
 
 export interface EventSource {
@@ -88,6 +88,7 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
 
 /** Selects events about one pool, or about any. */
 function aboutPools(pool: string | undefined): Query {
+  if (pool !== undefined) assertName(NODE_POOLS.kind, pool);
   const name = pool === undefined ? '' : `,regarding.name=${pool}`;
   return { fieldSelector: `regarding.kind=${NODE_POOLS.kind}${name}` };
 }

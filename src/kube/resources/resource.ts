@@ -1,5 +1,5 @@
 /** The resources that this program uses. */
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { InvalidNameError } from '../../nodepool/errors.ts';
 import { GROUP, VERSION } from '../../nodepool/types.ts';
 import { type DecodeObject, decodeMetadata, decodeNode, decodePod, PROTOBUF } from '../protobuf/objects.ts';
 
@@ -53,13 +53,18 @@ export const CRDS: Resource = {
  */
 export function pathOf(resource: Resource, name?: string, subresource?: string): string {
   const { group, version, plural, namespace, kind } = resource;
-  if (name !== undefined && /^\.{0,2}$|[/%]/.test(name)) {
-    throw new NodepoolError('input', `"${name}" cannot be the name of a ${kind}`, 'correct the name');
-  }
+  if (name !== undefined) assertName(kind, name);
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   const rest = [name, subresource].filter(part => part !== undefined).map(part => `/${encodeURIComponent(part)}`);
   return `${root}${scope}/${plural}${rest.join('')}`;
+}
+
+/** Throws for a name that no object can have: in a path or a field selector it would be something else. */
+export function assertName(kind: string, name: string): void {
+  if (!/^\.{0,2}$|[/%,]/.test(name)) return;
+  const next = name.includes(',') ? `separate names by spaces: ${name.split(',').join(' ').trim()}` : 'correct the name';
+  throw new InvalidNameError('input', `"${name}" cannot be the name of a ${kind}`, next);
 }
 
 /** The Accept header: protobuf if it can be decoded, and JSON for servers without protobuf. */

@@ -57,6 +57,8 @@ export function checkSpecs(pools: NodePool[]): Finding {
 export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): Finding {
   let count = 0;
   let omitted = 0;
+  const writable: string[] = [];
+  const held: string[] = [];
   const details = pools.flatMap(pool => {
     const { metadata, status } = pool;
     const late = lateness(pool);
@@ -70,6 +72,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
     const paused = isPaused(pool) ? ', it is paused' : '';
+    if (found > 0) (isPaused(pool) ? held : writable).push(metadata.name);
     const why = isNewer ? ', its spec is newer than what they carry' : '';
     return found === 0
       ? []
@@ -77,14 +80,22 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
   });
   if (count > 0) {
     return warning(
-      `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels and taints of ${count === 1 ? 'its pool' : 'their pools'}`,
-      'see what differs, and who set it, with `kubectl nodepool diff`; repair it with `kubectl nodepool reconcile`',
+      `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels, taints and annotations of ${count === 1 ? 'its pool' : 'their pools'}`,
+      `see what differs, and who set it, with \`kubectl nodepool diff\`; ${repair(writable, held)}`,
       details,
     );
   }
   if (differing === undefined) return skipped('nodes could not be read; by the status of the pools none differs');
   if (omitted > 0) return ok('every node of a pool that is up to date carries its labels and taints');
   return ok('every node carries the labels and taints of its pool');
+}
+
+/** @param held pools that are paused: a reconcile writes none of their nodes */
+function repair(writable: readonly string[], held: readonly string[]): string {
+  const resume = held.length === 0 ? [] : [`\`kubectl nodepool rollout resume ${held.length === 1 ? held[0] : 'NAME'}\``];
+  if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
+  const first = 'repair it with `kubectl nodepool reconcile`';
+  return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
 }
 
 function whyNot200({ metadata, status }: NodePool): string {

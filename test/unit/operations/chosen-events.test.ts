@@ -25,10 +25,11 @@ function setUp(names: readonly string[] | undefined) {
     requests.push(`get ${name}`);
     return ['a', 'b', 'quiet'].includes(name) ? { metadata: { name }, spec: {} } : undefined;
   };
-  const pools = { get, list: async () => [], assertServed: async () => {} } as unknown as Parameters<
+  const firstNames = async () => [];
+  const pools = { get, list: async () => [], firstNames, assertServed: async () => {} } as unknown as Parameters<
     typeof chosenEvents
   >[1]['pools'];
-  const chosen = chosenEvents(names, { events, pools });
+  const chosen = chosenEvents(names, { events, pools, nodes: { get: async () => undefined } });
   return { chosen, requests, names: async () => (await chosen.list()).map(({ pool }) => pool) };
 }
 

@@ -5,11 +5,11 @@ import { getPools } from '../../../src/operations/get.ts';
 import type { NodePoolsClient } from '../../../src/reconciler/ports.ts';
 
 /** A server that refuses every list with this error. */
-function refusing(message: string): { pools: NodePoolsClient } {
+function refusing(message: string) {
   const list = async () => {
     throw new NodepoolError('input', message);
   };
-  return { pools: { list } as unknown as NodePoolsClient };
+  return { pools: { list } as unknown as NodePoolsClient, nodes: { get: async () => undefined } };
 }
 
 const FIELD = 'field label not supported: spec.handler';
@@ -51,7 +51,10 @@ test('refuses names together with selectors', async () => {
 
 test('reports names that do not exist, or ignores them', async () => {
   const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
-  const deps = { pools: { get, firstNames: async () => [] } as unknown as NodePoolsClient };
+  const deps = {
+    pools: { get, firstNames: async () => [] } as unknown as NodePoolsClient,
+    nodes: { get: async () => undefined },
+  };
   const ask = (ignoreNotFound: boolean) =>
     getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);
   const shown = ({ pools, missing }: Awaited<ReturnType<typeof getPools>>) => [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getPools } from '../../../src/operations/get.ts';
-import { poolNotFound, poolsNotFound } from '../../../src/operations/not-found.ts';
+import type { Node } from '../../../src/nodepool/types.ts';
+import { namesToSuggest, poolNotFound, poolsNotFound } from '../../../src/operations/not-found.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
 const LIST = 'list the pools with `kubectl nodepool get`';
@@ -81,8 +82,34 @@ test('names what takes the type that was given', () => {
   }
 });
 
+test('of pools that were asked for one by one, the first name may be that of a node', async () => {
+  const record = JSON.stringify({ pool: 'worker', labels: {}, taints: {} });
+  const deps = (node: object | undefined) => ({
+    pools: { firstNames: async () => ['worker'] },
+    nodes: {
+      get: async (name: string) => (name === 'worker-2' ? (node as Node | undefined) : undefined),
+    },
+  });
+  const next = async (command: string, node: object | undefined, name = 'worker-2') =>
+    poolNotFound(command, [name], await namesToSuggest(command, [name], deps(node))).next;
+  const is = '"worker-2" is a node of pool worker: ';
+  for (const [command, typed] of [
+    ['delete', '`kubectl nodepool remove worker worker-2` or `kubectl delete node worker-2`'],
+    ['edit', '`kubectl edit node worker-2`'],
+    ['wait', '`kubectl wait node/worker-2`'],
+    ['events', '`kubectl nodepool nodes --why worker-2`'],
+    ['rollout', '`kubectl nodepool nodes --why worker-2`'],
+  ] as const)
+    assert.equal(await next(command, { record }), `${is}${typed}`, command);
+  assert.match((await next('get', {})) ?? '', /^"worker-2" is a node of no pool: /);
+  assert.equal(await next('get', undefined), undefined);
+  const refused = { ...deps({}), nodes: { get: () => Promise.reject(new Error('403')) } };
+  assert.deepEqual(await namesToSuggest('get', ['worker-2'], refused).then(known => known.pools), ['worker']);
+});
+
 test('get asks for names once, and only when a pool is missing', async () => {
   let asked = 0;
+  const nodes = { get: async () => undefined };
   const pools = {
     get: async (name: string) => (name === 'worker' ? aPool() : undefined),
     list: async () => [],
@@ -92,7 +119,7 @@ test('get asks for names once, and only when a pool is missing', async () => {
     },
   };
   const get = (names: string[], ignoreNotFound = false) =>
-    getPools({ names, selector: undefined, fieldSelector: undefined, ignoreNotFound }, { pools: pools as never });
+    getPools({ names, selector: undefined, fieldSelector: undefined, ignoreNotFound }, { pools: pools as never, nodes });
   assert.deepEqual((await get(['worker'])).missing, []);
   await get(['x'], true);
   await get(['nodepools', 'pods-x']);

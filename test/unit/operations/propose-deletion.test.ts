@@ -36,7 +36,7 @@ async function propose(
   const proposal = await proposeDeletion(choice as Parameters<typeof proposeDeletion>[0], {
     cluster: {
       pools: { get, list: async () => known as RawPool[], listCoerced: listPools, firstNames: async () => [] },
-      nodes: { list: listNodes },
+      nodes: { list: listNodes, get: async () => undefined },
       runtimeClasses: { list: async () => classes },
     },
     workloads: async () => {

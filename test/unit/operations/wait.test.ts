@@ -26,8 +26,10 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const [met, asked]: [string[], string[][]] = [[], []];
   const get: NodePoolsClient['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
   const deps: WaitDeps = {
+    nodes: { get: async () => undefined },
     pools: {
       get,
+      firstNames: async () => [],
       list: async () => pools,
       watchRaw({ names }) {
         asked.push([...names]);

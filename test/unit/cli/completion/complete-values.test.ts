@@ -4,7 +4,7 @@ import { MEASURES } from '../../../../src/nodepool/resource-usage.ts';
 import { candidates } from './fake-names.ts';
 
 describe('completes the value of a flag', () => {
-  const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict'];
+  const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict', 'condition=Progressing'];
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
   const FORMATS =
