@@ -16,6 +16,7 @@ export const SECTIONS: readonly Section[] = [
       [HOME]: 'Overview, installation',
       'docs/guide.md': 'Guide',
       'docs/concepts.md': 'Concepts',
+      'docs/node-life.md': 'The life of a node',
     },
   },
   {

@@ -1,0 +1,76 @@
+/** Pages that say which test shows a sentence: the test exists, with the title that they quote. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { test } from 'node:test';
+import { projectFiles, ROOT } from '../../scripts/root.ts';
+
+const BESIDE = 'docs/beside-others.md';
+/** A test file, in the folder of the one before it where it has none, and the title that may follow it. */
+const NAMED = /(?<!\S)[("`]*((?:test\/(?:[\w-]+\/)+)?[\w-]+\.test\.ts)`?(?:: "([^"]+)")?/g;
+
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
+function namedIn(text: string): { file: string; title: string | undefined }[] {
+  let folder = '';
+  return [...text.matchAll(NAMED)].map(([, name = '', title]) => {
+    if (name.includes('/')) folder = dirname(name);
+    return { file: name.includes('/') ? name : posix.join(folder, name), title };
+  });
+}
+
+/** Why the test is not there; undefined: it is. */
+function problemOf({ file, title }: { file: string; title: string | undefined }): string | undefined {
+  if (!existsSync(join(ROOT, file))) return `${file} does not exist`;
+  if (title === undefined) return undefined;
+  const escaped = RegExp.escape(title);
+  return new RegExp(`\\btest\\(\\s*(['"\`])${escaped}\\1`).test(read(file))
+    ? undefined
+    : `${file} has no test "${title}"`;
+}
+
+/** The cells of each row of the tables whose last column is named so. */
+function rowsOf(page: string, last: string): string[][] {
+  const rows: string[][] = [];
+  let isMeant = false;
+  for (const line of read(page).split('\n')) {
+    const cells = line.split(/(?<!\\)\|/).slice(1, -1);
+    if (cells.length === 0) isMeant = false;
+    else if (cells.at(-1)?.trim() === last) isMeant = true;
+    else if (isMeant && !/^\| ?-/.test(line)) rows.push(cells);
+  }
+  return rows;
+}
+
+test('every test that a page names exists', () => {
+  const pages = projectFiles(['*.md', 'docs/**/*.md', 'src/**/*.md']);
+  const named = pages.flatMap(page => namedIn(read(page)).map(each => ({ page, problem: problemOf(each) })));
+  assert.ok(named.length > 150, String(named.length));
+  assert.deepEqual(
+    named.filter(({ problem }) => problem !== undefined),
+    [],
+  );
+});
+
+test('every threat, and every sentence on what a pool adds, names its test', () => {
+  for (const page of ['SECURITY.md', BESIDE]) {
+    const rows = rowsOf(page, 'test');
+    assert.ok(rows.length > 10, page);
+    for (const cells of rows) assert.notEqual(namedIn(cells.at(-1) ?? '').length, 0, `${page}: ${cells.join('|')}`);
+  }
+  for (const { file, title } of namedIn(read(BESIDE)))
+    assert.ok(title !== undefined, `${BESIDE}: ${file} without title`);
+});
+
+test('a missing file and a missing title are found', () => {
+  const named = namedIn('test/contract/named-tests.test.ts: "nothing", other.test.ts and `test/a/b.test.ts`');
+  assert.deepEqual(named.map(problemOf), [
+    'test/contract/named-tests.test.ts has no test "nothing"',
+    'test/contract/other.test.ts does not exist',
+    'test/a/b.test.ts does not exist',
+  ]);
+  assert.equal(
+    problemOf({ file: 'test/contract/named-tests.test.ts', title: 'a missing file and a missing title are found' }),
+    undefined,
+  );
+});
