@@ -42,7 +42,7 @@ export async function start(root: string): Promise<void> {
     process.stdout.write('', () => process.exit(0));
     return;
   }
-  const { reportError } = await import('./cli/report-error.ts');
+  const { EXIT, reportError } = await import('./cli/report-error.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
   const line = readCommandLine(argv, globalFlags(grammar));
   // An error outside of the awaited calls is reported like any other.
@@ -53,6 +53,10 @@ export async function start(root: string): Promise<void> {
     });
   }
   process.exitCode = await run(line, io, root);
+  if (process.exitCode !== EXIT.interrupted) return;
+  const { endBySigint } = await import('./cli/signals.ts');
+  await Promise.all([process.stdout, process.stderr].map(stream => new Promise(flushed => stream.write('', flushed))));
+  endBySigint();
 }
 
 /** Does not load oclif and the commands: completion has to be fast. */

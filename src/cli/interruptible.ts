@@ -4,7 +4,7 @@ import { movesOf, type PoolResult } from '../operations/apply.ts';
 import { showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
-import { onStopSignal } from './signals.ts';
+import { endBySigint, onStopSignal } from './signals.ts';
 
 /**
  * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
@@ -18,7 +18,10 @@ export async function interruptible<T>(
 ): Promise<T> {
   const stopping = new AbortController();
   const unsubscribe = onStopSignal(() => {
-    if (stopping.signal.aborted) process.exit(EXIT.interrupted);
+    if (stopping.signal.aborted) {
+      endBySigint();
+      process.exit(EXIT.interrupted);
+    }
     stopping.abort();
     onStop();
   });

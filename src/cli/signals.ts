@@ -19,6 +19,16 @@ function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS
 }
 
 /**
+ * Ends the process by SIGINT, as a program that does not catch it: only then a shell ends the loop that the command is in. Does
+ * nothing where that is not possible, as on Windows and for process 1 of a container, whose exit code says the same.
+ */
+export function endBySigint(): void {
+  if (process.platform === 'win32') return;
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
+}
+
+/**
  * Exits the process soon, even if something that cannot be cancelled still keeps it, such as a login that hangs. Waits for
  * slow readers of stdout and stderr.
  */

@@ -29,7 +29,10 @@ export function start(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const closed = new Promise<number | null>(resolve => child.once('close', resolve));
+  // Ended by SIGINT, which a shell reports as 130.
+  const closed = new Promise<number | null>(resolve =>
+    child.once('close', (code, signal) => resolve(signal === 'SIGINT' ? 130 : code)),
+  );
   t.after(async () => {
     child.kill('SIGKILL');
     await closed;

@@ -33,7 +33,10 @@ async function interrupted(
   child.stderr.setEncoding('utf8').on('data', text => {
     stderr += text;
   });
-  const exit = new Promise<number | null>(resolve => child.once('exit', resolve));
+  // Ended by SIGINT, which a shell reports as 130.
+  const exit = new Promise<number | null>(resolve =>
+    child.once('exit', (code, signal) => resolve(signal === 'SIGINT' ? 130 : code)),
+  );
   await eventually('some nodes are written', async () => child.exitCode !== null || (await check()));
   child.kill('SIGINT');
   return { code: await exit, stderr };
@@ -85,6 +88,27 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   assert.notEqual((await testEnv.getPool('q'))?.metadata.deletionTimestamp, undefined);
   assert.equal((await cli(cluster(), ['delete', 'q'])).code, 0);
   assert.equal(await withRecord('q'), 0);
+});
+
+test('Ctrl-C ends the loop of a shell, too', { timeout: TEST_MS, skip: process.platform === 'win32' }, async () => {
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('s') })));
+  await testEnv.pool('s', { labels: { tier: 's' } });
+  const line = [...productCommand(), 'reconcile', 's', '--concurrency', '1'].map(word => `'${word}'`).join(' ');
+  const env = { ...process.env, KUBECONFIG: cluster().kubeconfig, NO_COLOR: '1' };
+  // In a process group of its own, which gets the signal as that of a terminal does.
+  const shell = spawn('bash', ['-c', `for each in 1 2; do ${line}; echo "after $each"; done`], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [shell.stdout, shell.stderr]) stream.setEncoding('utf8').on('data', text => (said += text));
+  const closed = new Promise(resolve => shell.once('close', (_, signal) => resolve(signal)));
+  await eventually('some nodes are written', async () => (await withRecord('s')) >= FEW);
+  process.kill(-(shell.pid ?? 0), 'SIGINT');
+  assert.equal(await closed, 'SIGINT', said);
+  assert.match(said, /interrupted: \d+ nodes? written/);
+  assert.doesNotMatch(said, /after/);
 });
 
 test('create --nodes names the nodes that are not labelled yet', { timeout: TEST_MS }, async () => {
