@@ -176,7 +176,7 @@ async function notEmpty(name: string): Promise<string> {
 
 /** Accepts a pool as `-o name` prints it. */
 export async function poolName(name: string): Promise<string> {
-  return notEmpty(name.replace(/^(?:nodepools?|npool)(?:\.nodes\.lailin\.xyz)?\//, ''));
+  return notEmpty(name.replace(/^(?:nodepools?|npool|pools?)(?:\.nodes\.lailin\.xyz)?\//, ''));
 }
 
 /** Accepts a node as `kubectl get nodes -o name` prints it. */

@@ -112,6 +112,9 @@ export function unknownCommand(name: string, bin: string, commands: string[]): N
   const instead = own(INSTEAD, name)?.replaceAll('BIN', bin);
   if (instead !== undefined) return new NodepoolError('usage', `unknown command "${name}"`, instead);
   const meant = suggest(name, [...commands, 'help', 'options']);
+  const other = meant === undefined ? suggest(name, Object.keys(INSTEAD)) : undefined;
+  if (other !== undefined)
+    return new NodepoolError('usage', `unknown command "${name}"`, own(INSTEAD, other)?.replaceAll('BIN', bin));
   return new NodepoolError(
     'usage',
     `unknown command "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,

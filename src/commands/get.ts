@@ -104,10 +104,10 @@ export default class Get extends BaseCommand<typeof Get> {
       return showPoolChanges(changes, io, connection);
     }
     const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const counted = isWide(output) ? await driftOf(pools, isAll, connection) : undefined;
-    if (counted !== undefined && 'refusal' in counted) showWarning(io, oldDrift(counted.refusal));
-    const drift = counted !== undefined && 'value' in counted ? counted.value : undefined;
-    const shown = isWide(output) ? { ...output, drift } : output;
+    const counted = isWide(output) ? await countsOf(pools, isAll, connection) : undefined;
+    if (counted !== undefined && 'refusal' in counted) showWarning(io, oldCounts(counted.refusal));
+    const live = counted !== undefined && 'value' in counted ? counted.value : undefined;
+    const shown = isWide(output) ? { ...output, live } : output;
     if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
@@ -126,13 +126,13 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
  * read as they are.
  * @param isAll the pools are all that there are
  */
-async function driftOf(shown: RawPool[], isAll: boolean, { cluster }: Connection) {
-  const { countDrift, saysDrift } = await import('../operations/count-drift.ts');
+async function countsOf(shown: RawPool[], isAll: boolean, { cluster }: Connection) {
+  const { liveCounts, saysDrift } = await import('../operations/live-counts.ts');
   const { coercePool } = await import('../nodepool/coerce.ts');
   const pools = shown.map(pool => coercePool(pool));
-  return pools.every(saysDrift) ? undefined : countDrift(cluster, isAll ? pools : undefined);
+  return pools.every(saysDrift) ? undefined : liveCounts(cluster, isAll ? pools : undefined);
 }
 
-function oldDrift({ oneLine, next }: NodepoolError): Warning {
-  return { message: `DRIFT is as of the last reconcile: ${oneLine}`, next };
+function oldCounts({ oneLine, next }: NodepoolError): Warning {
+  return { message: `NODES, READY, CORDONED and DRIFT are as of the last reconcile: ${oneLine}`, next };
 }

@@ -11,6 +11,9 @@ import { poolRef } from '../render/pool-ref.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { hintReconcile } from './shared/next-step.ts';
 
+/** A controller that runs takes a new spec within a second or two. */
+const QUIET_MS = 10_000;
+
 const ACTIONS = ['status', 'pause', 'resume'] as const;
 
 export default class Rollout extends BaseCommand<typeof Rollout> {
@@ -89,6 +92,12 @@ async function status(
   const { followRollout } = await import('../operations/follow-rollout.ts');
   const { systemClock } = await import('../controller/clock.ts');
   const { cluster } = await connect();
+  // Without a controller it would wait for ever, and say nothing.
+  const hint = {
+    message: `no news for ${QUIET_MS / 1000} s`,
+    next: `if no controller runs, \`kubectl nodepool reconcile ${name}\``,
+  };
+  let cancelHint = () => {};
   const state = await followRollout(
     name,
     { timeoutMs, watch: flags.watch },
@@ -102,9 +111,11 @@ async function status(
       },
       onState: ({ kind, text }) => {
         if (kind !== 'failed') io.out(sanitizeLine(text));
+        cancelHint();
+        if (kind === 'waiting' && flags.watch) cancelHint = systemClock.after(QUIET_MS, () => showWarning(io, hint));
       },
     },
-  );
+  ).finally(() => cancelHint());
   if (state.kind !== 'failed') return EXIT.done;
   showError(io, { message: state.text });
   return EXIT.error;

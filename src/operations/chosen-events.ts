@@ -31,7 +31,8 @@ export function chosenEvents(
     const found = (await list(only)).filter(isChosen).toSorted(oldestFirst);
     const silent = names?.filter(name => !found.some(({ pool }) => pool === name)) ?? [];
     const { missing } = await chosenPools({ names: silent }, pools);
-    if (missing.length > 0) throw poolNotFound('events', missing, await namesToSuggest('events', missing, { pools, nodes }));
+    if (missing.length > 0)
+      throw poolNotFound('events', missing, await namesToSuggest('events', missing, { pools, nodes }));
     if (found.length === 0 && names === undefined) await pools.assertServed();
     return found;
   };

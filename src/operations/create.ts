@@ -90,7 +90,10 @@ async function create(
     }
     try {
       const result = await cluster.pools.create({ ...pool }, { dryRun });
-      if (result.kind === 'exists') throw alreadyExists(pool, options.files);
+      if (result.kind === 'exists') {
+        const existing = options.files && (await cluster.pools.get(pool.metadata.name).catch(() => undefined));
+        throw alreadyExists(pool, options.files, existing);
+      }
       const altered = alteredPool(pool, result.pool);
       if (altered !== undefined) throw createdOtherwise(altered, dryRun);
       created.push(result.pool);

@@ -37,8 +37,7 @@ const HEAD = [
 export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
   const { cluster, editor } = deps;
   let original = await cluster.pools.get(name);
-  if (original === undefined)
-    throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
+  if (original === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
   let body = deps.print(editable(original));
   let problem: NodepoolError | undefined;
   while (true) {

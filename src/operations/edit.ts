@@ -46,8 +46,7 @@ export async function editByFlags(
   let uid: string | undefined;
   const propose = async () => {
     const before = await cluster.pools.get(name);
-    if (before === undefined)
-      throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
+    if (before === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name);
     assertReadable(before);

@@ -1,4 +1,5 @@
 /** The error for a new pool whose name is taken. */
+import { LAST_APPLIED } from '../nodepool/applied-by-kubectl.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool, ObjectMeta } from '../nodepool/types.ts';
 
@@ -11,13 +12,21 @@ export class PoolExistsError extends NodepoolError {
   }
 }
 
-/** @param files that the pool comes from, as they were given */
-export function alreadyExists({ metadata: { name } }: NodePool, files: readonly string[] = []): PoolExistsError {
+/**
+ * @param files that the pool comes from, as they were given
+ * @param existing the pool of that name, where it was read
+ */
+export function alreadyExists(
+  { metadata: { name } }: NodePool,
+  files: readonly string[] = [],
+  existing?: Pick<NodePool, 'metadata'>,
+): PoolExistsError {
   const edit = `change it with \`kubectl nodepool edit ${name}\``;
   // What stdin or a URL gave cannot be named so that it is given again.
   const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
   // kubectl apply would warn of a pool that it has not made, and keep what the file has not; with --server-side it conflicts.
-  const replace = `, or by its file with \`kubectl replace -f ${file}\`, then \`kubectl nodepool reconcile ${name}\``;
+  const verb = existing?.metadata.annotations?.[LAST_APPLIED] === undefined ? 'replace' : 'apply';
+  const replace = `, or by its file with \`kubectl ${verb} -f ${file}\`, then \`kubectl nodepool reconcile ${name}\``;
   return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : replace}`);
 }
 

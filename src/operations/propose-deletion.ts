@@ -93,9 +93,7 @@ export async function findPools(
   const { found, missing: names } = await chosenPools(choice, cluster.pools);
   const isTyped = withoutType('delete', names) !== undefined;
   const isError = names.length > 0 && (isTyped || !ignoreNotFound);
-  const missing = isError
-    ? poolNotFound('delete', names, await namesToSuggest('delete', names, cluster))
-    : undefined;
+  const missing = isError ? poolNotFound('delete', names, await namesToSuggest('delete', names, cluster)) : undefined;
   if (missing !== undefined && (isTyped || found.length === 0)) throw missing;
   const selecting = found.find(pool => !hasDefaultSelector(pool.spec));
   if (detachNodes && selecting !== undefined) throw notDetachable(selecting);

@@ -1,6 +1,7 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
+import { isPaused } from '../nodepool/rollout.ts';
 import { isStale, STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
@@ -42,7 +43,9 @@ export function statusCell(pool: NodePool, style: Style): Cell {
   const status = pool.status?.status;
   if (isStale(pool)) return { text: `${statusText(status)},Stale`, paint: stalePaint(status, style) };
   if (pool.metadata.deletionTimestamp === undefined) {
-    return { text: status === undefined ? PENDING : statusText(status), paint: statusPaint(status, style) };
+    if (status === undefined) return { text: PENDING, paint: statusPaint(status, style) };
+    if (isPaused(pool)) return { text: `${statusText(status)},Paused`, paint: style.yellow };
+    return { text: statusText(status), paint: statusPaint(status, style) };
   }
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
 }

@@ -133,10 +133,13 @@ function allocatableTable({ status }: NodePool): Table {
 
 function conditionsTable({ pool: { status }, nodes }: Description, now: Date, style: Style): Table {
   const differs = nodes.some(({ membership, changes }) => membership.kind === 'member' && changes.length > 0);
+  const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
+  const ready = members.filter(({ ready }) => ready).length;
+  const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
   const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
     const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
     // The nodes above are as they are now.
-    const isOld = type === 'Applied' && good && differs;
+    const isOld = good && (type === 'Applied' ? differs : type === 'Ready' && isReadyOld);
     const paint = isOld ? style.yellow : good ? style.green : style.red;
     return [
       shorten(type, REASON_WIDTH),

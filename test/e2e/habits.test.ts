@@ -141,7 +141,11 @@ const HABITS: Habit[] = [
   ['wait web --for=condition=Ready --timeout=5s', 0, /condition met/],
   ['wait web --for=condition=Applied=True --timeout=5s', 0, /condition met/],
   ['wait web --for=jsonpath={.status.status}=200 --timeout=5s', 0, /condition met/],
-  ['wait web-1 --for=condition=Ready --timeout=1s', 1, /next: "web-1" is a node of pool web: `kubectl wait node\/web-1`/],
+  [
+    'wait web-1 --for=condition=Ready --timeout=1s',
+    1,
+    /next: "web-1" is a node of pool web: `kubectl wait node\/web-1`/,
+  ],
   ['wait nope --for=delete --timeout=5s', 0, /^$|nope/],
   ['doctor', 0, /checks/],
   ['version --client', 0, /^Client Version: /],

@@ -63,7 +63,9 @@ export function pathOf(resource: Resource, name?: string, subresource?: string):
 /** Throws for a name that no object can have: in a path or a field selector it would be something else. */
 export function assertName(kind: string, name: string): void {
   if (!/^\.{0,2}$|[/%,]/.test(name)) return;
-  const next = name.includes(',') ? `separate names by spaces: ${name.split(',').join(' ').trim()}` : 'correct the name';
+  const next = name.includes(',')
+    ? `separate names by spaces: ${name.split(',').join(' ').trim()}`
+    : 'correct the name';
   throw new InvalidNameError('input', `"${name}" cannot be the name of a ${kind}`, next);
 }
 

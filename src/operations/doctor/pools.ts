@@ -92,7 +92,8 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
 
 /** @param held pools that are paused: a reconcile writes none of their nodes */
 function repair(writable: readonly string[], held: readonly string[]): string {
-  const resume = held.length === 0 ? [] : [`\`kubectl nodepool rollout resume ${held.length === 1 ? held[0] : 'NAME'}\``];
+  const resume =
+    held.length === 0 ? [] : [`\`kubectl nodepool rollout resume ${held.length === 1 ? held[0] : 'NAME'}\``];
   if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
   const first = 'repair it with `kubectl nodepool reconcile`';
   return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;

@@ -109,7 +109,7 @@ RuntimeClass:
 Conditions:
   Type      Status  Reason      Age  Message
   ----      ------  ------      ---  -------
-  Ready     True    PoolReady   5m   2 of 2 nodes are Ready
+  Ready     True    PoolReady   5m   at the last reconcile: 2 of 2 nodes are Ready
   Applied   True    Applied     5m   at the last reconcile: every member carries the labels and taints of the pool
   Conflict  False   NoConflict  5m
 Events:
