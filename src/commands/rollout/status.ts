@@ -1,0 +1,37 @@
+/** `rollout status`: prints each state until the rollout is done. */
+import { parseDuration } from '../../cli/duration.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { sanitizeLine } from '../../render/sanitize.ts';
+
+/** Returns the exit code. */
+export async function status(
+  name: string,
+  flags: { watch: boolean; timeout: string },
+  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+): Promise<number> {
+  const timeoutMs = parseDuration(flags.timeout, '--timeout');
+  const { followRollout } = await import('../../operations/follow-rollout.ts');
+  const { systemClock } = await import('../../controller/clock.ts');
+  const { cluster } = await connect();
+  const state = await followRollout(
+    name,
+    { timeoutMs, watch: flags.watch },
+    {
+      pools: cluster.pools,
+      clock: systemClock,
+      random: Math.random,
+      log: (level, message) => {
+        if (level === 'warning') showWarning(io, message);
+        if (level === 'error') showError(io, { message });
+      },
+      onState: ({ kind, text }) => {
+        if (kind !== 'failed') io.out(sanitizeLine(text));
+      },
+    },
+  );
+  if (state.kind !== 'failed') return EXIT.done;
+  showError(io, { message: state.text });
+  return EXIT.error;
+}
