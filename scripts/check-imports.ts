@@ -65,6 +65,7 @@ export const DOORS: Record<string, string[]> = {
   resources: [
     ...[
       'api.ts',
+      'controller-revisions.ts',
       'crd.ts',
       'doctor.ts',
       'events.ts',

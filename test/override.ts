@@ -5,16 +5,21 @@ export interface Overrides {
   nodes?: Partial<ClusterPort['nodes']>;
   pools?: Partial<ClusterPort['pools']>;
   runtimeClasses?: Partial<ClusterPort['runtimeClasses']>;
+  revisions?: Partial<ClusterPort['revisions']>;
   createEvent?: ClusterPort['createEvent'];
 }
 
-export function override(cluster: ClusterPort, { nodes, pools, runtimeClasses, ...rest }: Overrides): ClusterPort {
+export function override(
+  cluster: ClusterPort,
+  { nodes, pools, runtimeClasses, revisions, ...rest }: Overrides,
+): ClusterPort {
   return {
     ...cluster,
     ...rest,
     nodes: { ...cluster.nodes, ...nodes },
     pools: { ...cluster.pools, ...pools },
     runtimeClasses: { ...cluster.runtimeClasses, ...runtimeClasses },
+    revisions: { ...cluster.revisions, ...revisions },
   };
 }
 
@@ -22,7 +27,7 @@ type Call = (...args: unknown[]) => Promise<unknown>;
 
 /** @param wrap gets each method by its name, as `pools.patchStatus` or `createEvent` */
 export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) => Call): ClusterPort {
-  const all = (client: 'nodes' | 'pools' | 'runtimeClasses') =>
+  const all = (client: 'nodes' | 'pools' | 'runtimeClasses' | 'revisions') =>
     Object.fromEntries(
       Object.entries(cluster[client]).map(([name, call]) => [name, wrap(`${client}.${name}`, call as Call)]),
     );
@@ -31,6 +36,7 @@ export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) =
     nodes: all('nodes'),
     pools: all('pools'),
     runtimeClasses: all('runtimeClasses'),
+    revisions: all('revisions'),
     createEvent,
   } as unknown as ClusterPort;
 }

@@ -9,6 +9,7 @@ import { loadCredentials } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
 import { watchedLogin } from './auth/login.ts';
 import { Api } from './resources/api.ts';
+import { controllerRevisionsClient } from './resources/controller-revisions.ts';
 import { crdPort } from './resources/crd.ts';
 import { eventsPort, eventWriter } from './resources/events.ts';
 import { KeptAnnotations } from './resources/kept-annotations.ts';
@@ -68,6 +69,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       nodes: nodesClient(api, transport, kept),
       pools: nodePoolsClient(api, transport, kept),
       runtimeClasses: runtimeClassesClient(api, transport),
+      revisions: controllerRevisionsClient(api),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
     },
     events: eventsPort(api, transport),

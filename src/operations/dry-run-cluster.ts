@@ -33,6 +33,12 @@ export function dryRunCluster(cluster: ClusterPort, state: ClusterState): Cluste
       patch: async (current, scheduling) => ({ kind: 'written', runtimeClass: { ...current, scheduling } }),
       delete: async ({ metadata: { finalizers = [] } }) => (finalizers.length > 0 ? 'marked' : 'deleted'),
     },
+    revisions: {
+      ...cluster.revisions,
+      // The history is no part of the result.
+      list: async () => [],
+      create: async revision => ({ kind: 'created', revision }),
+    },
     createEvent: async () => {},
   };
 }

@@ -1,5 +1,7 @@
 /** What completion asks for: names, and whose they are, fast or not at all. */
 
+export type NamesKind = 'pools' | 'nodes' | 'revisions';
+
 export interface Names {
   names: string[];
   /** Keys of the labels that any of them has. */
@@ -13,6 +15,8 @@ export interface Names {
   startupTaints?: string[];
   /** Of pools: keys of the annotations that any of them sets. */
   annotations?: string[];
+  /** Of revisions: their numbers, by the pool that they are labelled with. */
+  revisions?: Record<string, string[]>;
   /** Of nodes: those that carry a pool's record, by pool. */
   recorded?: Record<string, string[]>;
   /** Of nodes: those without a record, by each role that they have. By default a pool's members have the role of its name. */
@@ -37,5 +41,5 @@ export interface NamesPort {
   /** Whether the login can be done without a person; only then list() may be called. */
   isQuiet(): boolean;
   /** All of a kind; none for a user who may not list them. Rejects after the time, and with any other error. */
-  list(kind: 'pools' | 'nodes', timeoutMs: number): Promise<Names>;
+  list(kind: NamesKind, timeoutMs: number): Promise<Names>;
 }

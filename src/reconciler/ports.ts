@@ -1,6 +1,7 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 import type { Watched } from '../controller/source.ts';
 import type { FieldSetter, NodePatch } from '../nodepool/plan.ts';
+import type { ControllerRevision } from '../nodepool/revisions.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
 export type { NodePatch };
@@ -100,10 +101,29 @@ export interface RuntimeClassesClient {
   delete(current: RuntimeClass, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
+export interface ControllerRevisionsClient {
+  /** Those with the label of the pool, whoever owns them. */
+  list(pool: string): Promise<ControllerRevision[]>;
+  get(name: string): Promise<ControllerRevision | undefined>;
+  create(
+    revision: ControllerRevision,
+    options: WriteOptions,
+  ): Promise<{ kind: 'created'; revision: ControllerRevision } | { kind: 'exists' }>;
+  /** Guarded by UID and resourceVersion. @param to annotations that are null are removed, others stay */
+  update(
+    current: ControllerRevision,
+    to: { revision: number; annotations: Record<string, string | null> },
+    options: WriteOptions,
+  ): Promise<{ kind: 'written'; revision: ControllerRevision } | { kind: 'conflict' } | { kind: 'gone' }>;
+  /** Guarded by the UID. */
+  delete(current: ControllerRevision, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+}
+
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
 export interface ClusterPort {
   nodes: NodesClient;
   pools: NodePoolsClient;
   runtimeClasses: RuntimeClassesClient;
+  revisions: ControllerRevisionsClient;
   createEvent(pool: NodePool, event: PoolEvent, options: WriteOptions): Promise<void>;
 }

@@ -21,6 +21,7 @@ import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { RevisionWriter } from './revision-writer.ts';
 import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import { writeStatus } from './status-writer.ts';
@@ -45,6 +46,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions & { writeLimiter: WriteRateLimiter };
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
+  readonly #revisions: RevisionWriter;
 
   constructor(options: ReconcilerOptions) {
     const { limitObjects, signal } = options;
@@ -57,14 +59,16 @@ export class Reconciler {
     this.#options = { ...options, limitObjects: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
     this.#nodes = new PoolNodes({ ...options, writeLimiter });
+    this.#revisions = new RevisionWriter(this.#options);
   }
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
-    return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() =>
-      this.#nodes.gonePools.forget(name),
-    );
+    return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() => {
+      this.#nodes.gonePools.forget(name);
+      if (this.#options.state.pool(name) === undefined) this.#revisions.forget(name);
+    });
   }
 
   async #reconcile(name: string): Promise<PoolOutcome> {
@@ -119,6 +123,8 @@ export class Reconciler {
   async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
     const { state, limitObjects, podsOn } = this.#options;
     const { name } = pool.metadata;
+    // First of all: what is written from here on can be taken back.
+    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     if (valid) await this.#applyRuntimeClass(pool, outcome);
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];

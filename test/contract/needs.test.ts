@@ -57,6 +57,8 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',
     'reconcile --watch --pod-counts: list pods, watch pods',
     'reconcile --watch --leader-elect: create leases.coordination.k8s.io, get leases.coordination.k8s.io, patch leases.coordination.k8s.io',
+    'rollout undo with NoExecute: list pods',
+    `rollout undo with deleted RuntimeClass: ${CLASS_USERS}`,
     'rollout status: watch nodepools.nodes.lailin.xyz',
     'delete with NoExecute: list pods',
     `delete with RuntimeClass: ${CLASS_USERS}`,
@@ -73,7 +75,7 @@ test('`uninstall --cascade` needs what `delete` needs', () => {
 });
 
 test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
-  const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
+  const inCluster = ['reconcile with rollout', 'reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
     .filter(({ command }) => inCluster.includes(command))
     .flatMap(({ questions }) => questions)

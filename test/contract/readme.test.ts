@@ -23,7 +23,8 @@ test('a test runs every block that shows output', () => {
   assert.deepEqual([...new Set(kinds.map(({ kind }) => kind))].sort(), ['console', 'sh', 'yaml']);
   for (const { kind, text } of kinds) {
     if (kind === 'yaml') assert.match(text, /^# \S+\.yaml\n/);
-    if (kind === 'sh') for (const line of text.trim().split('\n')) assert.match(line, /^(npm|mkdir|ln|kubectl|docker) /);
+    if (kind === 'sh')
+      for (const line of text.trim().split('\n')) assert.match(line, /^(npm|mkdir|ln|kubectl|docker) /);
   }
 });
 

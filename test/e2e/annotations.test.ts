@@ -67,6 +67,16 @@ test('sets them, writes nothing more, repairs drift, and restores values on rele
   );
 });
 
+test('values of any characters: the server compares the spec with that of a guarded write byte by byte', async () => {
+  const text = '<a href="x">&amp;</a> \u2028\u2029 \b\f\n\r\t\u0001\u001f\u007f\\ / ä é 😀';
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { annotations: { note: text } });
+  assert.deepEqual(statuses(await testEnv.reconcile()), { worker: 200 });
+  assert.equal((await testEnv.node('a')).metadata.annotations?.note, text);
+  assert.equal((await testEnv.getPool('worker'))?.spec.annotations?.note, text);
+  assert.equal((await testEnv.getPool('worker'))?.status?.status, 200);
+});
+
 test('a node that moves keeps what the first pool displaced', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await annotate('a', { note: 'old' });

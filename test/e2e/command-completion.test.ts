@@ -53,6 +53,19 @@ test('completes pools, nodes and label keys of the cluster', async () => {
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
 });
 
+test('completes the revisions of the named pool', async () => {
+  await testEnv.pool('gpu', { rollout: {} });
+  await testEnv.pool('worker', { rollout: {} });
+  await testEnv.reconcile();
+  for (const tier of ['1', '2']) {
+    await testEnv.edit('gpu', { spec: { labels: { tier } } });
+    await testEnv.reconcile();
+  }
+  assert.equal(await complete(['rollout', 'undo', 'gpu', '--to-revision', '']), '1\n2\n3\n:4\n');
+  assert.equal(await complete(['rollout', 'history', 'worker', '--revision', '']), '1\n:4\n');
+  assert.equal(await complete(['rollout', 'undo', 'other', '--to-revision', '']), ':4\n');
+});
+
 test('completes the nodes of the named pool, by role before its first reconcile and by record afterwards', async () => {
   await objects();
   await testEnv.nodes({ name: 'node-c', labels: { tier: 'iron' }, allocatable: { 'nvidia.com/gpu': '2' } });

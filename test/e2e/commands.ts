@@ -15,6 +15,7 @@ const COLLECTIONS = [
   '/api/v1/nodes',
   '/apis/nodes.lailin.xyz/v1/nodepools',
   '/apis/node.k8s.io/v1/runtimeclasses',
+  '/apis/apps/v1/namespaces/default/controllerrevisions',
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
 ];
 

@@ -164,20 +164,27 @@ describe('a full cluster', () => {
     assert.equal(await places('intolerant'), 'none');
   });
 
-  test('deleting a pool deletes its RuntimeClass and frees its nodes', { timeout: TEST_MS }, async t => {
+  test('deleting a pool deletes its RuntimeClass and its history, and frees its nodes', {
+    timeout: TEST_MS,
+  }, async t => {
     const taint = { key: 'dedicated', value: 'd', effect: 'NoSchedule' } as const;
     await testEnv.nodes(small('d-1', role('released')), small('d-2', role('forced')));
     const watching = await startWatching(t, testEnv.cluster());
-    await testEnv.pool('released', { taints: [taint], handler: 'runc' });
+    await testEnv.pool('released', { taints: [taint], handler: 'runc', rollout: {} });
     await testEnv.pool('forced', { taints: [taint], handler: 'runc' });
     for (const node of ['d-1', 'd-2']) await tainted(node, 'dedicated=d:NoSchedule');
     await deploy(t, 'waiting', 1, {});
     await runs('waiting', 'none');
 
+    assert.deepEqual(
+      (await testEnv.revisions()).map(({ revision }) => revision),
+      [1],
+    );
     await api().expect('DELETE', `${POOLS}/released`);
     await eventually('the pool goes', async () => (await testEnv.getPool('released')) === undefined);
     assert.equal(await testEnv.runtimeClass('released'), undefined);
     await runs('waiting', 'd-1');
+    await eventually('its history is collected', async () => (await testEnv.revisions()).length === 0);
 
     // Without the product and the finalizer only the owner reference remains.
     assert.equal(await watching.end(), 0);

@@ -134,6 +134,25 @@ test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
     await testEnv.edit('empty', { spec: { labels: { round: `${round}` } } });
     for (let at = 0; at < 10; at++) await testEnv.edit('empty', { metadata: { annotations: { other: `${at}` } } });
   });
+  await untilUsed('delete apps/controllerrevisions in default', async round => {
+    if (round === 0) await testEnv.pool('kept', { rollout: {} });
+    await testEnv.edit('kept', { spec: { labels: { round: `${round}` } } });
+    const isKept = async () =>
+      (await testEnv.revisions()).some(({ data }) => JSON.stringify(data).includes(`"${round}"`));
+    await eventually(`revision ${round}`, isKept);
+  });
+  await untilUsed('patch apps/controllerrevisions in default', async () => {
+    await testEnv.edit('kept', { spec: { labels: { round: '5' } } });
+  });
+  await untilUsed('get apps/controllerrevisions in default', async round => {
+    // Nothing collects garbage here: the names of the earlier pool's revisions are taken.
+    await testEnv.pool('again', { rollout: {} });
+    await eventually(`revision ${round}`, async () =>
+      (await testEnv.revisions()).some(({ metadata }) => metadata.name.startsWith('again')),
+    );
+    await api().expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/again');
+    await eventually('the pool goes', async () => (await testEnv.getPool('again')) === undefined);
+  });
   await testEnv.edit('one', { spec: { handler: null } });
   await eventually('the RuntimeClass goes', async () => (await testEnv.runtimeClass('one')) === undefined);
   await api().expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/one');

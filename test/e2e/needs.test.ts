@@ -109,6 +109,10 @@ const RUNS: Run[] = [
   { command: 'move', lines: ['move c --to one'] },
   { command: 'move with NoExecute', lines: ['move c --to w'] },
   { command: 'rollout', lines: ['rollout pause one', 'rollout resume one'] },
+  { command: 'rollout history', lines: ['rollout history undone', 'rollout history undone --revision=1'] },
+  { command: 'rollout undo', lines: ['rollout undo undone --to-revision=3'] },
+  { command: 'rollout undo with deleted RuntimeClass', lines: ['rollout undo undone --to-revision=2'] },
+  { command: 'rollout undo with NoExecute', lines: ['rollout undo undone --to-revision=1'] },
   { command: 'rollout status', lines: ['rollout status one --timeout=1s'], code: 1 },
   { command: 'cordon', lines: ['cordon one'] },
   { command: 'uncordon', lines: ['uncordon one'] },
@@ -125,6 +129,15 @@ const RUNS: Run[] = [
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },
   { command: 'reconcile --watch --pod-counts', lines: ['reconcile --watch --pod-counts'] },
   { command: 'reconcile --watch --leader-elect', lines: ['reconcile --watch --leader-elect'], unseen: /^patch leases/ },
+  // The watch is not to see its rollout. in-cluster.test.ts has it keep too many, and find a name that is taken.
+  {
+    command: 'reconcile with rollout',
+    lines: [
+      'rollout resume rolled',
+      ...['a', 'b', 'a'].flatMap(value => [`edit rolled --label k=${value}`, 'reconcile rolled']),
+    ],
+    unseen: /^(get|delete) controllerrevisions/,
+  },
   { command: 'delete', lines: ['delete one --yes'] },
   { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
@@ -166,6 +179,8 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await testEnv.patchNode('h', { metadata: { labels: { tier: 'mine' } } });
   await testEnv.pool('left', { nodeSelector: { grp: 'both' } });
   await testEnv.pool('right', { nodeSelector: { grp: 'both' }, handler: 'runc' });
+  await testEnv.pool('rolled', { rollout: {}, paused: true });
+  await undoable();
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });
@@ -201,6 +216,17 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   });
   assert.deepEqual(problems, []);
 });
+
+/** A pool with a history and without a rollout, for which the watch would read it. */
+async function undoable(): Promise<void> {
+  await testEnv.nodes({ name: 'u', labels: { grp: 'u' } });
+  await testEnv.pool('undone', { rollout: {}, nodeSelector: { grp: 'u' }, taints: [OLD] });
+  for (const spec of [{ taints: null }, { handler: 'runc' }, { labels: { last: 'x' }, rollout: null }]) {
+    await testEnv.reconcile('undone');
+    await testEnv.edit('undone', { spec });
+  }
+  await testEnv.reconcile('undone');
+}
 
 /** `reconcile --watch --leader-elect` also needs the permissions of `reconcile --watch` and `reconcile`. */
 function allOf(command: string): AccessQuestion[] {

@@ -8,6 +8,7 @@ import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
+import type { ControllerRevision } from '../../src/nodepool/revisions.ts';
 import {
   API_VERSION,
   type NodePool,
@@ -58,6 +59,8 @@ export interface TestEnv {
   patchNode(name: string, patch: object): Promise<void>;
   runtimeClass(pool: string): Promise<RuntimeClass | undefined>;
   events(pool: string): Promise<LiveEvent[]>;
+  /** All ControllerRevisions in `default`, by their number. */
+  revisions(): Promise<ControllerRevision[]>;
   reconcile(...names: string[]): Promise<PoolSummary[]>;
   dryRun(...names: string[]): Promise<PoolSummary[]>;
   /** Reconciles with another cluster port. */
@@ -76,6 +79,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   const api = () => raw(cluster());
   const pools = `/apis/${API_VERSION}/nodepools`;
   const classes = '/apis/node.k8s.io/v1/runtimeclasses';
+  const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
 
   /** One for the whole file: connecting is not what is tested. */
   const connection = () => {
@@ -109,7 +113,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
         await api().expect('PATCH', `${pools}/${metadata.name}`, { metadata: { finalizers: [] } });
       await api().request('DELETE', `${pools}/${metadata.name}`);
     }
-    for (const path of ['/api/v1/nodes', classes, '/apis/events.k8s.io/v1/namespaces/default/events']) {
+    for (const path of ['/api/v1/nodes', classes, revisions, '/apis/events.k8s.io/v1/namespaces/default/events']) {
       await api().expect('DELETE', path);
     }
   };
@@ -146,6 +150,10 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
         items: LiveEvent[];
       };
       return list.items.filter(event => event.regarding.name === pool);
+    },
+    async revisions() {
+      const { items } = (await api().expect('GET', revisions)) as { items: ControllerRevision[] };
+      return items.toSorted((a, b) => a.revision - b.revision);
     },
     reconcile: (...names) => run(names, false),
     dryRun: (...names) => run(names, true),

@@ -47,9 +47,9 @@ function removeOld(folder: string, now: Date): void {
 }
 
 function isNames(names: Names): boolean {
-  const { labelKeys, labelValues = {}, recorded = {}, roles = {} } = names;
+  const { labelKeys, labelValues = {}, recorded = {}, roles = {}, revisions = {} } = names;
   const { resources = [], taints = [], startupTaints = [], annotations = [] } = names;
-  const byKey = [labelValues, recorded, roles].flatMap(lists => Object.values(lists));
+  const byKey = [labelValues, recorded, roles, revisions].flatMap(lists => Object.values(lists));
   return [names.names, labelKeys, resources, taints, startupTaints, annotations, ...byKey].every(isTexts);
 }
 

@@ -1,7 +1,7 @@
 /** Names in the cluster and the kubeconfig: from the cache while it is fresh, else from the server, with a short timeout. */
 import { createHash } from 'node:crypto';
 import { own } from '../../nodepool/json.ts';
-import type { Names, NamesPort } from '../../operations/names-port.ts';
+import type { Names, NamesKind, NamesPort } from '../../operations/names-port.ts';
 import { cachePath } from '../private-folder.ts';
 import { readCache, writeCache } from './cache.ts';
 import { isSafeName } from './safe-text.ts';
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 800;
 const SHORT_TIMEOUT_MS = 300;
 
 export interface LiveOptions {
-  /** For members and nonMembers: the pools in the command line. */
+  /** For members, nonMembers and revisions: the pools in the command line. */
   pools?: readonly string[];
   /** For poolLabels and nodeLabels: the values of this key in place of the keys. */
   labelKey?: string | undefined;
@@ -56,6 +56,11 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
     case 'taints':
     case 'startupTaints':
       return (await cached('pools', port, options))[what] ?? [];
+    case 'revisions': {
+      const { revisions = {} } = await cached('revisions', port, options);
+      const named = (options.pools ?? []).flatMap(pool => own(revisions, pool) ?? []);
+      return options.pools?.length ? named : [...new Set(Object.values(revisions).flat())];
+    }
     case 'annotations':
       // Values may be anything.
       return options.labelKey === undefined ? ((await cached('pools', port, options)).annotations ?? []) : [];
@@ -77,7 +82,7 @@ function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: reado
   return names.filter(name => !taken.has(name));
 }
 
-async function cached(kind: 'pools' | 'nodes', port: NamesPort, { env, now }: LiveOptions): Promise<Names> {
+async function cached(kind: NamesKind, port: NamesPort, { env, now }: LiveOptions): Promise<Names> {
   const folder = cachePath('completion', env);
   const key = `${createHash('sha256').update(port.identity()).digest('hex').slice(0, 32)}-${kind}.json`;
   const found = folder === undefined ? undefined : readCache(folder, key, now());

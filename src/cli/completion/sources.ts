@@ -17,6 +17,8 @@ export type Live =
   | 'startupTaints'
   /** Keys of annotations of pools. */
   | 'annotations'
+  /** Numbers of the revisions of the pool in the command line. */
+  | 'revisions'
   | 'resources'
   | 'contexts'
   | 'clusters'
@@ -61,6 +63,8 @@ const FLAGS: Record<string, Source> = {
   taint: { kind: 'effects', what: 'taints' },
   'startup-taint': { kind: 'effects', what: 'startupTaints' },
   annotation: { kind: 'live', what: 'annotations', ending: '=' },
+  revision: { kind: 'live', what: 'revisions' },
+  'to-revision': { kind: 'live', what: 'revisions' },
   resources: {
     kind: 'live',
     what: 'resources',

@@ -5,8 +5,8 @@ import { isObject } from '../../nodepool/json.ts';
 import { recordIn } from '../../nodepool/mark.ts';
 import { ROLE_PREFIX } from '../../nodepool/selector.ts';
 import { formatTaint } from '../../nodepool/syntax.ts';
-import type { Taint } from '../../nodepool/types.ts';
-import type { Names } from '../../operations/names-port.ts';
+import { POOL_LABEL, type Taint } from '../../nodepool/types.ts';
+import type { Names, NamesKind } from '../../operations/names-port.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
@@ -14,7 +14,7 @@ import type { NamedLabels } from '../protobuf/objects.ts';
 import { Transport } from '../transport/transport.ts';
 import { userAgent } from '../transport/user-agent.ts';
 import { requestPage } from './page.ts';
-import { NODE_POOLS, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { CONTROLLER_REVISIONS, NODE_POOLS, NODES, ONLY_METADATA, type Resource } from './resource.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */
@@ -26,11 +26,11 @@ export interface ListNamesOptions {
 
 /** Opens a connection and closes it. Rejects with any error. */
 export async function listNames(
-  kind: 'pools' | 'nodes',
+  kind: NamesKind,
   access: Access,
   { deadlineMs, version, env }: ListNamesOptions,
 ): Promise<Names> {
-  const resource = kind === 'pools' ? NODE_POOLS : NODES;
+  const resource = { pools: NODE_POOLS, nodes: NODES, revisions: CONTROLLER_REVISIONS }[kind];
   const ended = new AbortController();
   // A plugin's stderr would be printed into the line that is being typed.
   const login = { env, signal: ended.signal, terminal: { ...NO_TERMINAL, stderr: 'ignore' as const } };
@@ -44,15 +44,17 @@ export async function listNames(
     log: () => {},
   });
   try {
-    // Pools are few, and their status is needed. Nodes with status would be large.
-    const asked: Resource = kind === 'pools' ? resource : { ...resource, ...ONLY_METADATA };
+    // Pools and revisions are few, and more than metadata is needed. Nodes with status would be large.
+    const asked: Resource = kind === 'nodes' ? { ...resource, ...ONLY_METADATA } : resource;
     // From the server's watch cache: slightly old names are good enough.
-    const { answer, page } = await requestPage(transport, asked, { resourceVersion: '0' });
+    const query = { resourceVersion: '0', ...(kind === 'revisions' ? { labelSelector: POOL_LABEL } : {}) };
+    const { answer, page } = await requestPage(transport, asked, query);
     // A user without permission, or a cluster without the resource, has no names; nor does the cache.
     if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
     if (page?.items !== undefined) return nodesOf(page.items as NamedLabels[]);
     const items = itemsOf(answer.text);
+    if (kind === 'revisions') return { ...namesOf([]), revisions: revisionsOf(items) };
     const metadata = items.map(item => item.metadata as NamedLabels);
     return kind === 'nodes'
       ? nodesOf(metadata)
@@ -121,6 +123,17 @@ function resourcesOf(pools: Record<string, unknown>[]): string[] {
     for (const [name, quantity] of Object.entries(allocatable)) if (quantity !== '0') found.add(name);
   }
   return [...found].toSorted();
+}
+
+function revisionsOf(items: Record<string, unknown>[]): Record<string, string[]> {
+  const numbers = items.flatMap(({ metadata, revision }) => {
+    const pool = isObject(metadata) && isObject(metadata.labels) ? metadata.labels[POOL_LABEL] : undefined;
+    return typeof pool === 'string' && typeof revision === 'number' ? { pool, revision } : [];
+  });
+  const byPool = Map.groupBy(numbers, ({ pool }) => pool);
+  return Object.fromEntries(
+    [...byPool].map(([pool, all]) => [pool, [...new Set(all.map(each => String(each.revision)))]]),
+  );
 }
 
 function taintsOf(pools: Record<string, unknown>[], field: 'taints' | 'startupTaints'): string[] {

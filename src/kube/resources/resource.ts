@@ -40,6 +40,14 @@ export const EVENTS: Resource = {
   kind: 'Event',
   namespace: 'default',
 };
+/** Of pools: beside their Events. */
+export const CONTROLLER_REVISIONS: Resource = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'controllerrevisions',
+  kind: 'ControllerRevision',
+  namespace: 'default',
+};
 export const CRDS: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

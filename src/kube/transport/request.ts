@@ -39,6 +39,14 @@ export function urlOf(base: string, { path, query = {} }: Pick<Request, 'path' |
   return url;
 }
 
+/** JSON with the escapes of Go: the server compares the bytes of a string in the `test` of a JSON patch with its own. */
+export function bodyOf(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Whether it may change something: dry runs and access reviews do not. */
 export function isWrite({ method = 'GET', path, query, body }: Request): boolean {
   const isDry = query?.dryRun !== undefined || (isObject(body) && 'dryRun' in body);

@@ -28,7 +28,7 @@ import { isTimeout } from './abort.ts';
 import { type Answer, toAnswer } from './answer.ts';
 import { connectionError } from './connection-error.ts';
 import { DeadlineError, exchange, StaleSocketError } from './exchange.ts';
-import { isWrite, type Request, urlOf } from './request.ts';
+import { bodyOf, isWrite, type Request, urlOf } from './request.ts';
 import { HIDDEN, logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-after.ts';
 import { endIdleSockets, type Session, Sessions } from './session.ts';
@@ -198,7 +198,7 @@ export class Transport {
     const { agent } = session;
     const method = request.method ?? 'GET';
     const url = urlOf(this.#base, request);
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const body = request.body === undefined ? undefined : bodyOf(request.body);
     const headers = this.#headers(request, session);
     if (body !== undefined) {
       headers['Content-Type'] = request.contentType ?? 'application/json';

@@ -15,6 +15,7 @@ type Need = string;
 const POOLS = 'nodepools.nodes.lailin.xyz';
 const CLASSES = 'runtimeclasses.node.k8s.io';
 const EVENTS = 'events.events.k8s.io@default';
+const REVISIONS = 'controllerrevisions.apps@default';
 const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
@@ -91,10 +92,16 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile with NoExecute': PODS,
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
+  // Without it, `rollout undo` does not find the spec.
+  'reconcile with rollout': [`get,list,create,patch,delete ${REVISIONS}`],
   'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   rollout: [`get,patch ${POOLS}`],
+  'rollout history': [`list ${REVISIONS}`],
+  'rollout undo': [`list ${REVISIONS}`],
+  'rollout undo with NoExecute': [...LOOK, ...PODS],
+  'rollout undo with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'rollout status': [`get,list,watch ${POOLS}`],
   delete: DELETE,
   'delete with NoExecute': PODS,

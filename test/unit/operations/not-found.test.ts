@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getPools } from '../../../src/operations/get.ts';
 import type { Node } from '../../../src/nodepool/types.ts';
+import { getPools } from '../../../src/operations/get.ts';
 import { namesToSuggest, poolNotFound, poolsNotFound } from '../../../src/operations/not-found.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
@@ -119,7 +119,10 @@ test('get asks for names once, and only when a pool is missing', async () => {
     },
   };
   const get = (names: string[], ignoreNotFound = false) =>
-    getPools({ names, selector: undefined, fieldSelector: undefined, ignoreNotFound }, { pools: pools as never, nodes });
+    getPools(
+      { names, selector: undefined, fieldSelector: undefined, ignoreNotFound },
+      { pools: pools as never, nodes },
+    );
   assert.deepEqual((await get(['worker'])).missing, []);
   await get(['x'], true);
   await get(['nodepools', 'pods-x']);

@@ -57,6 +57,11 @@ test('offers startup taints of pools, and effects', async () => {
   );
 });
 
+test('offers the revisions of the pool', async () => {
+  assert.equal(await answer(['rollout', 'undo', 'gpu', '--to-revision', '']), '1\n2\n:4\n');
+  assert.equal(await answer(['rollout', 'history', 'worker', '--revision', '']), ':4\n');
+});
+
 test('offers keys of annotations of pools, no values, and no lists', async () => {
   assert.equal(await answer(['edit', 'worker', '--annotation', '']), 'example.com/owner=\nnote=\n:6\n');
   assert.equal(await answer(['edit', 'worker', '--annotation', 'note=']), ':4\n');

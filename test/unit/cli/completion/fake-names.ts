@@ -21,6 +21,7 @@ const NODES: Names = {
   recorded: { gpu: ['node-b'] },
   roles: { worker: ['node-a'] },
 };
+const REVISIONS: Names = { names: [], labelKeys: [], revisions: { gpu: ['1', '2'], web: ['7'] } };
 export const START = new Date('2026-01-01T00:00:00Z');
 
 export interface FakeNames extends NamesPort {
@@ -39,7 +40,7 @@ export function fakeNames(changes: Partial<NamesPort> = {}): FakeNames {
     isQuiet: () => true,
     async list(kind, timeoutMs) {
       asked.push(`${kind} ${timeoutMs}`);
-      return kind === 'pools' ? POOLS : NODES;
+      return { pools: POOLS, nodes: NODES, revisions: REVISIONS }[kind];
     },
     ...changes,
   };

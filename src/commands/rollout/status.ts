@@ -1,0 +1,48 @@
+/** `rollout status`: prints each state until the rollout is done. */
+import { parseDuration } from '../../cli/duration.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { sanitizeLine } from '../../render/sanitize.ts';
+
+/** A controller that runs takes a new spec within a second or two. */
+const QUIET_MS = 10_000;
+
+/** Returns the exit code. */
+export async function status(
+  name: string,
+  flags: { watch: boolean; timeout: string },
+  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+): Promise<number> {
+  const timeoutMs = parseDuration(flags.timeout, '--timeout');
+  const { followRollout } = await import('../../operations/follow-rollout.ts');
+  const { systemClock } = await import('../../controller/clock.ts');
+  const { cluster } = await connect();
+  // Without a controller it would wait for ever, and say nothing.
+  const hint = {
+    message: `no news for ${QUIET_MS / 1000} s`,
+    next: `if no controller runs, \`kubectl nodepool reconcile ${name}\``,
+  };
+  let cancelHint = () => {};
+  const state = await followRollout(
+    name,
+    { timeoutMs, watch: flags.watch },
+    {
+      ...cluster,
+      clock: systemClock,
+      random: Math.random,
+      log: (level, message) => {
+        if (level === 'warning') showWarning(io, message);
+        if (level === 'error') showError(io, { message });
+      },
+      onState: ({ kind, text }) => {
+        if (kind !== 'failed') io.out(sanitizeLine(text));
+        cancelHint();
+        if (kind === 'waiting' && flags.watch) cancelHint = systemClock.after(QUIET_MS, () => showWarning(io, hint));
+      },
+    },
+  ).finally(() => cancelHint());
+  if (state.kind !== 'failed') return EXIT.done;
+  showError(io, { message: state.text });
+  return EXIT.error;
+}

@@ -1,0 +1,63 @@
+/** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
+import { approver } from '../../cli/approve.ts';
+import { showWarning, warnOnce } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { deletingWarning } from '../../cli/membership-warnings.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import type { SpecChange } from '../../nodepool/spec-changes.ts';
+import type { DryRun } from '../../operations/ports.ts';
+import { rolloutUndo } from '../../operations/rollout-undo.ts';
+import { poolRef } from '../../render/pool-ref.ts';
+import type { ObjectFormat } from '../../render/printers.ts';
+import { renderSpecChanges } from '../../render/rollout-history.ts';
+import { makeStyle } from '../../render/style.ts';
+import { hintReconcile } from '../shared/next-step.ts';
+
+export interface UndoFlags {
+  /** 0: the one before. */
+  toRevision: number;
+  dryRun: DryRun;
+  yes: boolean;
+  output: ObjectFormat | undefined;
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Returns the exit code. */
+export async function undo(
+  name: string,
+  { toRevision, dryRun, yes, output }: UndoFlags,
+  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+): Promise<number> {
+  const { cluster, workloads, pods } = await connect();
+  // In a dry run, the changes are the result.
+  const print = dryRun === 'none' || output !== undefined ? io.err : io.out;
+  let shown = '';
+  const show = (changes: readonly SpecChange[]) => {
+    const text = renderSpecChanges(changes, makeStyle(io.color));
+    if (text !== shown && text !== '') print(text);
+    shown = text;
+  };
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, pods);
+  const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
+  const { kind, pool, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
+  const suffix = dryRunSuffix(dryRun);
+  if (output !== undefined) {
+    const { printObjects } = await import('../../render/printers.ts');
+    io.out(printObjects([pool], output, false));
+  } else if (kind === 'skipped') {
+    io.out(`${poolRef(name)} skipped rollback (current spec already matches revision ${revision})${suffix}`);
+  } else io.out(`${poolRef(name)} rolled back${suffix}`);
+  if (kind === 'skipped') return EXIT.done;
+  if (pool.metadata.annotations?.[LAST_APPLIED] !== undefined) {
+    showWarning(io, {
+      message: `nodepool ${name} is managed with \`kubectl apply\`: the next one will write the spec of its file again`,
+      next: 'take the change back in the file, too',
+    });
+  }
+  const deleting = deletingWarning(pool);
+  if (deleting !== undefined) showWarning(io, deleting);
+  else if (dryRun === 'none' && output === undefined) hintReconcile([name], io);
+  return EXIT.done;
+}

@@ -1,0 +1,45 @@
+/** apps/v1 ControllerRevisions with the history of pools, in the namespace of their Events. */
+import type { ControllerRevision } from '../../nodepool/revisions.ts';
+import { POOL_LABEL } from '../../nodepool/types.ts';
+import type { ControllerRevisionsClient } from '../../reconciler/ports.ts';
+import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
+import { CONTROLLER_REVISIONS } from './resource.ts';
+
+const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
+
+export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
+  return {
+    // An item of a list has neither apiVersion nor kind; kubectl prints both.
+    list: pool =>
+      api.list(CONTROLLER_REVISIONS, (revision: ControllerRevision) => ({ ...TYPE, ...revision }), {
+        labelSelector: `${POOL_LABEL}=${pool}`,
+      }),
+    get: name => api.get(CONTROLLER_REVISIONS, name),
+
+    /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
+    async create(revision, { dryRun }) {
+      const { name } = revision.metadata;
+      const made = await api.create<ControllerRevision>(
+        CONTROLLER_REVISIONS,
+        { ...TYPE, ...revision },
+        name,
+        writeQuery(dryRun),
+        true,
+      );
+      return made.kind === 'created' ? { kind: 'created', revision: made.object } : made;
+    },
+
+    async update({ metadata }, { revision, annotations }, { dryRun }) {
+      const { name, uid, resourceVersion } = metadata;
+      const write = await api.patch<ControllerRevision>(CONTROLLER_REVISIONS, name, {
+        contentType: MERGE_PATCH,
+        body: { metadata: { uid, resourceVersion, annotations }, revision },
+        query: writeQuery(dryRun),
+        replayable: true,
+      });
+      return write.kind === 'written' ? { kind: 'written', revision: write.object } : write;
+    },
+
+    delete: ({ metadata }, { dryRun }) => api.delete(CONTROLLER_REVISIONS, metadata, dryRun),
+  };
+}

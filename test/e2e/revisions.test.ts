@@ -1,0 +1,205 @@
+/** The history of a pool, as reconciles keep it on a real API server: docs/decisions/0045. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/resources/resource.ts';
+import type { ControllerRevision } from '../../src/nodepool/revisions.ts';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
+import { readAudit } from '../cluster/audit.ts';
+import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { wrapped } from '../override.ts';
+import { allow } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const testEnv = useTestEnv({ audit: true });
+const api = () => raw(testEnv.cluster());
+const REVISIONS = pathOf(CONTROLLER_REVISIONS);
+const spec = (tier: string, more: NodePoolSpec = {}): NodePoolSpec => ({ labels: { tier }, rollout: {}, ...more });
+const tier = (value: string) => testEnv.edit('web', { spec: { labels: { tier: value } } });
+const dataOf = ({ data }: ControllerRevision) => (data as { spec: NodePoolSpec }).spec;
+/** `number:tier` of each. */
+const kept = async () => (await testEnv.revisions()).map(each => `${each.revision}:${dataOf(each).labels?.tier}`);
+const versions = async () => (await testEnv.revisions()).map(({ metadata }) => metadata.resourceVersion);
+const requests = async (since: number) =>
+  (await readAudit(testEnv.cluster()))
+    .slice(since)
+    .filter(({ resource, userAgent }) => resource === 'controllerrevisions' && userAgent.startsWith('kubectl-nodepool'))
+    .map(({ verb }) => verb);
+
+test('a revision for each spec, before anything else of it is written; one that comes back is raised', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  const pool = await testEnv.pool('web', spec('1', { handler: 'runc', paused: false }));
+  const calls: string[] = [];
+  const { cluster } = await testEnv.connection();
+  const seen = wrapped(cluster, (name, call) => (...args) => {
+    if (!/\.(list|get)/.test(name)) calls.push(name);
+    return call(...args);
+  });
+  await testEnv.reconcileWith(seen);
+  assert.deepEqual(calls.slice(0, 4), [
+    'pools.setFinalizers',
+    'revisions.create',
+    'runtimeClasses.create',
+    'nodes.patch',
+  ]);
+  const [first] = await testEnv.revisions();
+  assert.ok(first);
+  assert.deepEqual(first.data, { spec: { labels: { tier: '1' }, handler: 'runc' } });
+  assert.deepEqual(first.metadata.ownerReferences, [
+    {
+      apiVersion: 'nodes.lailin.xyz/v1',
+      kind: 'NodePool',
+      name: 'web',
+      uid: pool.metadata.uid,
+      controller: true,
+    },
+  ]);
+
+  await tier('2');
+  await testEnv.reconcile();
+  assert.deepEqual(await kept(), ['1:1', '2:2']);
+  await tier('1');
+  await testEnv.reconcile();
+  assert.deepEqual(await kept(), ['2:2', '3:1']);
+  assert.equal((await testEnv.revisions())[1]?.metadata.uid, first.metadata.uid);
+  const before = await versions();
+  await testEnv.edit('web', { spec: { rollout: { canary: 1 } } });
+  await testEnv.reconcile();
+  assert.deepEqual(await versions(), before, 'another strategy is no other spec');
+});
+
+test('ten former specs are kept, the oldest go first', async () => {
+  await testEnv.pool('web', spec('0'));
+  for (let at = 1; at <= 13; at++) {
+    await testEnv.reconcile();
+    await tier(String(at));
+  }
+  await testEnv.reconcile();
+  assert.deepEqual(
+    await kept(),
+    Array.from({ length: 11 }, (_, at) => `${at + 4}:${at + 3}`),
+  );
+});
+
+test('a pool without spec.rollout costs no request, nor does one that is paused or invalid', async t => {
+  const since = (await readAudit(testEnv.cluster())).length;
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: '1' } });
+  await testEnv.pool('paused', spec('1', { paused: true }));
+  const watching = await startWatching(t, testEnv.cluster());
+  await eventually('it is reconciled', async () => (await testEnv.getPool('web'))?.status?.status === 200);
+  await tier('2');
+  await eventually('it is edited', async () => (await testEnv.node('a')).metadata.labels.tier === '2');
+  await watching.end();
+  await testEnv.reconcile();
+  assert.deepEqual(await requests(since), []);
+  await testEnv.edit('paused', { spec: { paused: null } });
+  await testEnv.reconcile();
+  assert.deepEqual(await kept(), ['1:1']);
+});
+
+test('the watch reads revisions when the spec or its cause changes, and at its start', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', spec('1'));
+  await testEnv.reconcile();
+  const since = (await readAudit(testEnv.cluster())).length;
+  const watching = await startWatching(t, testEnv.cluster(), '--resync=1s');
+  const updated = (value: string) => async () => (await testEnv.node('a')).metadata.labels.tier === value;
+  await eventually('it looks', async () => (await requests(since)).length > 0);
+  for (const drift of ['x', 'y', 'z']) {
+    await testEnv.patchNode('a', { metadata: { labels: { tier: drift } } });
+    await eventually('drift is repaired', updated('1'));
+  }
+  assert.deepEqual(await requests(since), ['list']);
+  await tier('2');
+  await eventually('it is rolled out', updated('2'));
+  assert.deepEqual(await requests(since), ['list', 'list', 'create', 'list']);
+  await testEnv.edit('web', { metadata: { annotations: { 'kubernetes.io/change-cause': 'a better tier' } } });
+  const cause = async () => (await testEnv.revisions())[1]?.metadata.annotations?.['kubernetes.io/change-cause'];
+  await eventually('the cause is kept', async () => (await cause()) === 'a better tier');
+  await tier('1');
+  await eventually('it is rolled back', updated('1'));
+  assert.deepEqual(await kept(), ['2:2', '3:1']);
+  await watching.end();
+});
+
+test('what others made under the name or the label is left alone, and is no history', async () => {
+  const { metadata } = await testEnv.pool('web', spec('1'));
+  await testEnv.reconcile();
+  const [own] = await testEnv.revisions();
+  assert.ok(own);
+  await api().expect('DELETE', `${REVISIONS}/${own.metadata.name}`);
+  const { name, labels } = own.metadata;
+  // As the own one in all but the UID of its owner, as that of an earlier pool of the name.
+  const [owner] = own.metadata.ownerReferences ?? [];
+  const body = {
+    metadata: { name, labels, ownerReferences: [{ ...owner, uid: '11111111-2222-3333-4444-555555555555' }] },
+    data: own.data,
+    revision: 9,
+  };
+  const theirs = (await api().expect('POST', REVISIONS, body)) as ControllerRevision;
+  for (const _ of [1, 2]) await testEnv.reconcile();
+  const [mine, foreign, ...more] = await testEnv.revisions();
+  assert.deepEqual(more, []);
+  assert.equal(foreign?.metadata.resourceVersion, theirs.metadata.resourceVersion);
+  assert.equal(mine?.metadata.ownerReferences?.[0]?.uid, metadata.uid);
+  assert.notEqual(mine?.metadata.name, name);
+  const history = await cli(testEnv.cluster(), ['rollout', 'history', 'web']);
+  assert.equal(history.stdout, 'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n');
+});
+
+test('two processes at the same time make no double', async () => {
+  await testEnv.pool('web', spec('0'));
+  for (let at = 1; at <= 5; at++) {
+    await Promise.all([testEnv.reconcile(), testEnv.reconcile(), testEnv.reconcile()]);
+    assert.equal((await testEnv.revisions()).length, at);
+    await tier(String(at));
+  }
+});
+
+test('fields that this version does not know are kept, too', async () => {
+  await testEnv.pool('web', spec('1'));
+  const { cluster } = await testEnv.connection();
+  // As a later CRD would serve them.
+  const later = wrapped(cluster, (name, call) => async (...args) => {
+    const pool = (await call(...args)) as { spec: object } | undefined;
+    return name === 'pools.get' && pool !== undefined ? { ...pool, spec: { ...pool.spec, later: { x: 1 } } } : pool;
+  });
+  await testEnv.reconcileWith(later);
+  await testEnv.reconcileWith(later);
+  const found = await testEnv.revisions();
+  assert.deepEqual(found.map(dataOf), [{ labels: { tier: '1' }, later: { x: 1 } }]);
+});
+
+test('without the permission, nodes are written as ever, with one warning', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', spec('1'));
+  await testEnv.pool('other', spec('1'));
+  await allow(testEnv.cluster(), 'operator', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['*'] },
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools/status'], verbs: ['*'] },
+    { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['*'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['*'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['*'] },
+  ]);
+  const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'operator');
+  const refused =
+    /^warning: \w+: `rollout undo` will not find this spec: cannot list controllerrevisions: .*; next: ask for a role with verb list on controllerrevisions\.apps$/gm;
+  const once = await cli({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
+  assert.equal(once.code, 0, once.stderr);
+  assert.match(once.stdout, /^web {4}200 /m);
+  assert.equal(once.stderr.trimEnd().match(refused)?.length, 1, once.stderr);
+  assert.equal(once.stderr.trimEnd().split('\n').length, 1);
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
+
+  const watching = await startWatching(t, { ...testEnv.cluster(), kubeconfig }, '--resync=1s');
+  for (const value of ['2', '3']) {
+    await tier(value);
+    await eventually('it is rolled out', async () => (await testEnv.node('a')).metadata.labels.tier === value);
+  }
+  await watching.end();
+  assert.equal(watching.log().match(/will not find this spec/g)?.length, 1, watching.log());
+  assert.deepEqual(await kept(), []);
+});
