@@ -3,7 +3,8 @@
  * revision is that spec. Killed after any write, the next run finds what was written, and adds nothing.
  *
  * Without caches: revisions are read once for each spec of a pool in a process, as are those of the pools that it starts with.
- * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same.
+ * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
+ * that changes during a reconcile may reach nodes before the next reconcile keeps it.
  */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
