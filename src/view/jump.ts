@@ -24,6 +24,11 @@ export function jump(state: State, text: string, key: Key, scene: Scene): State 
   return next === undefined ? browsing : { ...state, mode: { kind: 'jump', text: next } };
 }
 
+/** `:q`, as in k9s and vi, unless something has that name. */
+export function isQuit(text: string, { names }: Pick<Scene, 'names'>): boolean {
+  return /^(q|q!|qa|quit)$/.test(text) && !names().includes(text);
+}
+
 function goTo(state: State, text: string, { names, pools, ownerOf }: Scene): State {
   const [name] = candidates(text, names());
   if (name === undefined) {

@@ -3,7 +3,7 @@
  * returned as an Effect.
  */
 import { move } from './cursor.ts';
-import { jump } from './jump.ts';
+import { isQuit, jump } from './jump.ts';
 import type { Key } from './keys.ts';
 import {
   type Effect,
@@ -32,6 +32,7 @@ export function press(before: State, key: Key, scene: Scene): Step {
     case 'filter':
       return { state: typeFilter(state, key) };
     case 'jump':
+      if (key === 'enter' && isQuit(state.mode.text, scene)) return { state, effect: { kind: 'quit' } };
       return { state: jump(state, state.mode.text, key, scene) };
     case 'confirm': {
       const effect: Effect = { kind: 'cordon', target: state.mode.target };
