@@ -51,6 +51,8 @@ export interface RealNode {
   tagImage(name: string, other: string): Promise<void>;
   /** Kills the process of a container, by the ID in its pod's status (containerd://ID). */
   kill(container: string): Promise<void>;
+  /** Whether such a container has a process. */
+  isRunning(container: string): Promise<boolean>;
   /** What the containers of the pod wrote. */
   logs(pod: string): Promise<string>;
   /** The ends of the logs of kubelet and containerd. */
@@ -138,8 +140,8 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     name,
     importImage,
     tagImage: async (image, other) => void (await ctr('images', 'tag', image, other)),
-    kill: async container =>
-      void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', container.replace(/^.*:\/\//, ''))),
+    kill: async container => void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', idOf(container))),
+    isRunning: async container => (await ctr('tasks', 'list', '--quiet')).split('\n').includes(idOf(container)),
     logs: pod => podLogs(join(dir, 'logs'), pod),
     report,
     stop,
@@ -163,6 +165,7 @@ function startRemover(dir: string, cgroup: string): () => Promise<void> {
   };
 }
 
+const idOf = (container: string) => container.replace(/^.*:\/\//, '');
 const pathOf = (program: string) => fileURLToPath(new URL(program, import.meta.url));
 
 async function writeConfigs(
