@@ -15,10 +15,9 @@ import { nodeRefusal, whileRefusing } from '../e2e/refusal.ts';
 import { role, useTestEnv } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from './copy.ts';
-import { DASHBOARD, type Prometheus, quickRules, startPrometheus } from './prometheus.ts';
+import { DASHBOARD, followAlerts, type Prometheus, quickRules, startPrometheus } from './prometheus.ts';
 
 const BINDING = `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${NAME}`;
-const LIMIT_MS = 90_000;
 /** So many pools of a node with so many resources each are more than the 10,000 series that are shown. */
 const [POOLS, RESOURCES] = [79, 128];
 const testEnv = useTestEnv();
@@ -44,8 +43,8 @@ test('each alert fires under its fault and clears after it; every query of the d
   await ok(['install', '--controller', '--image', IMAGE]);
   const watching = await startController(t, cluster, '--resync', '2s');
   const [, target = ''] = /metrics on http:\/\/([0-9.:]+)/.exec(watching.log()) ?? [];
-  const prometheus = await startPrometheus(t, folder, { target, rules });
-  const { fire, clear, cleared } = follow(prometheus);
+  const prometheus = await startPrometheus(t, folder, { targets: [target], rules });
+  const { fire, clear, cleared } = followAlerts(prometheus);
 
   await fire('an invalid spec', 'NodePoolSpecInvalid old');
   await testEnv.edit('old', { spec: { labels: { 'no key': null } } });
@@ -114,41 +113,6 @@ test('each alert fires under its fault and clears after it; every query of the d
   const all = rules.groups.flatMap(group => group.rules.map(({ alert }) => alert));
   assert.deepEqual([...cleared].toSorted(), all.toSorted(), 'each alert had its fault here');
 });
-
-/** Waits for alerts as `ALERT POOL`, and for the end of all; keeps the names of those that fired and cleared. */
-function follow(prometheus: Prometheus) {
-  const [fired, cleared] = [new Set<string>(), new Set<string>()];
-  const firing = async () => {
-    const found = await prometheus.query('ALERTS{alertstate="firing"}');
-    return found.map(({ metric }) => `${metric.alertname} ${metric.pool ?? ''}`).sort();
-  };
-  const wait = async (what: string, isDone: (found: string[]) => boolean) => {
-    let found: string[] = [];
-    try {
-      await eventually(
-        what,
-        async () => {
-          found = await firing();
-          return isDone(found);
-        },
-        LIMIT_MS,
-      );
-    } catch (error) {
-      throw new Error(`${what}: ${found.join(', ')}`, { cause: error });
-    }
-  };
-  return {
-    cleared,
-    fire: async (what: string, ...expected: string[]) => {
-      await wait(what, found => expected.every(alert => found.includes(alert)));
-      for (const alert of expected) fired.add(alert.replace(/ .*/, ''));
-    },
-    clear: async (what: string) => {
-      await wait(`${what}: cleared`, found => found.length === 0);
-      for (const alert of fired) cleared.add(alert);
-    },
-  };
-}
 
 /** Each query has series, and each of them is a number: `or vector(0)`, which always is one, is left out. */
 async function queryDashboard(prometheus: Prometheus): Promise<void> {

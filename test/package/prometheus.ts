@@ -14,6 +14,9 @@ export const PROMETHEUS_BINARIES = ['prometheus', 'promtool'] as const;
 export const ALERTS = join(ROOT, 'charts/kubectl-nodepool/files/alerts.yaml');
 export const DASHBOARD = join(ROOT, 'charts/kubectl-nodepool/files/dashboard.json');
 
+/** For an alert to fire or to clear. */
+const LIMIT_MS = 90_000;
+
 export interface Rules {
   groups: { name: string; rules: { alert: string; expr: string; for?: string; labels: Record<string, string> }[] }[];
 }
@@ -68,17 +71,22 @@ export interface Prometheus {
   query(expression: string): Promise<{ metric: Record<string, string>; value: [number, string] }[]>;
 }
 
-/** Scrapes the target each second, and evaluates the rules as often. It ends with the test. */
+/**
+ * Scrapes the targets each second, and evaluates the rules as often. It ends with the test.
+ * @param proxy the URL of an HTTP proxy, if it needs one to reach them
+ */
 export async function startPrometheus(
   t: { after(end: () => unknown): void },
   folder: string,
-  { target, rules }: { target: string; rules: Rules },
+  { targets, rules, proxy }: { targets: readonly string[]; rules: Rules; proxy?: string },
 ): Promise<Prometheus> {
   const { prometheus } = await ensureBinaries(PROMETHEUS_BINARIES);
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [join(folder, 'rules.json')],
-    scrape_configs: [{ job_name: 'nodepool', static_configs: [{ targets: [target] }] }],
+    scrape_configs: [
+      { job_name: 'nodepool', static_configs: [{ targets }], ...(proxy === undefined ? {} : { proxy_url: proxy }) },
+    ],
   };
   // JSON is YAML.
   await writeFile(join(folder, 'rules.json'), JSON.stringify(rules));
@@ -114,6 +122,41 @@ export async function startPrometheus(
       const answer = (await response.json()) as { error?: string; data?: { result: never[] } };
       assert.ok(answer.data, `${expression}: ${answer.error}`);
       return answer.data.result;
+    },
+  };
+}
+
+/** Waits for alerts as `ALERT POOL`, and for the end of all; keeps the names of those that fired and cleared. */
+export function followAlerts(prometheus: Prometheus) {
+  const [fired, cleared] = [new Set<string>(), new Set<string>()];
+  const firing = async () => {
+    const found = await prometheus.query('ALERTS{alertstate="firing"}');
+    return found.map(({ metric }) => `${metric.alertname} ${metric.pool ?? ''}`).sort();
+  };
+  const wait = async (what: string, isDone: (found: string[]) => boolean) => {
+    let found: string[] = [];
+    try {
+      await eventually(
+        what,
+        async () => {
+          found = await firing();
+          return isDone(found);
+        },
+        LIMIT_MS,
+      );
+    } catch (error) {
+      throw new Error(`${what}: ${found.join(', ')}`, { cause: error });
+    }
+  };
+  return {
+    cleared,
+    fire: async (what: string, ...expected: string[]) => {
+      await wait(what, found => expected.every(alert => found.includes(alert)));
+      for (const alert of expected) fired.add(alert.replace(/ .*/, ''));
+    },
+    clear: async (what: string) => {
+      await wait(`${what}: cleared`, found => found.length === 0);
+      for (const alert of fired) cleared.add(alert);
     },
   };
 }

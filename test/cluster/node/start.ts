@@ -24,6 +24,7 @@ import { canMakeCgroups, makeCgroups } from './cgroups.ts';
 import { APISERVER_SOCKET, containerdConfig, kubeletConfig, NETWORK, networkConfig } from './config.ts';
 import { pauseImage } from './images.ts';
 import type { NodePlan } from './plan.ts';
+import { openPodProxy, POD_PROXY_SOCKET, type PodProxy } from './pod-proxy.ts';
 import { joinSockets } from './sockets.ts';
 
 const RUNC: Record<'amd64' | 'arm64', Omit<DebianPackage, 'arch'>> = {
@@ -53,6 +54,8 @@ export interface RealNode {
   kill(container: string): Promise<void>;
   /** Whether such a container has a process. */
   isRunning(container: string): Promise<boolean>;
+  /** The URL of an HTTP proxy that reaches its pods by their addresses. */
+  podProxy(): Promise<string>;
   /** What the containers of the pod wrote. */
   logs(pod: string): Promise<string>;
   /** The ends of the logs of kubelet and containerd. */
@@ -115,10 +118,12 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
   });
   closeSync(log);
   const gone = once(child, 'exit');
+  let proxy: PodProxy | undefined;
   const stop = async () => {
     child.stdin?.end();
     await gone;
     bridge.close();
+    proxy?.close();
     await removeRest();
   };
   const report = () => ends(dir, ['node.log', 'kubelet.log', 'containerd.log']);
@@ -142,6 +147,10 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     tagImage: async (image, other) => void (await ctr('images', 'tag', image, other)),
     kill: async container => void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', idOf(container))),
     isRunning: async container => (await ctr('tasks', 'list', '--quiet')).split('\n').includes(idOf(container)),
+    podProxy: async () => {
+      proxy ??= await openPodProxy(join(dir, POD_PROXY_SOCKET));
+      return proxy.url;
+    },
     logs: pod => podLogs(join(dir, 'logs'), pod),
     report,
     stop,
