@@ -10,6 +10,7 @@ import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from '../package/copy.ts';
 import { CHART, type Helm, useHelm } from '../package/helm.ts';
 import { followAlerts, quickRules, startPrometheus } from '../package/prometheus.ts';
+import { becomes, type Contents, contents } from './contents.ts';
 import { useNodeEnv } from './node-env.ts';
 
 const NAMESPACE = 'nodepool-system';
@@ -27,10 +28,12 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
       ({ status }) => status,
     );
   let helm: Helm | undefined;
+  let before: Contents | undefined;
   const runHelm = (...args: string[]) => helm?.ok(...args, '--namespace', NAMESPACE);
 
   test('helm install: two pods get ready, and reconcile', { timeout: 180_000 }, async () => {
-    const before = await podNetworks();
+    before = await contents(env.cluster());
+    const networks = await podNetworks();
     helm = await useHelm(await temporaryFolder({ after }), env.cluster().kubeconfig);
     // --wait reads the Deployment by kstatus; the classes of the pods must be allowed in this namespace.
     const flags = ['--create-namespace', '--set', 'podCounts=true,extraArgs={--resync=2s}', '--wait', '--timeout=120s'];
@@ -41,7 +44,7 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
       const { status } = JSON.parse(await ok(['get', 'real', '-o', 'json'])) as { status?: { podCount?: number } };
       return status?.podCount === 2;
     });
-    assert.deepEqual(await podNetworks(), before, 'a node that is stopped now would leave files on the machine');
+    assert.deepEqual(await podNetworks(), networks, 'a node that is stopped now would leave files on the machine');
   });
 
   test('an alert says that a permission is missing, until helm upgrade restores it', { timeout: 180_000 }, async t => {
@@ -63,10 +66,14 @@ suite('the chart on a real node', { skip: obstacle ?? false }, () => {
     await eventually('the node has the label again', async () => (await node()).metadata.labels.tier === 'gold');
   });
 
-  test('helm uninstall leaves the pool', { timeout: 120_000 }, async () => {
+  test('helm uninstall leaves the pool; without that and the CRD, nothing is left', { timeout: 120_000 }, async () => {
     await runHelm('uninstall', 'nodepool', '--wait', '--timeout=60s');
     await eventually('its pods are gone', async () => (await pods()).length === 0);
-    await ok(['get', 'real']);
+    await ok(['delete', 'real', '--detach-nodes', '--yes']);
+    await ok(['uninstall', '--yes']);
+    // Helm does not delete the namespace that it created.
+    await env.kubectl('delete', 'namespace', NAMESPACE);
+    await becomes(env.cluster(), before);
   });
 });
 

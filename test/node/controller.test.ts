@@ -1,15 +1,14 @@
 /** The controller as its manifests run it: in pods of a real kubelet, with the token of its ServiceAccount. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
-import { writtenKeys } from '../cluster/etcd-keys.ts';
 import { cli } from '../cluster/harness.ts';
 import { PAUSE_IMAGE } from '../cluster/node/config.ts';
 import { nodeObstacle } from '../cluster/node/start.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from '../e2e/commands.ts';
-import { type LiveNode, taintsOf } from '../e2e/test-env.ts';
+import type { LiveNode } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
+import { becomes, type Contents, contents } from './contents.ts';
 import { useNodeEnv } from './node-env.ts';
 
 const NAMESPACE = 'nodepool-system';
@@ -21,9 +20,6 @@ interface Pod {
   metadata: { name: string };
   status: { containerStatuses?: { ready: boolean; restartCount: number; containerID: string }[] };
 }
-
-/** What Kubernetes writes by itself: Events, which expire, and the leases of nodes. */
-const KUBERNETES_OWN = /^\/registry\/(events|leases\/kube-node-lease)\//;
 
 suite('the controller in pods of a real node', { skip: obstacle ?? false }, () => {
   // The controller prefers the first one, as the node of a control plane.
@@ -49,20 +45,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     const { status } = (await api().expect('GET', `${PODS}/${pod}`)) as Pod;
     return status.containerStatuses?.[0]?.containerID ?? '';
   };
-  /** What the cluster has: the keys of etcd, what nodes carry, and what the roles for people let them do. */
-  const contents = async () => {
-    const keys = Object.keys(await writtenKeys(env.cluster().etcdUrl)).filter(key => !KUBERNETES_OWN.test(key));
-    const { items } = (await api().expect('GET', '/api/v1/nodes')) as { items: LiveNode[] };
-    const roles = await Promise.all(
-      ['view', 'edit', 'admin'].map(async role => {
-        const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${role}`;
-        return ((await api().expect('GET', path)) as { rules: object[] }).rules;
-      }),
-    );
-    const nodes = items.map(node => [node.metadata.labels, node.metadata.annotations, taintsOf(node)]);
-    return { keys: keys.toSorted(), nodes, roles };
-  };
-  let before: Awaited<ReturnType<typeof contents>> | undefined;
+  let before: Contents | undefined;
   /** Starts a pod that waits, on the real node, and waits until it runs. */
   const run = async (name: string, more: object) => {
     const containers = [{ name: 'main', image: PAUSE_IMAGE, imagePullPolicy: 'Never' }];
@@ -75,7 +58,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
 
   test('install --controller: two pods get ready', { timeout: 180_000 }, async t => {
     await env.kubectl('label', 'node', 'system-1', 'node-role.kubernetes.io/control-plane=');
-    before = await contents();
+    before = await contents(env.cluster());
     await ok(['install', '--controller']);
     try {
       await eventually(
@@ -174,9 +157,6 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
       90_000,
     );
     await ok(['uninstall', '--yes']);
-    // The controller manager takes the rules of the roles out of `view` and others.
-    await eventually('all is as before', async () => isDeepStrictEqual(await contents(), before), 30_000).catch(
-      async () => assert.deepEqual(await contents(), before),
-    );
+    await becomes(env.cluster(), before);
   });
 });
