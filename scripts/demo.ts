@@ -1,6 +1,6 @@
 /**
  * `npm run demo [-- --nodes N] [-- --keep]` shows the main commands on a real control plane. `-- --full` adds
- * workloads, and the controllers that run them.
+ * workloads, the controllers that run them and, where it can, a real node. With `--keep` that is there until Ctrl-C.
  */
 import { delimiter, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,7 @@ import { step } from '../test/cluster/progress.ts';
 import { buildPackage } from './build.ts';
 import { importImages, startRealNode } from './demo-controller.ts';
 import { AGENT_IMAGE, playFull } from './demo-full.ts';
+import { interrupted, textOfKept } from './demo-keep.ts';
 import { createShell, note, type Shell } from './demo-shell.ts';
 
 const GPU_SHARE = 4;
@@ -58,6 +59,7 @@ async function demo(): Promise<number> {
   const isReal = values.full && obstacle === undefined;
   const more = [...(values.full ? CONTROLLER_BINARIES : []), ...(isReal ? NODE_BINARIES : [])];
   const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...more]);
+  const helm = isReal && values.keep ? Object.values(await ensureBinaries(['helm'])) : [];
   await step(progress, 'bundling kubectl-nodepool', buildPackage);
   const cluster = await step(progress, 'starting etcd and kube-apiserver', () =>
     startControlPlane({ controlled: values.full }),
@@ -87,17 +89,17 @@ async function demo(): Promise<number> {
       await play(shell, values.keep);
     }
     if (values.keep) {
-      if (node !== undefined) {
-        note(`The real node ends with this program, so its object ${node.name} is deleted.`);
-        await node.stop();
-        await shell.run(`kubectl delete node ${node.name}`);
+      const path = [await pluginFolder(cluster, 'bundle'), ...[kubectl, ...helm].map(program => dirname(program))];
+      const exports = `export KUBECONFIG=${cluster.kubeconfig} PATH="${[...path, '$PATH'].join(delimiter)}"`;
+      if (node === undefined) {
+        const ends = [await controllers?.keep(), await cluster.keep()];
+        kept = true;
+        console.log(`\n# The cluster stays up. Point kubectl at it with:\n\n${exports}`);
+        console.log(`\n# and end it with:\n\n${ends.filter(end => end !== undefined).join('; ')}`);
+      } else {
+        console.log(await textOfKept(cluster, node, exports));
+        await interrupted();
       }
-      const ends = [await controllers?.keep(), await cluster.keep()];
-      kept = true;
-      const path = `${await pluginFolder(cluster, 'bundle')}${delimiter}${dirname(kubectl)}`;
-      console.log(`\n# The cluster stays up. Point kubectl at it with:\n`);
-      console.log(`export KUBECONFIG=${cluster.kubeconfig} PATH="${path}${delimiter}$PATH"`);
-      console.log(`\n# and end it with:\n\n${ends.filter(end => end !== undefined).join('; ')}`);
     }
     return 0;
   } finally {

@@ -1,5 +1,6 @@
 /** The intent of a deletion: the question before it and the release are of the same one. */
 import { ROLE_PREFIX } from '../nodepool/selector.ts';
+import { API_VERSION } from '../nodepool/types.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { type Intent, stateAfter, stateBefore } from '../reconciler/intent.ts';
 import type { MembershipChange, MembershipChanges } from '../reconciler/membership-change.ts';
@@ -23,8 +24,9 @@ function detachments(state: ClusterState, deletion: Intent): MembershipChanges {
   const labels = new Map<string, Record<string, null>>();
   const changes = new Map<string, MembershipChange>();
   for (const name of deletion.pools) {
-    const pool = after.pool(name);
-    for (const node of pool === undefined ? [] : after.matching(pool)) {
+    // A controller may have released and removed the pool meanwhile. Pools that detach have the default selector.
+    const pool = after.pool(name) ?? { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: {} };
+    for (const node of after.matching(pool)) {
       const ownership = after.ownership(node.name);
       // The pool is marked, so that another one that matches the node is its owner now.
       const isItsOwn = [ownership?.owner, ownership?.record?.pool, former.get(node.name)].includes(name);

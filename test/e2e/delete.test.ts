@@ -82,6 +82,31 @@ test('--detach-nodes removes the label of a node that another pool takes over', 
   assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
 });
 
+test('--detach-nodes removes the labels of a pool that a controller released and removed meanwhile', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: { ...role('w'), ...role('other') } });
+  await testEnv.pool('w', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const { cluster } = await testEnv.connection();
+  const over = {
+    cluster: override(cluster, {
+      pools: {
+        async delete(pool, options) {
+          const deleted = await cluster.pools.delete(pool, options);
+          await testEnv.reconcile();
+          assert.equal(await testEnv.getPool('w'), undefined);
+          return deleted;
+        },
+      },
+    }),
+  };
+  assert.equal((await deleteWith(['w'], over, { detachNodes: true }))[0]?.[1], 'released');
+  for (const name of ['a', 'b']) {
+    const { labels } = (await testEnv.node(name)).metadata;
+    assert.deepEqual(['tier' in labels, 'node-role.kubernetes.io/w' in labels], [false, false], name);
+  }
+  assert.equal((await testEnv.node('b')).metadata.labels['node-role.kubernetes.io/other'], '');
+});
+
 test('neither deletes nor reconciles a pool that was recreated before the delete', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' } });

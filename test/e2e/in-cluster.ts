@@ -26,7 +26,7 @@ export interface PodTemplate {
   spec: { template: { metadata: object; spec: { containers: { image: string; args: string[] }[] } } };
 }
 
-/** Starts a process as the Deployment does, with the token that its pod would have. */
+/** Starts a process as the Deployment does, with the token that its pod would have. @param more further flags, or those of the Deployment with another value */
 export async function startController(
   t: Parameters<typeof startWatching>[0],
   plane: ControlPlane,
@@ -51,9 +51,13 @@ export async function startController(
   const [verb, watch, ...flags] = deployment.spec.template.spec.containers[0]?.args ?? [];
   assert.deepEqual([verb, watch], ['reconcile', '--watch']);
   // The ports of the pod may be taken on this machine.
-  const local = flags.map(flag => flag.replace(/=:\d+$/, '=127.0.0.1:0'));
+  const local = flags
+    .map(flag => flag.replace(/=:\d+$/, '=127.0.0.1:0'))
+    .filter(flag => !more.some(one => nameOf(one) === nameOf(flag)));
   return startWatching(t, { ...plane, kubeconfig }, ...local, ...more);
 }
+
+const nameOf = (flag: string) => flag.replace(/=.*/, '');
 
 export function isRefused({ code }: AuditEvent): boolean {
   return code === 401 || code === 403;

@@ -1,8 +1,6 @@
 /** A control plane with controllers and real nodes (test/cluster/node), and the image of the controller on them. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import pjson from '../../package.json' with { type: 'json' };
-import { IMAGE_NAME } from '../../scripts/image/image.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
@@ -16,8 +14,8 @@ const START_MS = 1_800_000;
 export interface NodeEnv {
   cluster(): ControlPlane;
   node(name: string): RealNode;
-  /** Names the controller's image on the nodes by another tag, too. */
-  tagController(tag: string): Promise<void>;
+  /** Makes the image of an OCI archive known to all nodes. */
+  importImage(archive: string): Promise<void>;
   /** Runs kubectl, which must succeed; returns its stdout. */
   kubectl(...args: string[]): Promise<string>;
 }
@@ -49,8 +47,8 @@ export function useNodeEnv(...names: string[]): NodeEnv {
   return {
     cluster: () => there(cluster),
     node: name => there(nodes.find(one => one.name === name)),
-    async tagController(tag) {
-      for (const node of nodes) await node.tagImage(`${IMAGE_NAME}:${pjson.version}`, `${IMAGE_NAME}:${tag}`);
+    async importImage(archive) {
+      for (const node of nodes) await node.importImage(archive);
     },
     async kubectl(...args) {
       const { code, stdout, stderr } = await kubectl(there(cluster), args);

@@ -37,3 +37,26 @@ export async function useHelm(home: string, kubeconfig?: string): Promise<Helm> 
     },
   };
 }
+
+/** What Helm asks charts to say of each object. */
+const HELM_LABELS = /^(?:helm\.sh\/|app\.kubernetes\.io\/(?:instance|version|managed-by)$)/;
+
+/** `KIND NAMESPACE/NAME` */
+export const keyOf = ({ kind, metadata }: ManifestObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+export const byKey = (objects: readonly ManifestObject[]) => new Map(objects.map(object => [keyOf(object), object]));
+
+/** The object without Helm's labels and annotation, and without the name label where the manifest has no labels. */
+export function withoutHelm(object: ManifestObject, expected: ManifestObject): ManifestObject {
+  const { labels = {}, annotations = {}, ...metadata } = object.metadata as Record<string, object>;
+  const keep = 'labels' in expected.metadata;
+  const kept = Object.entries(labels).filter(([key]) => keep && !HELM_LABELS.test(key));
+  const notes = Object.entries(annotations).filter(([key]) => key !== 'helm.sh/resource-policy');
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(kept.length > 0 && { labels: Object.fromEntries(kept) }),
+      ...(notes.length > 0 && { annotations: Object.fromEntries(notes) }),
+    } as ManifestObject['metadata'],
+  };
+}

@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { APISERVER_SOCKET, NETWORK } from './config.ts';
 import type { NodePlan } from './plan.ts';
+import { POD_PROXY_SOCKET, servePodProxy } from './pod-proxy.ts';
 import { joinSockets } from './sockets.ts';
 
 const plan = JSON.parse(process.argv[2] ?? '') as NodePlan;
@@ -29,6 +30,7 @@ const addresses = [NETWORK.service, NETWORK.node].map(address => ({ address: `${
 // A pair of virtual interfaces whose ends are both here, since kernels may lack dummy interfaces.
 addInterface('bridge', 'node0', { type: 'bridge', bridge: 'node', ipam: { type: 'static', addresses } });
 await forward(NETWORK.service, 443, join(dir, APISERVER_SOCKET));
+await servePodProxy(join(dir, POD_PROXY_SOCKET));
 
 start(programs.containerd, ['--config', join(dir, 'containerd.toml')], 'containerd.log');
 await exists(join(dir, 'containerd.sock'));

@@ -24,6 +24,7 @@ import { canMakeCgroups, makeCgroups } from './cgroups.ts';
 import { APISERVER_SOCKET, containerdConfig, kubeletConfig, NETWORK, networkConfig } from './config.ts';
 import { pauseImage } from './images.ts';
 import type { NodePlan } from './plan.ts';
+import { openPodProxy, POD_PROXY_SOCKET, type PodProxy } from './pod-proxy.ts';
 import { joinSockets } from './sockets.ts';
 
 const RUNC: Record<'amd64' | 'arm64', Omit<DebianPackage, 'arch'>> = {
@@ -51,6 +52,10 @@ export interface RealNode {
   tagImage(name: string, other: string): Promise<void>;
   /** Kills the process of a container, by the ID in its pod's status (containerd://ID). */
   kill(container: string): Promise<void>;
+  /** Whether such a container has a process. */
+  isRunning(container: string): Promise<boolean>;
+  /** The URL of an HTTP proxy that reaches its pods by their addresses. */
+  podProxy(): Promise<string>;
   /** What the containers of the pod wrote. */
   logs(pod: string): Promise<string>;
   /** The ends of the logs of kubelet and containerd. */
@@ -113,10 +118,12 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
   });
   closeSync(log);
   const gone = once(child, 'exit');
+  let proxy: PodProxy | undefined;
   const stop = async () => {
     child.stdin?.end();
     await gone;
     bridge.close();
+    proxy?.close();
     await removeRest();
   };
   const report = () => ends(dir, ['node.log', 'kubelet.log', 'containerd.log']);
@@ -138,8 +145,12 @@ export async function startNode(cluster: ControlPlane, name: string): Promise<Re
     name,
     importImage,
     tagImage: async (image, other) => void (await ctr('images', 'tag', image, other)),
-    kill: async container =>
-      void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', container.replace(/^.*:\/\//, ''))),
+    kill: async container => void (await ctr('tasks', 'kill', '--signal', 'SIGKILL', idOf(container))),
+    isRunning: async container => (await ctr('tasks', 'list', '--quiet')).split('\n').includes(idOf(container)),
+    podProxy: async () => {
+      proxy ??= await openPodProxy(join(dir, POD_PROXY_SOCKET));
+      return proxy.url;
+    },
     logs: pod => podLogs(join(dir, 'logs'), pod),
     report,
     stop,
@@ -163,6 +174,7 @@ function startRemover(dir: string, cgroup: string): () => Promise<void> {
   };
 }
 
+const idOf = (container: string) => container.replace(/^.*:\/\//, '');
 const pathOf = (program: string) => fileURLToPath(new URL(program, import.meta.url));
 
 async function writeConfigs(

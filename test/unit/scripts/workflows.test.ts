@@ -38,6 +38,8 @@ test('changes and releases are tested on real nodes, with the packages of Debian
       /^sudo .*"XDG_CACHE_HOME=\$HOME\/\.cache" npm run test:node$/.test(run ?? ''),
     );
     assert.ok(packages >= 0 && packages < tests, id);
+    // The upgrade starts from an earlier commit, without which it is skipped.
+    assert.equal(job.steps.find(({ uses = '' }) => uses.startsWith('actions/checkout@'))?.with?.['fetch-depth'], 0, id);
   }
   // What is published needs them.
   for (const [name, { environment }] of Object.entries(release.jobs)) {
