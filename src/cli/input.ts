@@ -1,12 +1,16 @@
 /** Reads `-f`: a file, a directory, a URL or stdin, parsed into documents that know their source. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { MAX_TEXT_LENGTH } from '../nodepool/text-limits.ts';
 import { fetchText, shownUrl } from './fetch-text.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
+/** A character has at most 4 bytes. */
+const MAX_BYTES = 4 * MAX_TEXT_LENGTH;
 const EXTENSIONS = ['.json', '.yaml', '.yml'];
 
 /**
@@ -34,20 +38,40 @@ export async function readInput(sources: string[], io: Io, urlDeadlineMs?: numbe
 async function readSource(source: string, io: Io, urlDeadlineMs: number | undefined) {
   const name = sourceName(source);
   if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
-  if (source === '-') return [{ name, text: await readAll(io.stdin) }];
+  if (source === '-') return [{ name, text: await readAll(io.stdin, name) }];
   if (isUrl(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
   try {
-    if (!(await stat(source)).isDirectory()) return [{ name, text: await readFile(source, 'utf8') }];
+    if (!(await stat(source)).isDirectory()) return [{ name, text: await readAll(createReadStream(source), name) }];
     const entries = await readdir(source, { withFileTypes: true });
     const files = entries.filter(entry => !entry.isDirectory() && EXTENSIONS.includes(extname(entry.name)));
     const paths = files.map(file => join(source, file.name)).sort();
-    return await Promise.all(paths.map(async path => ({ name: shownUrl(path), text: await readFile(path, 'utf8') })));
+    const read = async (path: string, shown = shownUrl(path)) => ({
+      name: shown,
+      text: await readAll(createReadStream(path), shown),
+    });
+    return await Promise.all(paths.map(path => read(path)));
   } catch (error) {
+    if (error instanceof NodepoolError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : withoutPath(message);
     // The cause contains the name as it was given, with its secrets.
     throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
   }
+}
+
+/** Stops reading where the parser would refuse the text: a pipe may have no end. */
+async function readAll(stream: Readable, name: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) {
+      const message = `${name}: it has more than ${MAX_TEXT_LENGTH} characters, which are the most that are read`;
+      throw new NodepoolError('input', message, 'split it into several files');
+    }
+    chunks.push(chunk);
+  }
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks));
 }
 
 /** Of any scheme: also one that is not supported may contain a password. */

@@ -2,7 +2,7 @@
 const FLUSH_CHECK_MS = 1_000;
 
 /** Calls back on each SIGINT (Ctrl-C) and SIGTERM; returns the unsubscribe function. */
-export function onStopSignal(callback: () => void): () => void {
+export function onStopSignal(callback: (signal: NodeJS.Signals) => void): () => void {
   return onSignals(['SIGINT', 'SIGTERM'], callback);
 }
 

@@ -6,7 +6,7 @@ import { currentText, isMet, type WaitCondition } from '../nodepool/wait-conditi
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { chosenPools, type PoolChoice } from './choose-pools.ts';
 import { type FollowDeps, follow } from './follow.ts';
-import { type NamesDeps, namesToSuggest, poolNotFound, poolsNotFound } from './not-found.ts';
+import { type NamesDeps, namesToSuggest, poolsNotFound } from './not-found.ts';
 import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
@@ -28,8 +28,8 @@ interface WaitEachDeps extends Omit<WaitDeps, 'onMet'> {
 }
 
 /**
- * Returns an error for each pool that does not meet the condition. A pool that does not exist, or is deleted, is an error,
- * unless the condition is its deletion or creation; a pool that is recreated under the name counts as another one. Pools are selected
+ * Returns an error for each pool that does not meet the condition. A pool that does not exist is an error, unless the condition is
+ * its deletion or creation; for others, one that is deleted meanwhile may be recreated until the time is up. Pools are selected
  * once, at the start; that none is selected is an error as well.
  */
 export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
@@ -53,7 +53,7 @@ export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promis
   if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
   const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
   for (const [name, pool] of open) {
-    const now = pool === undefined ? undefined : currentText(condition, pool);
+    const now = pool === undefined ? goneText(condition) : currentText(condition, pool);
     errors.push(new NodepoolError('cluster', `${what} nodepools/${name}${now === undefined ? '' : `: ${now}`}`));
   }
   return errors;
@@ -90,6 +90,10 @@ const isLate = ({ kind }: WaitCondition) => (kind === 'create' ? 0 : 1);
 /** Pools that are waited for, as they are, by name; undefined: it has to be created. */
 type Open = Map<string, RawPool | undefined>;
 
+function goneText({ kind }: WaitCondition): string | undefined {
+  return kind === 'create' ? undefined : 'it was deleted';
+}
+
 /** Whether the condition is met, or why that cannot be known. */
 function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError {
   try {
@@ -115,12 +119,9 @@ async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<
     leave(name);
   };
   const gone = (name: string) => {
-    if (condition.kind === 'create') return;
     if (condition.kind === 'delete') met(name);
-    else {
-      errors.push(poolNotFound('wait', [name]));
-      leave(name);
-    }
+    // As kubectl wait: it may be recreated before the time is up.
+    else open.set(name, undefined);
   };
   const look = (pool: RawPool) => {
     const { name, uid } = pool.metadata;

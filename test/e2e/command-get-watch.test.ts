@@ -127,7 +127,7 @@ test('--sort-by sorts the first list only, and warns about it', async t => {
     ['b', 'a'],
   );
   assert.equal(watching.stderr(), 'warning: --sort-by sorts the first list only, not the changes that follow\n');
-  assert.equal(await watching.end(), 0);
+  assert.equal(await watching.end(), 130, 'so that Ctrl-C ends the loop of a shell');
 });
 
 test('a template that fails on a pool ends the watch with its error', async () => {

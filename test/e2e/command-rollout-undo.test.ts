@@ -295,12 +295,16 @@ test('asks as edit does, and needs --yes in a script', { skip: NO_TERMINAL }, as
 test('warns of a pool that kubectl apply manages', async () => {
   await prepare();
   await testEnv.edit('web', {
-    metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' } },
+    metadata: {
+      annotations: {
+        'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ spec: { labels: { tier: '3' } } }),
+      },
+    },
   });
   const { code, stderr } = await run('undo', 'web');
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: nodepool web is managed with `kubectl apply`: the next one will write the spec of its file again; next: /m,
+    /^warning: the next `kubectl apply` of the file of pool web sets spec.labels.tier back; next: change the file, too$/m,
   );
 });

@@ -159,12 +159,18 @@ test('--for=delete waits until the pool is deleted', async t => {
   assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
 });
 
-test('reports a pool that is deleted while waiting for another condition', async t => {
+test('a pool that is deleted and recreated meets a condition, as for kubectl wait; one that is not is late', async t => {
   await testEnv.pool('gpu');
   const waiting = await wait(t, 'gpu', '--for=status=200');
   await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);
-  assert.equal((await ended(waiting)).code, 1);
-  assert.match(waiting.stderr(), /^error: nodepool "gpu" not found;/m);
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  assert.equal((await ended(waiting)).code, 0, waiting.stderr());
+  await testEnv.pool('gone');
+  const waited = await wait(t, 'gone', '--for=status=200', '--timeout=3s');
+  await raw(cluster()).expect('DELETE', `${POOLS}/gone`);
+  assert.equal((await ended(waited)).code, 1);
+  assert.match(waited.stderr(), /^error: timed out waiting for the condition on nodepools\/gone: it was deleted$/m);
 });
 
 test('refuses wrong command lines', async () => {

@@ -3,7 +3,7 @@ import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { deletingWarning } from '../../cli/membership-warnings.ts';
+import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
 import type { DryRun } from '../../operations/ports.ts';
@@ -21,8 +21,6 @@ export interface UndoFlags {
   yes: boolean;
   output: ObjectFormat | undefined;
 }
-
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Returns the exit code. */
 export async function undo(
@@ -50,12 +48,7 @@ export async function undo(
     io.out(`${poolRef(name)} skipped rollback (current spec already matches revision ${revision})${suffix}`);
   } else io.out(`${poolRef(name)} rolled back${suffix}`);
   if (kind === 'skipped') return EXIT.done;
-  if (pool.metadata.annotations?.[LAST_APPLIED] !== undefined) {
-    showWarning(io, {
-      message: `nodepool ${name} is managed with \`kubectl apply\`: the next one will write the spec of its file again`,
-      next: 'take the change back in the file, too',
-    });
-  }
+  await warnOfApply(pool, io);
   const deleting = deletingWarning(pool);
   if (deleting !== undefined) showWarning(io, deleting);
   else if (dryRun === 'none' && output === undefined) hintReconcile([name], io);

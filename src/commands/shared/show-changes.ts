@@ -61,14 +61,19 @@ export async function untilStopped(
     if (level === 'warning' || level === 'error') showNote(io, `${level}: ${text}`);
     else if (verbosity >= INFO_VERBOSITY) io.err(text);
   };
-  const unsubscribe = onStopSignal(stop);
+  let isInterrupted = false;
+  const unsubscribe = onStopSignal(signal => {
+    isInterrupted = signal === 'SIGINT';
+    stop();
+  });
   const timer = requestTimeoutMs ? setTimeout(stop, requestTimeoutMs) : undefined;
   // The reader has gone (`| head`); io.ts ignores the error itself.
   io.stdout.once('error', stop);
   try {
     await run(stopping.signal, guarded, { clock: systemClock, random: Math.random, log });
     if (failure !== undefined) throw failure.error;
-    return EXIT.done;
+    // As kubectl, so that Ctrl-C ends the loop of a shell, too.
+    return isInterrupted ? EXIT.interrupted : EXIT.done;
   } finally {
     leaveSoon();
     clearTimeout(timer);

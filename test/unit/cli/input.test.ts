@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { PassThrough } from 'node:stream';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { readInput } from '../../../src/cli/input.ts';
@@ -12,6 +13,23 @@ import { testIo } from './test-io.ts';
 
 const read = async (...args: Parameters<typeof readInput>) =>
   (await readInput(...args)).map(({ value, source }) => ({ value, source }));
+
+test('a pipe without an end is not read to the end', async () => {
+  const io = testIo();
+  let written = 0;
+  const chunk = 'x'.repeat(1024 * 1024);
+  const feed = () => {
+    while (!io.stdin.destroyed && (io.stdin as PassThrough).write(chunk)) written++;
+  };
+  io.stdin.on('drain', feed);
+  feed();
+  await assert.rejects(read(['-'], io), {
+    kind: 'input',
+    message: 'stdin: it has more than 4194304 characters, which are the most that are read',
+    next: 'split it into several files',
+  });
+  assert.ok(written < 64, `${written} MiB`);
+});
 
 describe('readInput', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-input-'));

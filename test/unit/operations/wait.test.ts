@@ -102,12 +102,21 @@ test('checks once with a timeout of zero', async () => {
   assert.deepEqual([met, source.watches.length], [['b'], 0]);
 });
 
-test('reports a pool that does not exist, and one that is deleted', async () => {
-  const { met, begin, send, errors } = start('status=200', [makePool('b', 503)]);
-  await begin(makePool('b', 503));
-  await send('DELETED', makePool('b', 503));
-  assert.deepEqual(await errors(), ['nodepool "a" not found', 'nodepool "b" not found']);
-  assert.deepEqual(met, []);
+test('reports a pool that does not exist, and one that is deleted and not recreated in time', async () => {
+  const names = ['a', 'b', 'c'];
+  const { met, begin, send, errors, clock } = start(
+    'status=200',
+    [makePool('b', 503), makePool('c', 503)],
+    30_000,
+    names,
+  );
+  await begin(makePool('b', 503), makePool('c', 503));
+  await send('DELETED', makePool('b', 503), makePool('c', 503));
+  await send('ADDED', makePool('c', 200, 'uid-new'));
+  await clock.advance(30_000);
+  const late = 'timed out waiting for the condition on nodepools/b: it was deleted';
+  assert.deepEqual(await errors(), ['nodepool "a" not found', late]);
+  assert.deepEqual(met, ['c']);
 });
 
 describe('waiting for deletion', () => {
