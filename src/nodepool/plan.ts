@@ -12,7 +12,7 @@
 import { areAnnotationsKnown } from './annotations.ts';
 import { mergeSlots, type SlotWrite } from './merge-slots.ts';
 import { planTaints, rewriteTaints } from './plan-taints.ts';
-import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized } from './record.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized, stampOf } from './record.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { isStartupApplied } from './startup-taints.ts';
 import { strip } from './strip.ts';
@@ -138,7 +138,7 @@ export function planNode(
     taints: taints.applied,
     annotations: annotations.applied,
     startup: taints.startup,
-    ...(leaving || isNewSpec || record?.changed === undefined ? {} : { changed: record.changed }),
+    ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
   };
   const next = applied && formatRecord(applied);
   if (applied !== undefined && next !== undefined && isOversized(applied, next)) {

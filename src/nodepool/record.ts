@@ -33,7 +33,12 @@ export interface AppliedRecord {
   startup: StartupSlots;
   /** RFC 3339: when a rollout changed the node last. */
   changed?: string;
+  /** Which rollout it was: rolloutHash() of the spec. Absent where an earlier version wrote the time. */
+  rollout?: string;
 }
+
+/** What a rollout adds to the record of a node that it changes. */
+export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout'>;
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
 export function isStrippable(key: string): boolean {
@@ -102,7 +107,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     taints: parseSlots(taints, displaced.taints, TAINT),
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
     startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
-    ...(isTime(json.changed) ? { changed: json.changed } : {}),
+    ...parseStamp(json),
   };
   sources.set(record, raw);
   const kept = record.labels.size + record.taints.size + record.annotations.size + record.startup.size;
@@ -155,6 +160,11 @@ function isValue(value: unknown): value is string {
   return typeof value === 'string' && valueProblem(value) === undefined;
 }
 
+function parseStamp({ changed, rollout }: Record<string, unknown>): RolloutStamp {
+  if (!isTime(changed)) return {};
+  return typeof rollout === 'string' && /^[0-9a-f]{10}$/.test(rollout) ? { changed, rollout } : { changed };
+}
+
 /** As timestamp() writes it. */
 function isTime(value: unknown): value is string {
   return (
@@ -203,14 +213,20 @@ function format(record: AppliedRecord): string {
     ...section('annotations', record.annotations, slot => slot.value),
     ...section('startup', record.startup, value => value),
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
-    ...(record.changed === undefined ? {} : { changed: record.changed }),
+    ...stampOf(record),
   });
 }
 
-/** The record with the time at which a rollout changes the node. */
-export function stampedRecord(raw: string | undefined, changed: string): string | undefined {
+/** Without the keys that are not there. */
+export function stampOf({ changed, rollout }: RolloutStamp): RolloutStamp {
+  if (changed === undefined) return {};
+  return { changed, ...(rollout === undefined ? {} : { rollout }) };
+}
+
+/** The record with the time at which a rollout changes the node. Those of one rollout share the rest of the stamp. */
+export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): string | undefined {
   const record = parseRecord(raw);
-  return record && formatRecord({ ...record, changed });
+  return record && formatRecord({ ...record, ...stamp });
 }
 
 function section<S>(

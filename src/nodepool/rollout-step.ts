@@ -1,10 +1,10 @@
 /**
- * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change is
- * remembered, in its record. So a process that is killed loses no count.
+ * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change and
+ * which rollout it was is remembered, in its record. So a process that is killed loses no count.
  *
  * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are.
- * - canary: the first nodes that are changed; the others wait until these have settled.
- * - failed: a node that carries the current spec and turned NotReady after its change. No further node is changed.
+ * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
+ * - failed: a node of this rollout that turned NotReady after its change. No further node is changed.
  *
  * Not guaranteed: that clocks agree. A time of more than MAX_SKEW_MS ahead of ours is ignored, so nothing waits for ever.
  */
@@ -22,9 +22,14 @@ export interface RolloutNode {
   readySince: number | undefined;
   /** When a rollout changed it, in milliseconds. */
   changed: number | undefined;
+  /** That rollout was of the current spec. */
+  isOfThis: boolean;
   /** The current spec changes it. */
   isPending: boolean;
 }
+
+/** `waiting`: the current spec changes it, and it takes no place meanwhile. The others are as above. */
+type Phase = 'waiting' | 'in flight' | 'failed' | 'settled';
 
 export interface RolloutStep {
   /** Number of members. */
@@ -59,45 +64,29 @@ export interface RolloutTimes {
 export function rolloutStep(
   nodes: readonly RolloutNode[],
   strategy: RolloutStrategy,
-  { now, resumed, wasComplete }: RolloutTimes,
+  times: RolloutTimes,
 ): RolloutStep {
-  const settleMs = (strategy.settleSeconds ?? DEFAULT_SETTLE_SECONDS) * 1000;
   const limit = Math.max(1, scaled(strategy.maxConcurrent, nodes.length) ?? Number.POSITIVE_INFINITY);
   const canary = Math.min(nodes.length, scaled(strategy.canary, nodes.length) ?? 0);
-  const accepted = resumed !== undefined && resumed <= now + MAX_SKEW_MS ? resumed : undefined;
   const pending = nodes.filter(({ isPending }) => isPending);
-  const isOver = pending.length === 0 && wasComplete;
+  const rules = rulesOf(strategy, times, pending.length > 0);
+  const phases = new Map(nodes.map(node => [node, phaseOf(node, rules)]));
+  const isIn = (node: RolloutNode, ...wanted: Phase[]) => wanted.includes(phases.get(node) ?? 'settled');
 
-  /** Whether the node is NotReady since before somebody resumed. */
-  const isAccepted = ({ ready, readySince }: RolloutNode) =>
-    !ready && accepted !== undefined && readySince !== undefined && readySince <= accepted;
-  /** Whether it turned NotReady when it had settled already, as far as its last transition tells. */
-  const failedLater = ({ ready, readySince = 0, changed = 0 }: RolloutNode) =>
-    !ready && readySince >= changed + settleMs;
-  const settlesIn = ({ changed, readySince }: RolloutNode) =>
-    Math.max(...[changed, readySince].map(time => leftOf(time, settleMs, now)));
-  const isSettled = (node: RolloutNode) => isAccepted(node) || (node.ready && settlesIn(node) <= 0);
-  const isInFlight = (node: RolloutNode) => {
-    if (node.changed === undefined || isOver || isSettled(node)) return false;
-    // A failure long after the change takes no place from a new spec, and does not bring back a rollout that is done.
-    return !((node.isPending || pending.length === 0) && failedLater(node));
-  };
-
-  const inFlight = new Set(nodes.filter(isInFlight));
-  const changed = nodes.filter(node => !node.isPending && node.changed !== undefined);
-  const failed = (strategy.stopOnNotReady ?? true) ? changed.filter(node => inFlight.has(node) && hasTurned(node)) : [];
-  const settled = changed.filter(node => !inFlight.has(node)).length;
-  const isCanary = pending.length > 0 && changed.length <= canary && settled < canary;
+  const failed = nodes.filter(node => isIn(node, 'failed'));
+  const inFlight = nodes.filter(node => isIn(node, 'in flight', 'failed'));
+  const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
+  const isCanary = pending.length > 0 && changed.filter(node => isIn(node, 'settled')).length < canary;
 
   // Nodes that are in flight already take no further place.
-  const again = sorted(pending.filter(node => inFlight.has(node)));
-  const free = sorted(pending.filter(node => !inFlight.has(node))).slice(0, Math.max(0, limit - inFlight.size));
-  const most = isCanary ? canary - changed.length : pending.length;
-  const waits = [...inFlight].filter(({ ready }) => ready).map(settlesIn);
+  const again = sorted(pending.filter(node => isIn(node, 'in flight')));
+  const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
+  const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
+  const waits = inFlight.filter(({ ready }) => ready).map(node => settlesIn(node, rules));
   return {
     nodes: nodes.length,
     pending: pending.length,
-    settling: inFlight.size,
+    settling: inFlight.length,
     failed: failed.map(({ name }) => name).toSorted(),
     canary,
     isCanary,
@@ -107,9 +96,52 @@ export function rolloutStep(
   };
 }
 
+interface Rules {
+  now: number;
+  settleMs: number;
+  stopOnNotReady: boolean;
+  /** Nodes that are NotReady since then, or longer, are accepted. */
+  accepted: number;
+  hasPending: boolean;
+  /** It was complete, and the spec changes no node now. */
+  isOver: boolean;
+}
+
+function rulesOf(
+  { settleSeconds = DEFAULT_SETTLE_SECONDS, stopOnNotReady = true }: RolloutStrategy,
+  { now, resumed, wasComplete }: RolloutTimes,
+  hasPending: boolean,
+): Rules {
+  const accepted = resumed === undefined || resumed > now + MAX_SKEW_MS ? Number.NEGATIVE_INFINITY : resumed;
+  return {
+    now,
+    settleMs: settleSeconds * 1000,
+    stopOnNotReady,
+    accepted,
+    hasPending,
+    isOver: !hasPending && wasComplete,
+  };
+}
+
+function phaseOf(node: RolloutNode, rules: Rules): Phase {
+  const { ready, readySince, changed, isPending, isOfThis } = node;
+  const rest = isPending ? 'waiting' : 'settled';
+  if (changed === undefined || rules.isOver) return rest;
+  if (ready) return settlesIn(node, rules) > 0 ? 'in flight' : rest;
+  if (readySince !== undefined && readySince <= rules.accepted) return rest;
+  const isOfNow = isOfThis && !isPending;
+  // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
+  if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
+  return isOfNow && rules.stopOnNotReady && hasTurned(node, changed) ? 'failed' : 'in flight';
+}
+
 /** Whether the node turned NotReady after its change, or in the same second. */
-function hasTurned({ ready, readySince, changed = 0 }: RolloutNode): boolean {
-  return !ready && (readySince === undefined || readySince >= changed);
+function hasTurned({ readySince }: RolloutNode, changed: number): boolean {
+  return readySince === undefined || readySince >= changed;
+}
+
+function settlesIn({ changed, readySince }: RolloutNode, { settleMs, now }: Rules): number {
+  return Math.max(...[changed, readySince].map(time => leftOf(time, settleMs, now)));
 }
 
 /** Milliseconds until so much time has passed; a time too far ahead is another clock's, and counts as passed. */

@@ -3,7 +3,6 @@ import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { recordProblem, stampedRecord } from '../nodepool/record.ts';
-import { timestamp } from '../nodepool/timestamp.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -121,9 +120,10 @@ export class NodeWriter {
   /** The patch, with its time if it is a step of a rollout; undefined where the node has to wait for its turn. */
   #admitted({ node, owner, isRollout = false }: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
     if (!isRollout || owner === undefined) return patch;
-    if (!this.rollouts.admits(owner, node.name)) return undefined;
+    const stamp = this.rollouts.admits(owner, node.name);
+    if (stamp === undefined) return undefined;
     written.admittedBy = owner;
-    const record = stampedRecord(patch.record ?? node.record, timestamp(this.#deps.now()));
+    const record = stampedRecord(patch.record ?? node.record, stamp);
     return record === undefined ? patch : { ...patch, record };
   }
 

@@ -6,8 +6,11 @@
  * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
  * order, so one of two that overlap finds them written.
  */
+import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
 import { progressOf } from '../nodepool/rollout.ts';
+import { rolloutHash } from '../nodepool/rollout-hash.ts';
 import { type RolloutNode, type RolloutStep, rolloutStep } from '../nodepool/rollout-step.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { planOf } from './node-plan.ts';
@@ -52,16 +55,17 @@ export class RolloutGates {
     return step;
   }
 
-  /** Whether the node may be changed now. Until end() it counts as in flight. */
-  admits(pool: string, node: string): boolean {
+  /** The stamp for the record of a node that may be changed now. Until end() the node counts as in flight. */
+  admits(pool: string, node: string): RolloutStamp | undefined {
     const known = this.#gates.get(pool);
     if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness) this.begin(pool);
     const gate = this.#gates.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
-    if (gate !== undefined && !gate.allowed.has(node)) return false;
+    if (gate !== undefined && !gate.allowed.has(node)) return undefined;
     const underWay = this.#underWay.get(pool) ?? new Map();
-    this.#underWay.set(pool, underWay.set(node, this.#state.pool(pool)?.metadata.generation));
-    return true;
+    const current = this.#state.pool(pool);
+    this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
+    return { changed: timestamp(this.#now()), ...(current === undefined ? {} : { rollout: rolloutHash(current) }) };
   }
 
   /** The write has ended, one way or the other. */
@@ -75,17 +79,18 @@ export class RolloutGates {
 /** Of a pool with spec.rollout. @param underWay nodes that are being changed, each for which generation */
 export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay = NONE): RolloutStep {
   const { metadata, spec } = pool;
-  const time = now.getTime();
+  const [time, hash] = [now.getTime(), rolloutHash(pool)];
   const nodes = state.members(metadata.name).map((node): RolloutNode => {
     const { name, ready, readySince } = node;
-    const record = state.ownership(name)?.record;
+    const record = recordOf(state, name, metadata.name);
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
     return {
       name,
       ready,
       readySince: readySince === undefined ? undefined : readySince * 1000,
-      changed: isChanging ? time : record?.pool === metadata.name ? timeOf(record.changed) : undefined,
+      changed: isChanging ? time : timeOf(record?.changed),
+      isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
       isPending: !isCurrent && planOf(state, name)?.isRollout === true,
     };
   });
@@ -94,6 +99,12 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
     wasComplete: wasComplete(pool),
   });
+}
+
+/** What another pool remembers of the node is not of this rollout. */
+function recordOf(state: ClusterState, node: string, pool: string): AppliedRecord | undefined {
+  const record = state.ownership(node)?.record;
+  return record?.pool === pool ? record : undefined;
 }
 
 function wasComplete(pool: NodePool): boolean {

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { formatRecord, parseRecord, recordProblem, stampedRecord } from '../../../src/nodepool/record.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { aNode, aPool, recordOf } from './fixtures.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
+const HASH = 'abcdef0123';
 const plain = { pool: 'worker', labels: { tier: 'gold' } };
 const stamped = { ...plain, changed: TIME };
 const node = (record: object | undefined, labels: Record<string, string>): Node =>
@@ -45,13 +47,53 @@ test('the time stays while the spec does, and nothing is written for it', () => 
 test('the record has the time only where a rollout has set it', () => {
   const before = '{"pool":"worker","labels":{"tier":"gold"}}';
   assert.equal(recordOf(plain), before);
-  const after = stampedRecord(before, TIME);
-  assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},"changed":"${TIME}"}`);
-  const record = parseRecord(after);
-  assert.ok(record);
-  assert.deepEqual([record.changed, formatRecord(record), recordProblem(after ?? '')], [TIME, after, undefined]);
+  for (const [stamp, added] of [
+    // As an earlier version wrote it.
+    [{ changed: TIME }, `"changed":"${TIME}"`],
+    [{ changed: TIME, rollout: HASH }, `"changed":"${TIME}","rollout":"${HASH}"`],
+  ] as const) {
+    const after = stampedRecord(before, stamp);
+    assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},${added}}`);
+    const record = parseRecord(after);
+    assert.ok(record);
+    assert.deepEqual([record.changed, formatRecord(record), recordProblem(after ?? '')], [TIME, after, undefined]);
+    assert.equal(plan({ ...gold, rollout: {} }, aNode({ labels: gold.labels, record: after ?? '' })).patch, undefined);
+  }
   for (const forged of [5, '', 'soon', '2026-99-01T12:00:00Z', '2026-05-01', `${TIME}\n`, null]) {
     assert.equal(parseRecord(JSON.stringify({ ...plain, changed: forged }))?.changed, undefined, String(forged));
   }
-  assert.equal(stampedRecord('no record', TIME), undefined);
+  for (const forged of [5, '', 'x', `${HASH}0`, HASH.toUpperCase()]) {
+    assert.equal(parseRecord(JSON.stringify({ ...stamped, rollout: forged }))?.rollout, undefined, String(forged));
+  }
+  assert.equal(parseRecord(JSON.stringify({ ...plain, rollout: HASH }))?.rollout, undefined, 'without a time');
+  assert.equal(stampedRecord('no record', { changed: TIME }), undefined);
+});
+
+test('the hash of a rollout follows from what the spec changes on members', () => {
+  const hash = (spec: NodePoolSpec) => rolloutHash(aPool(spec));
+  const spec: NodePoolSpec = {
+    labels: { a: '1', b: '2' },
+    taints: [taint('x=1:NoSchedule'), taint('y:NoSchedule')],
+    annotations: { c: '3' },
+  };
+  const { labels, taints = [], annotations } = spec;
+  assert.match(hash(spec), /^[0-9a-f]{10}$/);
+  const same: NodePoolSpec[] = [
+    { ...spec, rollout: { canary: 1, settleSeconds: 5 }, paused: true, handler: 'runc', unmanaged: 'Keep' },
+    { ...spec, labels: { b: '2', a: '1' }, taints: taints.toReversed() },
+    { ...spec, nodeSelector: { a: 'b' } },
+  ];
+  for (const other of same) assert.equal(hash(other), hash(spec), JSON.stringify(other));
+  const others: NodePoolSpec[] = [
+    { ...spec, labels: { ...labels, a: '2' } },
+    { ...spec, labels: { a: '1' } },
+    { ...spec, taints: [taint('x=2:NoSchedule'), taint('y:NoSchedule')] },
+    { ...spec, taints: [taint('x=1:NoExecute'), taint('y:NoSchedule')] },
+    { ...spec, annotations: { ...annotations, c: '4' } },
+    { ...spec, annotations: {}, labels: { ...labels, c: '3' } },
+    { ...spec, startupTaints: [taint('z:NoSchedule')] },
+    { ...spec, unmanaged: 'Remove' },
+    { ...spec, matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+  ];
+  assert.equal(new Set([spec, ...others].map(hash)).size, others.length + 1);
 });

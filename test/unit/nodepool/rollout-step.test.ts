@@ -14,6 +14,7 @@ const node = (name: string, more: Partial<RolloutNode> = {}): RolloutNode => ({
   ready: true,
   readySince: LONG_AGO,
   changed: undefined,
+  isOfThis: more.changed !== undefined && more.isPending !== true,
   isPending: false,
   ...more,
 });
@@ -103,7 +104,32 @@ test('the canary first; the others wait until all of it has settled', () => {
     'joined nodes are none',
   );
   assert.deepEqual(step([done('a', 90), ...rest], strategy).next, ['n0000'], 'one of two was deleted');
+  assert.deepEqual(step([done('a', 90), done('b', 60)], strategy).isCanary, false, 'no other waits for it');
   assert.deepEqual(step(rest, { canary: '10%', maxConcurrent: 1 }).next, ['n0000'], 'within the limit');
+});
+
+test('what happens to the pool while the canary settles does not let the others through', () => {
+  const settling = (count: number) => many(count, name => done(name, 10));
+  const waits = (nodes: RolloutNode[], canary: number | string) => {
+    const { isCanary, next } = step(nodes, { canary, settleSeconds: 60 });
+    assert.deepEqual([isCanary, next], [true, []]);
+  };
+  waits([...settling(50), ...many(929, pending, 50)], '5%'); // of 1,000, and 21 were deleted
+  waits([...settling(5), ...many(3, pending, 5)], '50%'); // of 9
+  waits([...settling(4), ...many(36, pending, 4)], 1); // it was 4
+  const half = [...many(2, name => done(name, 90)), ...many(2, name => done(name, 10), 2), ...many(36, pending, 4)];
+  assert.equal(step(half, { canary: 2 }).isCanary, false, 'so many of them have settled');
+});
+
+test('nodes that an earlier rollout changed are no canary of this one, nor do they stop it', () => {
+  const earlier = (name: string) => done(name, 1e5, { isOfThis: false });
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const begun = step([...many(40, earlier), ...many(60, pending, 40)], strategy);
+  assert.deepEqual([begun.isCanary, begun.next], [true, ['n0040']]);
+  const broken1 = broken('a', 1e5, 10, { isOfThis: false });
+  assert.deepEqual(step([broken1, ...many(3, pending)], strategy).next, ['n0000']);
+  const flying = done('a', 10, { isOfThis: false });
+  assert.deepEqual(step([flying, ...many(3, pending)], { maxConcurrent: 1 }).next, [], 'it takes its place');
 });
 
 test('a changed node that turns NotReady stops it, until it is Ready, the spec changes or somebody resumes', () => {
