@@ -13,6 +13,8 @@ import type { RolloutStrategy } from './types.ts';
 /** A node that stops is noticed after 50 s by default (node-monitor-grace-period). */
 export const DEFAULT_SETTLE_SECONDS = 60;
 const MAX_SKEW_MS = 5 * 60_000;
+/** Added to settleSeconds: the times have whole seconds, cut off, and a change is stamped before its request is sent. */
+const MARGIN_MS = 2_000;
 
 /** A member of the pool. */
 export interface RolloutNode {
@@ -115,7 +117,7 @@ function rulesOf(
   const accepted = resumed === undefined || resumed > now + MAX_SKEW_MS ? Number.NEGATIVE_INFINITY : resumed;
   return {
     now,
-    settleMs: settleSeconds * 1000,
+    settleMs: settleSeconds === 0 ? 0 : settleSeconds * 1000 + MARGIN_MS,
     stopOnNotReady,
     accepted,
     hasPending,

@@ -55,21 +55,23 @@ test('at most maxConcurrent are in flight, and one place is free as soon as one 
     step(rest(0), strategy).next,
     many(50, pending).map(({ name }) => name),
   );
-  const flying = many(50, name => done(name, 29));
+  const flying = many(50, name => done(name, 31));
   const full = step([...flying, ...rest(50)], strategy);
   assert.deepEqual([full.next, full.settling, full.settlesAfterMs], [[], 50, 1_000]);
   const [first, ...others] = flying;
   assert.ok(first);
-  const one = step([{ ...first, changed: ago(30) }, ...others, ...rest(50)], strategy);
+  const one = step([{ ...first, changed: ago(32) }, ...others, ...rest(50)], strategy);
   assert.deepEqual([one.next, one.settling], [['n0050'], 49]);
 });
 
 test('a node has settled when it is Ready for so long, and was changed so long ago', () => {
   const settling = (each: RolloutNode) => step([each, pending('z')], { settleSeconds: 60 }).settling;
   assert.equal(settling(done('a', 59)), 1);
-  assert.equal(settling(done('a', 60)), 0);
-  assert.equal(settling(done('a', 600, { readySince: ago(59) })), 1);
-  assert.equal(settling(done('a', 600, { readySince: ago(60) })), 0);
+  // The times are cut to whole seconds, and the request came later.
+  assert.equal(settling(done('a', 61)), 1);
+  assert.equal(settling(done('a', 62)), 0);
+  assert.equal(settling(done('a', 600, { readySince: ago(61) })), 1);
+  assert.equal(settling(done('a', 600, { readySince: ago(62) })), 0);
   assert.equal(settling(broken('a', 600, 700)), 1, 'it was NotReady before, and still is');
   assert.equal(settling(node('a')), 0, 'it joined with the current spec');
   assert.equal(step([done('a', 59)]).settling, 1, 'by default, a minute');
@@ -78,7 +80,7 @@ test('a node has settled when it is Ready for so long, and was changed so long a
 
 test('a time of another clock is never waited for without end', () => {
   const ahead = (seconds: number) => step([done('a', -seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 });
-  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 180_000]);
+  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 182_000]);
   assert.deepEqual(ahead(1e9).next, ['b']);
   const since = step([done('a', 100, { readySince: ago(-1e9) }), pending('b')], { maxConcurrent: 1 });
   assert.deepEqual(since.next, ['b']);
@@ -91,12 +93,12 @@ test('the canary first; the others wait until all of it has settled', () => {
   assert.deepEqual([begun.next, begun.isCanary], [['n0000', 'n0001'], true]);
   assert.equal(stepsText(begun), '2 nodes now, of the canary of 2; then 18 nodes in 2 steps of at most 10');
   const half = step([done('a', 90), done('b', 10), ...rest], strategy);
-  assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 50_000]);
+  assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 52_000]);
   assert.equal(
     rolloutProgress('web', half).message,
     '2 of 22 nodes updated, 1 settling, the canary of 2 has to settle first',
   );
-  const over = step([done('a', 90), done('b', 60), ...rest], strategy);
+  const over = step([done('a', 90), done('b', 62), ...rest], strategy);
   assert.deepEqual([over.next.length, over.isCanary], [10, false]);
   assert.deepEqual(
     step([node('joined'), node('too'), ...rest], strategy).next,
@@ -104,7 +106,7 @@ test('the canary first; the others wait until all of it has settled', () => {
     'joined nodes are none',
   );
   assert.deepEqual(step([done('a', 90), ...rest], strategy).next, ['n0000'], 'one of two was deleted');
-  assert.deepEqual(step([done('a', 90), done('b', 60)], strategy).isCanary, false, 'no other waits for it');
+  assert.deepEqual(step([done('a', 90), done('b', 62)], strategy).isCanary, false, 'no other waits for it');
   assert.deepEqual(step(rest, { canary: '10%', maxConcurrent: 1 }).next, ['n0000'], 'within the limit');
 });
 
@@ -148,7 +150,7 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   assert.deepEqual([before.failed, before.next], [[], []], 'NotReady before its change: it only has to settle');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], { ...strategy, stopOnNotReady: false }).failed, []);
   const back = step([done('a', 100, { readySince: ago(10) }), ...rest], strategy);
-  assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 50_000]);
+  assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 52_000]);
   const undone = step([broken('a', 40, 10, { isPending: true })], strategy);
   assert.deepEqual([undone.failed, undone.next], [[], ['a']], 'the spec changed');
   const resumed = step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(5) });
