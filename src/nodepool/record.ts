@@ -35,10 +35,12 @@ export interface AppliedRecord {
   changed?: string;
   /** Which rollout it was: rolloutHash() of the spec. Absent where an earlier version wrote the time. */
   rollout?: string;
+  /** The node was NotReady then: that it is says nothing about the change. */
+  wasNotReady?: true;
 }
 
 /** What a rollout adds to the record of a node that it changes. */
-export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout'>;
+export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
 export function isStrippable(key: string): boolean {
@@ -160,9 +162,10 @@ function isValue(value: unknown): value is string {
   return typeof value === 'string' && valueProblem(value) === undefined;
 }
 
-function parseStamp({ changed, rollout }: Record<string, unknown>): RolloutStamp {
+function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>): RolloutStamp {
   if (!isTime(changed)) return {};
-  return typeof rollout === 'string' && /^[0-9a-f]{10}$/.test(rollout) ? { changed, rollout } : { changed };
+  if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
+  return { changed, rollout, ...(wasNotReady === true ? { wasNotReady } : {}) };
 }
 
 /** As timestamp() writes it. */
@@ -218,9 +221,13 @@ function format(record: AppliedRecord): string {
 }
 
 /** Without the keys that are not there. */
-export function stampOf({ changed, rollout }: RolloutStamp): RolloutStamp {
+export function stampOf({ changed, rollout, wasNotReady }: RolloutStamp): RolloutStamp {
   if (changed === undefined) return {};
-  return { changed, ...(rollout === undefined ? {} : { rollout }) };
+  return {
+    changed,
+    ...(rollout === undefined ? {} : { rollout }),
+    ...(wasNotReady === undefined ? {} : { wasNotReady }),
+  };
 }
 
 /** The record with the time at which a rollout changes the node. Those of one rollout share the rest of the stamp. */

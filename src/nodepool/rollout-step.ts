@@ -2,7 +2,8 @@
  * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change and
  * which rollout it was is remembered, in its record. So a process that is killed loses no count.
  *
- * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are.
+ * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are. A node that was
+ *   NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
  * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
  * - failed: a node of this rollout that turned NotReady after its change. No further node is changed.
  *
@@ -24,6 +25,8 @@ export interface RolloutNode {
   readySince: number | undefined;
   /** When a rollout changed it, in milliseconds. */
   changed: number | undefined;
+  /** It was NotReady then. */
+  wasNotReady: boolean;
   /** That rollout was of the current spec. */
   isOfThis: boolean;
   /** The current spec changes it. */
@@ -42,6 +45,8 @@ export interface RolloutStep {
   settling: number;
   /** Names, sorted. */
   failed: string[];
+  /** Those in flight that do not settle until they are Ready, or somebody resumes. Names, sorted. */
+  notReady: string[];
   /** Size of the canary. */
   canary: number;
   /** Whether the others wait for it. */
@@ -50,7 +55,7 @@ export interface RolloutStep {
   limit: number;
   /** Names of the nodes that may be changed now, in this order. */
   next: string[];
-  /** Milliseconds until the first node in flight has settled, if it stays Ready. */
+  /** Milliseconds until the first node in flight has settled, if it stays as it is. */
   settlesAfterMs: number | undefined;
 }
 
@@ -84,12 +89,13 @@ export function rolloutStep(
   const again = sorted(pending.filter(node => isIn(node, 'in flight')));
   const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
   const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
-  const waits = inFlight.filter(({ ready }) => ready).map(node => settlesIn(node, rules));
+  const waits = inFlight.filter(settlesByTime).map(node => settlesIn(node, rules));
   return {
     nodes: nodes.length,
     pending: pending.length,
     settling: inFlight.length,
-    failed: failed.map(({ name }) => name).toSorted(),
+    failed: namesOf(failed),
+    notReady: namesOf(inFlight.filter(node => !settlesByTime(node))),
     canary,
     isCanary,
     limit,
@@ -129,21 +135,26 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const { ready, readySince, changed, isPending, isOfThis } = node;
   const rest = isPending ? 'waiting' : 'settled';
   if (changed === undefined || rules.isOver) return rest;
-  if (ready) return settlesIn(node, rules) > 0 ? 'in flight' : rest;
-  if (readySince !== undefined && readySince <= rules.accepted) return rest;
+  if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;
+  if (!ready && (readySince ?? 0) <= rules.accepted) return rest;
+  if (settlesByTime(node)) return 'in flight';
   const isOfNow = isOfThis && !isPending;
   // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
   if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
-  return isOfNow && rules.stopOnNotReady && hasTurned(node, changed) ? 'failed' : 'in flight';
+  return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
 }
 
-/** Whether the node turned NotReady after its change, or in the same second. */
-function hasTurned({ readySince }: RolloutNode, changed: number): boolean {
-  return readySince === undefined || readySince >= changed;
+/** The others turned NotReady after their change. */
+function settlesByTime({ ready, wasNotReady }: RolloutNode): boolean {
+  return ready || wasNotReady;
 }
 
-function settlesIn({ changed, readySince }: RolloutNode, { settleMs, now }: Rules): number {
-  return Math.max(...[changed, readySince].map(time => leftOf(time, settleMs, now)));
+function settlesIn({ ready, changed, readySince }: RolloutNode, { settleMs, now }: Rules): number {
+  return Math.max(leftOf(changed, settleMs, now), ready ? leftOf(readySince, settleMs, now) : 0);
+}
+
+function namesOf(nodes: readonly RolloutNode[]): string[] {
+  return nodes.map(({ name }) => name).toSorted();
 }
 
 /** Milliseconds until so much time has passed; a time too far ahead is another clock's, and counts as passed. */

@@ -41,7 +41,7 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
 
 /** `30 of 1000 nodes updated, 10 settling, the canary of 10 has to settle first` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
-  const { nodes, pending, settling, failed, canary } = step;
+  const { nodes, pending, settling, failed, notReady, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
   if (failed.length > 0) {
     const who = `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change`;
@@ -54,7 +54,14 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
     ...(settling > 0 ? [`${settling} settling`] : []),
     ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
   ];
-  return { reason: 'RolloutInProgress', message: parts.join(', ') };
+  const waitsFor = notReady.length > 0 ? `; ${waitsForText(pool, notReady)}` : '';
+  return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
+}
+
+function waitsForText(pool: string, names: readonly string[]): string {
+  const [is, them] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const who = `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} NotReady`;
+  return `${who}: mend ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
 }
 
 /** Of a condition Applied that is False for want of a step alone. */

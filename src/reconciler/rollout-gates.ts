@@ -65,7 +65,11 @@ export class RolloutGates {
     const underWay = this.#underWay.get(pool) ?? new Map();
     const current = this.#state.pool(pool);
     this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
-    return { changed: timestamp(this.#now()), ...(current === undefined ? {} : { rollout: rolloutHash(current) }) };
+    return {
+      changed: timestamp(this.#now()),
+      ...(current === undefined ? {} : { rollout: rolloutHash(current) }),
+      ...(this.#state.node(node)?.ready === false ? { wasNotReady: true } : {}),
+    };
   }
 
   /** The write has ended, one way or the other. */
@@ -85,11 +89,14 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
     const record = recordOf(state, name, metadata.name);
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
+    const since = readySince === undefined ? undefined : readySince * 1000;
+    const changed = isChanging ? time : timeOf(record?.changed);
     return {
       name,
       ready,
-      readySince: readySince === undefined ? undefined : readySince * 1000,
-      changed: isChanging ? time : timeOf(record?.changed),
+      readySince: since,
+      changed,
+      wasNotReady: isChanging ? !ready : wasNotReady(record, since, changed),
       isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
       isPending: !isCurrent && planOf(state, name)?.isRollout === true,
     };
@@ -105,6 +112,11 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
 function recordOf(state: ClusterState, node: string, pool: string): AppliedRecord | undefined {
   const record = state.ownership(node)?.record;
   return record?.pool === pool ? record : undefined;
+}
+
+/** An earlier version did not note it: then by the times, as far as the clocks agree. */
+function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed = 0): boolean {
+  return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
 }
 
 function wasComplete(pool: NodePool): boolean {

@@ -95,6 +95,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   rollout: [`get,patch ${POOLS}`],
+  'rollout with NotReady nodes': ['list nodes'],
   'rollout status': [`get,list,watch ${POOLS}`],
   delete: DELETE,
   'delete with NoExecute': PODS,

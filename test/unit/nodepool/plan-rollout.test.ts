@@ -51,6 +51,7 @@ test('the record has the time only where a rollout has set it', () => {
     // As an earlier version wrote it.
     [{ changed: TIME }, `"changed":"${TIME}"`],
     [{ changed: TIME, rollout: HASH }, `"changed":"${TIME}","rollout":"${HASH}"`],
+    [{ changed: TIME, rollout: HASH, wasNotReady: true }, `"changed":"${TIME}","rollout":"${HASH}","wasNotReady":true`],
   ] as const) {
     const after = stampedRecord(before, stamp);
     assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},${added}}`);

@@ -14,6 +14,7 @@ const node = (name: string, more: Partial<RolloutNode> = {}): RolloutNode => ({
   ready: true,
   readySince: LONG_AGO,
   changed: undefined,
+  wasNotReady: false,
   isOfThis: more.changed !== undefined && more.isPending !== true,
   isPending: false,
   ...more,
@@ -72,7 +73,10 @@ test('a node has settled when it is Ready for so long, and was changed so long a
   assert.equal(settling(done('a', 62)), 0);
   assert.equal(settling(done('a', 600, { readySince: ago(61) })), 1);
   assert.equal(settling(done('a', 600, { readySince: ago(62) })), 0);
-  assert.equal(settling(broken('a', 600, 700)), 1, 'it was NotReady before, and still is');
+  const dead = (seconds: number) => broken('a', seconds, 700, { wasNotReady: true });
+  assert.equal(settling(dead(61)), 1, 'it was NotReady before, and still is');
+  assert.equal(settling(dead(62)), 0);
+  assert.equal(settling(done('a', 600, { readySince: ago(61), wasNotReady: true })), 1, 'it came back');
   assert.equal(settling(node('a')), 0, 'it joined with the current spec');
   assert.equal(step([done('a', 59)]).settling, 1, 'by default, a minute');
   assert.equal(step([done('a', 0)], { settleSeconds: 0 }).settling, 0);
@@ -146,8 +150,9 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   });
   assert.deepEqual(step([broken('a', 400, 10), ...rest], strategy).failed, ['a'], 'also when it had settled');
   assert.deepEqual(step([broken('a', 40, 40), ...rest], strategy).failed, ['a'], 'in the same second');
-  const before = step([broken('a', 40, 50), ...rest], strategy);
-  assert.deepEqual([before.failed, before.next], [[], []], 'NotReady before its change: it only has to settle');
+  const before = step([broken('a', 40, 10, { wasNotReady: true }), ...rest], strategy);
+  const [failedBefore, nextBefore] = [before.failed, before.next];
+  assert.deepEqual([failedBefore, nextBefore], [[], []], 'NotReady before its change: it only has to settle');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], { ...strategy, stopOnNotReady: false }).failed, []);
   const back = step([done('a', 100, { readySince: ago(10) }), ...rest], strategy);
   assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 52_000]);
@@ -158,6 +163,30 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   const again = step([broken('a', 40, 3), ...rest], strategy, { resumed: ago(5) });
   assert.deepEqual(again.failed, ['a'], 'it failed after that');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(-1e9) }).failed, ['a'], 'forged');
+});
+
+test('a node that was NotReady when it was changed does not keep the rollout from its end, nor others from their turn', () => {
+  const dead = (name: string, seconds: number) => broken(name, seconds, 1e6, { wasNotReady: true });
+  const settled = many(3, name => done(name, 1e4));
+  const waits = step([...settled, dead('a', 20)], { settleSeconds: 60 });
+  assert.deepEqual([waits.settling, waits.settlesAfterMs, waits.notReady], [1, 42_000, []]);
+  const ended = step([...settled, dead('a', 62)], { settleSeconds: 60 });
+  assert.deepEqual(rolloutProgress('web', ended), { reason: 'RolloutComplete', message: '4 of 4 nodes updated' });
+  const next = step([...settled, dead('a', 62), pending('b', { ready: false })], { maxConcurrent: 1 });
+  assert.deepEqual(next.next, ['b']);
+});
+
+test('a node that turned NotReady and does not stop it is named, and can be accepted', () => {
+  const nodes = [done('b', 1e4), ...many(5, name => broken(name, 30, 10))];
+  const strategy = { settleSeconds: 60, stopOnNotReady: false };
+  const waits = step(nodes, strategy);
+  assert.deepEqual([waits.settling, waits.settlesAfterMs, waits.notReady.length], [5, undefined, 5]);
+  assert.deepEqual(rolloutProgress('web', waits), {
+    reason: 'RolloutInProgress',
+    message:
+      '6 of 6 nodes updated, 5 settling; nodes n0000, n0001, n0002 and 2 more are NotReady: mend them, or continue without them with `kubectl nodepool rollout resume web`',
+  });
+  assert.equal(rolloutProgress('web', step(nodes, strategy, { resumed: ago(10) })).reason, 'RolloutComplete');
 });
 
 test('nodes in flight for a former spec are in flight, and take no second place', () => {

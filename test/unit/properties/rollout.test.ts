@@ -93,7 +93,7 @@ class Simulation {
   /** Notes which nodes have settled by now. */
   #look(): void {
     for (const [name, change] of this.#changes) {
-      const isDead = !change.wasReady && (this.#turned.get(name) ?? 0) < change.at;
+      const isDead = !change.wasReady && (this.#turned.get(name) ?? 0) <= change.at;
       const since = Math.max(change.at, isDead ? 0 : (this.#turned.get(name) ?? 0));
       if ((isDead || this.live.get(name)?.ready) && this.now - since >= SETTLE_MS) change.hasSettled = true;
     }
