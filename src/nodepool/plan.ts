@@ -130,7 +130,9 @@ export function planNode(
     ...annotations.writes.map(write => describe('annotation', write, leaving)),
   ];
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
-  const isNewSpec = !leaving && record !== undefined && plan.changes.some(isOfSpec);
+  // What was given at birth is completed by the first write: the node joins.
+  const isMember = !leaving && record !== undefined && node.mark !== 'record';
+  const isNewSpec = isMember && plan.changes.some(isOfSpec);
   if (isNewSpec && owner?.spec.rollout !== undefined) plan.isRollout = true;
   const applied = owner && {
     pool: owner.metadata.name,

@@ -23,6 +23,9 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRollout, undefined, 'without spec.rollout');
   assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isRollout, undefined, 'joins');
   assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isRollout, undefined, 'comes from another pool');
+  const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), mark: 'record' as const };
+  assert.equal(plan({ ...gold, rollout }, born).isRollout, undefined, 'was born with a label of its own, and joins');
+  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isRollout, true, 'a mark beside its record');
   assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isRollout, undefined, 'drift');
   const alone = plan({ ...silver, rollout }, node(plain, { tier: 'silver' }));
   assert.deepEqual([alone.changes, alone.isRollout, alone.patch !== undefined], [[], undefined, true]);
