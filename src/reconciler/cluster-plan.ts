@@ -13,6 +13,7 @@ import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
 import { stepOf } from './rollout-gates.ts';
+import { reachedBy } from './runtime-class-writer.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name. */
@@ -88,7 +89,7 @@ function ofPools(
     runtimeClasses: pools.flatMap(name => {
       const pool = state.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];
-      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
+      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
       return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
