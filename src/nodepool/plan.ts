@@ -201,7 +201,7 @@ function isMapApplied(
 
 const NONE: Readonly<Record<string, string>> = {};
 
-function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
+export function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
   return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
 }
 
@@ -219,7 +219,7 @@ function desiredLabels(
   return desired;
 }
 
-function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
+export function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
   const colon = kind === 'taint' ? write.id.lastIndexOf(':') : -1;
   return {
     kind,

@@ -11,7 +11,7 @@ import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
-import { planOf } from './node-plan.ts';
+import { planOf, repairOf } from './node-plan.ts';
 import { stepOf } from './rollout-gates.ts';
 import { reachedBy } from './runtime-class-writer.ts';
 
@@ -52,7 +52,10 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   const waits = ({ pausedBy, isRollout = false, node }: NodePlan) =>
     pausedBy !== undefined || (now !== undefined && isRollout && !turns.has(node.name));
   return {
-    nodes: plans.filter(plan => plan.patch !== undefined && !waits(plan)),
+    nodes: plans.flatMap(plan => {
+      const now = !waits(plan) ? plan : plan.pausedBy === undefined ? repairOf(after, plan.node.name) : undefined;
+      return now?.patch === undefined ? [] : now;
+    }),
     later: plans.filter(plan => plan.changes.length > 0 && waits(plan)),
     rollouts,
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),

@@ -55,13 +55,18 @@ export class RolloutGates {
     return step;
   }
 
-  /** The stamp for the record of a node that may be changed now. Until end() the node counts as in flight. */
-  admits(pool: string, node: string): RolloutStamp | undefined {
+  /** Whether the node may be changed now. */
+  allows(pool: string, node: string): boolean {
     const known = this.#gates.get(pool);
     if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness) this.begin(pool);
     const gate = this.#gates.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
-    if (gate !== undefined && !gate.allowed.has(node)) return undefined;
+    return gate === undefined || gate.allowed.has(node);
+  }
+
+  /** As allows(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
+  admits(pool: string, node: string): RolloutStamp | undefined {
+    if (!this.allows(pool, node)) return undefined;
     const underWay = this.#underWay.get(pool) ?? new Map();
     const current = this.#state.pool(pool);
     this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
