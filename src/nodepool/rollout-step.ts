@@ -5,7 +5,8 @@
  * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are. A node that was
  *   NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
  * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
- * - failed: a node of this rollout that turned NotReady after its change. No further node is changed.
+ * - failed: a node of this rollout that turned NotReady after its change. No further node is changed, until one that had failed is
+ *   Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place, one after the other.
  *
  * Not guaranteed: that clocks agree. A time of more than MAX_SKEW_MS ahead of ours is ignored, so nothing waits for ever.
  */
@@ -45,6 +46,8 @@ export interface RolloutStep {
   settling: number;
   /** Names, sorted. */
   failed: string[];
+  /** A node has failed; it may be gone. */
+  isStopped: boolean;
   /** Those in flight that do not settle until they are Ready, or somebody resumes. Names, sorted. */
   notReady: string[];
   /** Size of the canary. */
@@ -66,6 +69,8 @@ export interface RolloutTimes {
   resumed: number | undefined;
   /** All of this generation was done at the last reconcile: a node that fails later is no rollout. */
   wasComplete: boolean;
+  /** When this generation was stopped, if it was at the last reconcile. */
+  stopped: number | undefined;
 }
 
 export function rolloutStep(
@@ -83,6 +88,7 @@ export function rolloutStep(
   const failed = nodes.filter(node => isIn(node, 'failed'));
   const inFlight = nodes.filter(node => isIn(node, 'in flight', 'failed'));
   const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
+  const isStopped = failed.length > 0 || (pending.length > 0 && staysStopped(changed, times.stopped, rules));
   const isCanary = pending.length > 0 && changed.filter(node => isIn(node, 'settled')).length < canary;
 
   // Nodes that are in flight already take no further place.
@@ -95,11 +101,12 @@ export function rolloutStep(
     pending: pending.length,
     settling: inFlight.length,
     failed: namesOf(failed),
+    isStopped,
     notReady: namesOf(inFlight.filter(node => !settlesByTime(node))),
     canary,
     isCanary,
     limit,
-    next: failed.length > 0 ? [] : [...again, ...free].slice(0, most).map(({ name }) => name),
+    next: isStopped ? [] : [...again, ...free].slice(0, most).map(({ name }) => name),
     settlesAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
   };
 }
@@ -142,6 +149,12 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
   if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
   return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
+}
+
+/** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */
+function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { accepted }: Rules): boolean {
+  if (stopped === undefined || stopped <= accepted) return false;
+  return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince >= stopped);
 }
 
 /** The others turned NotReady after their change. */

@@ -43,10 +43,13 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
   const { nodes, pending, settling, failed, notReady, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
-  if (failed.length > 0) {
-    const who = `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change`;
-    const commands = `mend it, edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
-    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${who}; ${commands}` };
+  if (step.isStopped) {
+    const commands = `edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
+    const why =
+      failed.length > 0
+        ? `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change; mend it, ${commands}`
+        : `a node that turned NotReady after the change is gone; ${commands}`;
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${why}` };
   }
   if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
   const parts = [
@@ -70,10 +73,13 @@ export function isRolloutReason(reason: string): boolean {
 }
 
 /** What a rollout does now, and the steps that follow. */
-export function stepsText({ pending, settling, next, failed, canary, limit, isCanary }: RolloutStep): string {
+export function stepsText(step: RolloutStep): string {
+  const { pending, settling, next, failed, canary, limit, isCanary } = step;
   const left = pending - next.length;
-  if (failed.length > 0) {
-    return `stopped, since ${firstFew(failed, MAX_NAMED)} turned NotReady; ${plural(left, 'node')} left`;
+  if (step.isStopped) {
+    const why =
+      failed.length > 0 ? `${firstFew(failed, MAX_NAMED)} turned NotReady` : 'a node that turned NotReady is gone';
+    return `stopped, since ${why}; ${plural(left, 'node')} left`;
   }
   const parts = [
     ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),

@@ -9,7 +9,7 @@
 import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
 import { progressOf } from '../nodepool/rollout.ts';
 import { rolloutHash } from '../nodepool/rollout-hash.ts';
-import { type RolloutNode, type RolloutStep, rolloutStep } from '../nodepool/rollout-step.ts';
+import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } from '../nodepool/rollout-step.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -109,7 +109,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: time,
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
-    wasComplete: wasComplete(pool),
+    ...before(pool),
   });
 }
 
@@ -124,9 +124,14 @@ function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed 
   return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
 }
 
-function wasComplete(pool: NodePool): boolean {
-  const before = progressOf(pool);
-  return before?.reason === 'RolloutComplete' && before.observedGeneration === pool.metadata.generation;
+/** What the last reconcile of this generation found. */
+function before(pool: NodePool): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
+  const found = progressOf(pool);
+  const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
+  return {
+    wasComplete: reason === 'RolloutComplete',
+    stopped: reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined,
+  };
 }
 
 function timeOf(text: string | undefined): number | undefined {

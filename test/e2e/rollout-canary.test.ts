@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRecord } from '../../src/nodepool/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
-import { deleteNodes } from '../cluster/nodes.ts';
+import { cli } from '../cluster/harness.ts';
+import { deleteNodes, setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
@@ -55,4 +56,37 @@ test('nodes that an earlier rollout changed are no canary of the switch to unman
   await testEnv.reconcile();
   const left = (await labelsOf(5)).map(({ gpu }) => gpu);
   assert.deepEqual(left, [undefined, 'driver', 'driver', 'driver', 'driver']);
+});
+
+test('a canary that fails and is deleted, as auto-repair does, is not followed by another', async t => {
+  await create(6);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
+  await testEnv.reconcile();
+  const tiers = async (...of: string[]) =>
+    Promise.all(of.map(async name => (await testEnv.node(name)).metadata.labels.tier));
+  let watching = await startWatching(t, testEnv.cluster());
+  await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+  await eventually('the canary is changed', async () => (await tiers('n0'))[0] === '2');
+  await setReady(testEnv.cluster(), 'n0', false);
+  await eventually('it is stopped', says(/^RolloutStopped: 1 of 6 nodes updated; stopped: node n0 /));
+  await deleteNodes(testEnv.cluster(), ['n0']);
+  const isGone = says(
+    /^RolloutStopped: 0 of 5 nodes updated; stopped: a node that turned NotReady after the change is gone; /,
+  );
+  await eventually('it stays stopped', isGone);
+  // A node that was repaired joins with the spec.
+  await testEnv.nodes({ name: 'n0', labels: role('web') });
+  await watching.end('SIGKILL');
+  watching = await startWatching(t, testEnv.cluster());
+  await eventually('it has joined', async () => (await tiers('n0'))[0] === '2');
+  await sleep(1_500);
+  assert.deepEqual(await tiers('n1', 'n2', 'n3', 'n4', 'n5'), ['1', '1', '1', '1', '1']);
+  assert.match(
+    (await cli(testEnv.cluster(), ['diff'])).stdout,
+    /^pool web: stopped, since a node .* is gone; 5 nodes left$/m,
+  );
+  assert.equal((await cli(testEnv.cluster(), ['rollout', 'resume', 'web'])).code, 0);
+  await eventually('the next canary', async () => (await tiers('n1'))[0] === '2');
+  assert.deepEqual(await tiers('n2', 'n3', 'n4', 'n5'), ['1', '1', '1', '1']);
+  await watching.end();
 });

@@ -82,6 +82,7 @@ test('the hash of a rollout follows from what the spec changes on members', () =
   };
   const { labels, taints = [], annotations } = spec;
   assert.match(hash(spec), /^[0-9a-f]{10}$/);
+  assert.equal(hash(gold), 'aaaa5bc9fd', 'nodes have it in their records');
   const same: NodePoolSpec[] = [
     { ...spec, rollout: { canary: 1, settleSeconds: 5 }, paused: true, handler: 'runc', unmanaged: 'Keep' },
     { ...spec, labels: { b: '2', a: '1' }, taints: taints.toReversed() },

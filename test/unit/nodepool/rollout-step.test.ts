@@ -7,7 +7,7 @@ import type { RolloutStrategy } from '../../../src/nodepool/types.ts';
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const ago = (seconds: number) => NOW - seconds * 1000;
 const LONG_AGO = ago(1e6);
-const TIMES: RolloutTimes = { now: NOW, resumed: undefined, wasComplete: false };
+const TIMES: RolloutTimes = { now: NOW, resumed: undefined, wasComplete: false, stopped: undefined };
 
 const node = (name: string, more: Partial<RolloutNode> = {}): RolloutNode => ({
   name,
@@ -187,6 +187,36 @@ test('a node that turned NotReady and does not stop it is named, and can be acce
       '6 of 6 nodes updated, 5 settling; nodes n0000, n0001, n0002 and 2 more are NotReady: mend them, or continue without them with `kubectl nodepool rollout resume web`',
   });
   assert.equal(rolloutProgress('web', step(nodes, strategy, { resumed: ago(10) })).reason, 'RolloutComplete');
+});
+
+test('a stopped rollout stays stopped when the failed node is deleted', () => {
+  const rest = many(3, pending);
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const gone = step(rest, strategy, { stopped: ago(20) });
+  assert.deepEqual([gone.next, gone.isStopped, gone.failed], [[], true, []]);
+  assert.deepEqual(rolloutProgress('web', gone), {
+    reason: 'RolloutStopped',
+    message:
+      '0 of 3 nodes updated; stopped: a node that turned NotReady after the change is gone; edit the pool, or continue with `kubectl nodepool rollout resume web`',
+  });
+  assert.equal(stepsText(gone), 'stopped, since a node that turned NotReady is gone; 3 nodes left');
+  const healthy = [done('a', 300), done('b', 300, { readySince: ago(21) })];
+  assert.equal(
+    step([...healthy, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    true,
+    'the others have not failed',
+  );
+  const was = done('a', 300, { readySince: ago(5), wasNotReady: true });
+  assert.equal(
+    step([was, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    true,
+    'nor has one that was NotReady before',
+  );
+  const back = done('a', 300, { readySince: ago(20) });
+  assert.equal(step([back, ...rest], strategy, { stopped: ago(20) }).isStopped, false, 'it is Ready again');
+  assert.deepEqual(step(rest, strategy, { stopped: ago(20), resumed: ago(20) }).next, ['n0000']);
+  assert.equal(step(rest, strategy, { stopped: ago(20), resumed: ago(21) }).isStopped, true, 'resumed before');
+  assert.equal(step([node('a')], strategy, { stopped: ago(20) }).isStopped, false, 'no node waits for it');
 });
 
 test('nodes in flight for a former spec are in flight, and take no second place', () => {
