@@ -12,7 +12,14 @@
 import { areAnnotationsKnown } from './annotations.ts';
 import { mergeSlots, type SlotWrite } from './merge-slots.ts';
 import { planTaints, rewriteTaints } from './plan-taints.ts';
-import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized, stampOf } from './record.ts';
+import {
+  type AppliedRecord,
+  type AppliedSlot,
+  formatRecord,
+  isOversized,
+  MAX_STAMP_LENGTH,
+  stampOf,
+} from './record.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { isStartupApplied } from './startup-taints.ts';
 import { strip } from './strip.ts';
@@ -143,7 +150,11 @@ export function planNode(
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
   };
   const next = applied && formatRecord(applied);
-  if (applied !== undefined && next !== undefined && isOversized(applied, next)) {
+  if (
+    applied !== undefined &&
+    next !== undefined &&
+    isOversized(applied, next, plan.isRollout ? MAX_STAMP_LENGTH : 0)
+  ) {
     return { ...plan, changes: [], isOversized: true };
   }
   if (plan.changes.length > 0 || next !== node.record) {

@@ -74,16 +74,23 @@ export function recordProblem(raw: string): string | undefined {
   return readRecord(raw).problem;
 }
 
-/** Whether the record exceeds the limits of parseRecord(). */
-export function isOversized({ labels, taints, annotations, startup }: AppliedRecord, text: string): boolean {
+/** What stampedRecord() adds at most. */
+export const MAX_STAMP_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
+
+/** Whether the record exceeds the limits of parseRecord(). @param reserved bytes that are added to the text */
+export function isOversized(
+  { labels, taints, annotations, startup }: AppliedRecord,
+  text: string,
+  reserved = 0,
+): boolean {
   const most = Math.max(labels.size, taints.size, annotations.size, startup.size);
-  return isTooLong(text) || most > MAX_RECORD_SLOTS;
+  return isTooLong(text, MAX_RECORD_LENGTH - reserved) || most > MAX_RECORD_SLOTS;
 }
 
 /** The length decides for nearly all: a character of UTF-16 has one to three bytes. */
-function isTooLong(text: string): boolean {
-  if (text.length > MAX_RECORD_LENGTH) return true;
-  return text.length * 3 > MAX_RECORD_LENGTH && Buffer.byteLength(text) > MAX_RECORD_LENGTH;
+function isTooLong(text: string, most: number): boolean {
+  if (text.length > most) return true;
+  return text.length * 3 > most && Buffer.byteLength(text) > most;
 }
 
 function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {

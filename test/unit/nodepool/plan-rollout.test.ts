@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planNode } from '../../../src/nodepool/plan.ts';
-import { formatRecord, parseRecord, recordProblem, stampedRecord } from '../../../src/nodepool/record.ts';
+import {
+  formatRecord,
+  MAX_RECORD_LENGTH,
+  MAX_STAMP_LENGTH,
+  parseRecord,
+  recordProblem,
+  stampedRecord,
+} from '../../../src/nodepool/record.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
@@ -101,4 +108,18 @@ test('the hash of a rollout follows from what the spec changes on members', () =
     { ...spec, matchExpressions: [{ key: 'a', operator: 'Exists' }] },
   ];
   assert.equal(new Set([spec, ...others].map(hash)).size, others.length + 1);
+});
+
+test('a record that has room for all but the stamp is oversized in a rollout, and not lost', () => {
+  const rest = recordOf({ pool: 'worker', annotations: { note: '' } }).length;
+  const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
+  const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };
+  assert.equal(plan(big(0), of).isOversized, undefined);
+  assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).isOversized, true);
+  const { patch, isOversized } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
+  assert.equal(isOversized, undefined);
+  const stamp = { changed: TIME, rollout: HASH, wasNotReady: true } as const;
+  const written = stampedRecord(patch?.record ?? undefined, stamp);
+  assert.equal(written?.length, MAX_RECORD_LENGTH);
+  assert.equal(parseRecord(written)?.rollout, HASH);
 });
