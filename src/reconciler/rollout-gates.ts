@@ -13,7 +13,7 @@ import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } fr
 import { timestamp } from '../nodepool/timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { planOf } from './node-plan.ts';
+import { isStep } from './node-plan.ts';
 
 interface Gate {
   pool: NodePool;
@@ -51,14 +51,14 @@ export class RolloutGates {
       generation === found.metadata.generation ? node : [],
     );
     const allowed = new Set([...step.next, ...current]);
-    this.#gates.set(pool, { pool: found, readiness: this.#state.readiness, allowed });
+    this.#gates.set(pool, { pool: found, readiness: this.#state.readiness(pool), allowed });
     return step;
   }
 
   /** Whether the node may be changed now. */
   allows(pool: string, node: string): boolean {
     const known = this.#gates.get(pool);
-    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness) this.begin(pool);
+    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool)) this.begin(pool);
     const gate = this.#gates.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
     return gate === undefined || gate.allowed.has(node);
@@ -103,7 +103,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
       changed,
       wasNotReady: isChanging ? !ready : wasNotReady(record, since, changed),
       isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
-      isPending: !isCurrent && planOf(state, name)?.isRollout === true,
+      isPending: !isCurrent && isStep(state, name),
     };
   });
   return rolloutStep(nodes, spec.rollout ?? {}, {
