@@ -32,6 +32,8 @@ export interface RolloutNode {
   isOfThis: boolean;
   /** The current spec changes it. */
   isPending: boolean;
+  /** Its last write failed: the others come first, so that it does not keep a place from them. */
+  isRefused: boolean;
 }
 
 /** `waiting`: the current spec changes it, and it takes no place meanwhile. The others are as above. */
@@ -177,7 +179,8 @@ function leftOf(time: number | undefined, ms: number, now: number): number {
 
 /** Ready nodes first: the others cannot settle soon. */
 function sorted(nodes: readonly RolloutNode[]): RolloutNode[] {
-  return nodes.toSorted((a, b) => Number(b.ready) - Number(a.ready) || (a.name < b.name ? -1 : 1));
+  const last = ({ isRefused, ready }: RolloutNode) => (isRefused ? 2 : 0) + (ready ? 0 : 1);
+  return nodes.toSorted((a, b) => last(a) - last(b) || (a.name < b.name ? -1 : 1));
 }
 
 /** `5%` of 1000 is 50; rounded up, as maxSurge of a Deployment. */

@@ -14,6 +14,7 @@ import { moveOf, type NodeMove } from './node-move.ts';
 import {
   circleError,
   isDue,
+  isStep,
   noExecuteOf,
   oversizedError,
   patchedNode,
@@ -117,8 +118,10 @@ export class NodeWriter {
     const written: Written = { move: undefined, admittedBy: undefined };
     try {
       await this.#writeAll(name, written);
+      this.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
+      this.rollouts.wrote(name, isStep(this.#deps.state, name));
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {

@@ -1,5 +1,6 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
 import type { Limiter } from '../controller/limiter.ts';
+import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
@@ -67,6 +68,9 @@ export class PoolNodes {
     if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
     const names = this.#turns(pool, selected);
+    // The last node may settle before the reconcile looks again: nothing else would wake the pool.
+    if (!this.#isPaused(pool))
+      holdBack({ retryAfterMs: this.#writer.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -100,6 +104,11 @@ export class PoolNodes {
     // Sorted, not in the order of the responses: the same failures give the same status.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
     return isAnswered;
+  }
+
+  #isPaused(name: string): boolean {
+    const pool = this.#options.state.pool(name);
+    return pool !== undefined && isPaused(pool);
   }
 
   /** How many nodes of the pool are still to be written. */

@@ -21,9 +21,19 @@ interface Gate {
   readiness: number;
   /** Names that may be written: those of the step, and those under way. */
   allowed: ReadonlySet<string>;
+  settlesAfterMs: number | undefined;
+}
+
+/** What this process knows, and the nodes do not say. */
+interface Writes {
+  /** Nodes that are being changed, each for which generation. */
+  underWay: ReadonlyMap<string, number | undefined>;
+  /** Nodes whose last write failed. */
+  refused: ReadonlySet<string>;
 }
 
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
+const NO_WRITES: Writes = { underWay: NONE, refused: new Set() };
 
 export class RolloutGates {
   readonly #state: ClusterState;
@@ -32,6 +42,9 @@ export class RolloutGates {
   readonly #gates = new Map<string, Gate>();
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
+
+  /** Names of nodes whose last write failed; see RolloutNode. */
+  readonly #refused = new Set<string>();
 
   constructor(state: ClusterState, now: () => Date) {
     this.#state = state;
@@ -46,13 +59,23 @@ export class RolloutGates {
       return undefined;
     }
     const underWay = this.#underWay.get(pool) ?? NONE;
-    const step = stepOf(this.#state, found, this.#now(), underWay);
+    const step = stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused });
     const current = [...underWay].flatMap(([node, generation]) =>
       generation === found.metadata.generation ? node : [],
     );
     const allowed = new Set([...step.next, ...current]);
-    this.#gates.set(pool, { pool: found, readiness: this.#state.readiness(pool), allowed });
+    this.#gates.set(pool, {
+      pool: found,
+      readiness: this.#state.readiness(pool),
+      allowed,
+      settlesAfterMs: step.settlesAfterMs,
+    });
     return step;
+  }
+
+  /** Of the last step that was computed, in milliseconds from then. */
+  settlesAfterMs(pool: string): number | undefined {
+    return this.#gates.get(pool)?.settlesAfterMs;
   }
 
   /** Whether the node may be changed now. */
@@ -77,6 +100,12 @@ export class RolloutGates {
     };
   }
 
+  /** How the last write of the node has ended. */
+  wrote(node: string, hasFailed: boolean): void {
+    if (hasFailed) this.#refused.add(node);
+    else this.#refused.delete(node);
+  }
+
   /** The write has ended, one way or the other. */
   end(pool: string, node: string): void {
     const underWay = this.#underWay.get(pool);
@@ -85,8 +114,13 @@ export class RolloutGates {
   }
 }
 
-/** Of a pool with spec.rollout. @param underWay nodes that are being changed, each for which generation */
-export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay = NONE): RolloutStep {
+/** Of a pool with spec.rollout. */
+export function stepOf(
+  state: ClusterState,
+  pool: NodePool,
+  now: Date,
+  { underWay, refused }: Writes = NO_WRITES,
+): RolloutStep {
   const { metadata, spec } = pool;
   const [time, hash] = [now.getTime(), rolloutHash(pool)];
   const nodes = state.members(metadata.name).map((node): RolloutNode => {
@@ -104,6 +138,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
       wasNotReady: isChanging ? !ready : wasNotReady(record, since, changed),
       isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
       isPending: !isCurrent && isStep(state, name),
+      isRefused: refused.has(name),
     };
   });
   return rolloutStep(nodes, spec.rollout ?? {}, {

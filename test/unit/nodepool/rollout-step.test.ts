@@ -15,6 +15,7 @@ const node = (name: string, more: Partial<RolloutNode> = {}): RolloutNode => ({
   readySince: LONG_AGO,
   changed: undefined,
   wasNotReady: false,
+  isRefused: false,
   isOfThis: more.changed !== undefined && more.isPending !== true,
   isPending: false,
   ...more,
@@ -47,6 +48,13 @@ test('without limits all are next: Ready nodes first, then by name', () => {
   const nodes = [pending('c'), pending('a', { ready: false }), pending('b'), node('d')];
   const { next, limit, canary, pending: left } = step(nodes);
   assert.deepEqual([next, limit, canary, left], [['b', 'c', 'a'], Number.POSITIVE_INFINITY, 0, 3]);
+});
+
+test('nodes whose last write failed come last, so that they keep no place from the others', () => {
+  const refused = (name: string, ready = true) => pending(name, { isRefused: true, ready });
+  const nodes = [refused('a'), pending('b', { ready: false }), pending('c'), refused('d', false)];
+  assert.deepEqual(step(nodes).next, ['c', 'b', 'a', 'd']);
+  assert.deepEqual(step(nodes, { maxConcurrent: 1 }).next, ['c']);
 });
 
 test('at most maxConcurrent are in flight, and one place is free as soon as one has settled', () => {
