@@ -12,7 +12,14 @@
 import { areAnnotationsKnown } from './annotations.ts';
 import { mergeSlots, type SlotWrite } from './merge-slots.ts';
 import { planTaints, rewriteTaints } from './plan-taints.ts';
-import { type AppliedRecord, type AppliedSlot, formatRecord, isOversized } from './record.ts';
+import {
+  type AppliedRecord,
+  type AppliedSlot,
+  formatRecord,
+  isOversized,
+  MAX_STAMP_LENGTH,
+  stampOf,
+} from './record.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { isStartupApplied } from './startup-taints.ts';
 import { strip } from './strip.ts';
@@ -130,7 +137,9 @@ export function planNode(
     ...annotations.writes.map(write => describe('annotation', write, leaving)),
   ];
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
-  const isNewSpec = !leaving && record !== undefined && plan.changes.some(isOfSpec);
+  // What was given at birth is completed by the first write: the node joins.
+  const isMember = !leaving && record !== undefined && node.mark !== 'record';
+  const isNewSpec = isMember && plan.changes.some(isOfSpec);
   if (isNewSpec && owner?.spec.rollout !== undefined) plan.isRollout = true;
   const applied = owner && {
     pool: owner.metadata.name,
@@ -138,10 +147,14 @@ export function planNode(
     taints: taints.applied,
     annotations: annotations.applied,
     startup: taints.startup,
-    ...(leaving || isNewSpec || record?.changed === undefined ? {} : { changed: record.changed }),
+    ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
   };
   const next = applied && formatRecord(applied);
-  if (applied !== undefined && next !== undefined && isOversized(applied, next)) {
+  if (
+    applied !== undefined &&
+    next !== undefined &&
+    isOversized(applied, next, plan.isRollout ? MAX_STAMP_LENGTH : 0)
+  ) {
     return { ...plan, changes: [], isOversized: true };
   }
   if (plan.changes.length > 0 || next !== node.record) {
@@ -199,7 +212,7 @@ function isMapApplied(
 
 const NONE: Readonly<Record<string, string>> = {};
 
-function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
+export function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
   return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
 }
 
@@ -217,7 +230,7 @@ function desiredLabels(
   return desired;
 }
 
-function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
+export function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
   const colon = kind === 'taint' ? write.id.lastIndexOf(':') : -1;
   return {
     kind,

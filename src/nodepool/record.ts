@@ -33,7 +33,14 @@ export interface AppliedRecord {
   startup: StartupSlots;
   /** RFC 3339: when a rollout changed the node last. */
   changed?: string;
+  /** Which rollout it was: rolloutHash() of the spec. Absent where an earlier version wrote the time. */
+  rollout?: string;
+  /** The node was NotReady then: that it is says nothing about the change. */
+  wasNotReady?: true;
 }
+
+/** What a rollout adds to the record of a node that it changes. */
+export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
 export function isStrippable(key: string): boolean {
@@ -67,16 +74,23 @@ export function recordProblem(raw: string): string | undefined {
   return readRecord(raw).problem;
 }
 
-/** Whether the record exceeds the limits of parseRecord(). */
-export function isOversized({ labels, taints, annotations, startup }: AppliedRecord, text: string): boolean {
+/** What stampedRecord() adds at most. */
+export const MAX_STAMP_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
+
+/** Whether the record exceeds the limits of parseRecord(). @param reserved bytes that are added to the text */
+export function isOversized(
+  { labels, taints, annotations, startup }: AppliedRecord,
+  text: string,
+  reserved = 0,
+): boolean {
   const most = Math.max(labels.size, taints.size, annotations.size, startup.size);
-  return isTooLong(text) || most > MAX_RECORD_SLOTS;
+  return isTooLong(text, MAX_RECORD_LENGTH - reserved) || most > MAX_RECORD_SLOTS;
 }
 
 /** The length decides for nearly all: a character of UTF-16 has one to three bytes. */
-function isTooLong(text: string): boolean {
-  if (text.length > MAX_RECORD_LENGTH) return true;
-  return text.length * 3 > MAX_RECORD_LENGTH && Buffer.byteLength(text) > MAX_RECORD_LENGTH;
+function isTooLong(text: string, most: number): boolean {
+  if (text.length > most) return true;
+  return text.length * 3 > most && Buffer.byteLength(text) > most;
 }
 
 function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
@@ -102,7 +116,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     taints: parseSlots(taints, displaced.taints, TAINT),
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
     startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
-    ...(isTime(json.changed) ? { changed: json.changed } : {}),
+    ...parseStamp(json),
   };
   sources.set(record, raw);
   const kept = record.labels.size + record.taints.size + record.annotations.size + record.startup.size;
@@ -155,6 +169,12 @@ function isValue(value: unknown): value is string {
   return typeof value === 'string' && valueProblem(value) === undefined;
 }
 
+function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>): RolloutStamp {
+  if (!isTime(changed)) return {};
+  if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
+  return { changed, rollout, ...(wasNotReady === true ? { wasNotReady } : {}) };
+}
+
 /** As timestamp() writes it. */
 function isTime(value: unknown): value is string {
   return (
@@ -203,14 +223,24 @@ function format(record: AppliedRecord): string {
     ...section('annotations', record.annotations, slot => slot.value),
     ...section('startup', record.startup, value => value),
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
-    ...(record.changed === undefined ? {} : { changed: record.changed }),
+    ...stampOf(record),
   });
 }
 
-/** The record with the time at which a rollout changes the node. */
-export function stampedRecord(raw: string | undefined, changed: string): string | undefined {
+/** Without the keys that are not there. */
+export function stampOf({ changed, rollout, wasNotReady }: RolloutStamp): RolloutStamp {
+  if (changed === undefined) return {};
+  return {
+    changed,
+    ...(rollout === undefined ? {} : { rollout }),
+    ...(wasNotReady === undefined ? {} : { wasNotReady }),
+  };
+}
+
+/** The record with the time at which a rollout changes the node. Those of one rollout share the rest of the stamp. */
+export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): string | undefined {
   const record = parseRecord(raw);
-  return record && formatRecord({ ...record, changed });
+  return record && formatRecord({ ...record, ...stamp });
 }
 
 function section<S>(

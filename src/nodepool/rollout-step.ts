@@ -1,10 +1,12 @@
 /**
- * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change is
- * remembered, in its record. So a process that is killed loses no count.
+ * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change and
+ * which rollout it was is remembered, in its record. So a process that is killed loses no count.
  *
- * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are.
- * - canary: the first nodes that are changed; the others wait until these have settled.
- * - failed: a node that carries the current spec and turned NotReady after its change. No further node is changed.
+ * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are. A node that was
+ *   NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
+ * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
+ * - failed: a node of this rollout that turned NotReady after its change. No further node is changed, until one that had failed is
+ *   Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place, one after the other.
  *
  * Not guaranteed: that clocks agree. A time of more than MAX_SKEW_MS ahead of ours is ignored, so nothing waits for ever.
  */
@@ -13,6 +15,8 @@ import type { RolloutStrategy } from './types.ts';
 /** A node that stops is noticed after 50 s by default (node-monitor-grace-period). */
 export const DEFAULT_SETTLE_SECONDS = 60;
 const MAX_SKEW_MS = 5 * 60_000;
+/** Added to settleSeconds: the times have whole seconds, cut off, and a change is stamped before its request is sent. */
+const MARGIN_MS = 2_000;
 
 /** A member of the pool. */
 export interface RolloutNode {
@@ -22,9 +26,18 @@ export interface RolloutNode {
   readySince: number | undefined;
   /** When a rollout changed it, in milliseconds. */
   changed: number | undefined;
+  /** It was NotReady then. */
+  wasNotReady: boolean;
+  /** That rollout was of the current spec. */
+  isOfThis: boolean;
   /** The current spec changes it. */
   isPending: boolean;
+  /** Its last write failed: the others come first, so that it does not keep a place from them. */
+  isRefused: boolean;
 }
+
+/** `waiting`: the current spec changes it, and it takes no place meanwhile. The others are as above. */
+type Phase = 'waiting' | 'in flight' | 'failed' | 'settled';
 
 export interface RolloutStep {
   /** Number of members. */
@@ -35,6 +48,10 @@ export interface RolloutStep {
   settling: number;
   /** Names, sorted. */
   failed: string[];
+  /** A node has failed; it may be gone. */
+  isStopped: boolean;
+  /** Those in flight that do not settle until they are Ready, or somebody resumes. Names, sorted. */
+  notReady: string[];
   /** Size of the canary. */
   canary: number;
   /** Whether the others wait for it. */
@@ -43,7 +60,7 @@ export interface RolloutStep {
   limit: number;
   /** Names of the nodes that may be changed now, in this order. */
   next: string[];
-  /** Milliseconds until the first node in flight has settled, if it stays Ready. */
+  /** Milliseconds until the first node in flight has settled, if it stays as it is. */
   settlesAfterMs: number | undefined;
 }
 
@@ -54,62 +71,105 @@ export interface RolloutTimes {
   resumed: number | undefined;
   /** All of this generation was done at the last reconcile: a node that fails later is no rollout. */
   wasComplete: boolean;
+  /** When this generation was stopped, if it was at the last reconcile. */
+  stopped: number | undefined;
 }
 
 export function rolloutStep(
   nodes: readonly RolloutNode[],
   strategy: RolloutStrategy,
-  { now, resumed, wasComplete }: RolloutTimes,
+  times: RolloutTimes,
 ): RolloutStep {
-  const settleMs = (strategy.settleSeconds ?? DEFAULT_SETTLE_SECONDS) * 1000;
   const limit = Math.max(1, scaled(strategy.maxConcurrent, nodes.length) ?? Number.POSITIVE_INFINITY);
   const canary = Math.min(nodes.length, scaled(strategy.canary, nodes.length) ?? 0);
-  const accepted = resumed !== undefined && resumed <= now + MAX_SKEW_MS ? resumed : undefined;
   const pending = nodes.filter(({ isPending }) => isPending);
-  const isOver = pending.length === 0 && wasComplete;
+  const rules = rulesOf(strategy, times, pending.length > 0);
+  const phases = new Map(nodes.map(node => [node, phaseOf(node, rules)]));
+  const isIn = (node: RolloutNode, ...wanted: Phase[]) => wanted.includes(phases.get(node) ?? 'settled');
 
-  /** Whether the node is NotReady since before somebody resumed. */
-  const isAccepted = ({ ready, readySince }: RolloutNode) =>
-    !ready && accepted !== undefined && readySince !== undefined && readySince <= accepted;
-  /** Whether it turned NotReady when it had settled already, as far as its last transition tells. */
-  const failedLater = ({ ready, readySince = 0, changed = 0 }: RolloutNode) =>
-    !ready && readySince >= changed + settleMs;
-  const settlesIn = ({ changed, readySince }: RolloutNode) =>
-    Math.max(...[changed, readySince].map(time => leftOf(time, settleMs, now)));
-  const isSettled = (node: RolloutNode) => isAccepted(node) || (node.ready && settlesIn(node) <= 0);
-  const isInFlight = (node: RolloutNode) => {
-    if (node.changed === undefined || isOver || isSettled(node)) return false;
-    // A failure long after the change takes no place from a new spec, and does not bring back a rollout that is done.
-    return !((node.isPending || pending.length === 0) && failedLater(node));
-  };
-
-  const inFlight = new Set(nodes.filter(isInFlight));
-  const changed = nodes.filter(node => !node.isPending && node.changed !== undefined);
-  const failed = (strategy.stopOnNotReady ?? true) ? changed.filter(node => inFlight.has(node) && hasTurned(node)) : [];
-  const settled = changed.filter(node => !inFlight.has(node)).length;
-  const isCanary = pending.length > 0 && changed.length <= canary && settled < canary;
+  const failed = nodes.filter(node => isIn(node, 'failed'));
+  const inFlight = nodes.filter(node => isIn(node, 'in flight', 'failed'));
+  const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
+  const isStopped = failed.length > 0 || (pending.length > 0 && staysStopped(changed, times.stopped, rules));
+  const isCanary = pending.length > 0 && changed.filter(node => isIn(node, 'settled')).length < canary;
 
   // Nodes that are in flight already take no further place.
-  const again = sorted(pending.filter(node => inFlight.has(node)));
-  const free = sorted(pending.filter(node => !inFlight.has(node))).slice(0, Math.max(0, limit - inFlight.size));
-  const most = isCanary ? canary - changed.length : pending.length;
-  const waits = [...inFlight].filter(({ ready }) => ready).map(settlesIn);
+  const again = sorted(pending.filter(node => isIn(node, 'in flight')));
+  const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
+  const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
+  const waits = inFlight.filter(settlesByTime).map(node => settlesIn(node, rules));
   return {
     nodes: nodes.length,
     pending: pending.length,
-    settling: inFlight.size,
-    failed: failed.map(({ name }) => name).toSorted(),
+    settling: inFlight.length,
+    failed: namesOf(failed),
+    isStopped,
+    notReady: namesOf(inFlight.filter(node => !settlesByTime(node))),
     canary,
     isCanary,
     limit,
-    next: failed.length > 0 ? [] : [...again, ...free].slice(0, most).map(({ name }) => name),
+    next: isStopped ? [] : [...again, ...free].slice(0, most).map(({ name }) => name),
     settlesAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
   };
 }
 
-/** Whether the node turned NotReady after its change, or in the same second. */
-function hasTurned({ ready, readySince, changed = 0 }: RolloutNode): boolean {
-  return !ready && (readySince === undefined || readySince >= changed);
+interface Rules {
+  now: number;
+  settleMs: number;
+  stopOnNotReady: boolean;
+  /** Nodes that are NotReady since then, or longer, are accepted. */
+  accepted: number;
+  hasPending: boolean;
+  /** It was complete, and the spec changes no node now. */
+  isOver: boolean;
+}
+
+function rulesOf(
+  { settleSeconds = DEFAULT_SETTLE_SECONDS, stopOnNotReady = true }: RolloutStrategy,
+  { now, resumed, wasComplete }: RolloutTimes,
+  hasPending: boolean,
+): Rules {
+  const accepted = resumed === undefined || resumed > now + MAX_SKEW_MS ? Number.NEGATIVE_INFINITY : resumed;
+  return {
+    now,
+    settleMs: settleSeconds === 0 ? 0 : settleSeconds * 1000 + MARGIN_MS,
+    stopOnNotReady,
+    accepted,
+    hasPending,
+    isOver: !hasPending && wasComplete,
+  };
+}
+
+function phaseOf(node: RolloutNode, rules: Rules): Phase {
+  const { ready, readySince, changed, isPending, isOfThis } = node;
+  const rest = isPending ? 'waiting' : 'settled';
+  if (changed === undefined || rules.isOver) return rest;
+  if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;
+  if (!ready && (readySince ?? 0) <= rules.accepted) return rest;
+  if (settlesByTime(node)) return 'in flight';
+  const isOfNow = isOfThis && !isPending;
+  // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
+  if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
+  return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
+}
+
+/** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */
+function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { accepted }: Rules): boolean {
+  if (stopped === undefined || stopped <= accepted) return false;
+  return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince >= stopped);
+}
+
+/** The others turned NotReady after their change. */
+function settlesByTime({ ready, wasNotReady }: RolloutNode): boolean {
+  return ready || wasNotReady;
+}
+
+function settlesIn({ ready, changed, readySince }: RolloutNode, { settleMs, now }: Rules): number {
+  return Math.max(leftOf(changed, settleMs, now), ready ? leftOf(readySince, settleMs, now) : 0);
+}
+
+function namesOf(nodes: readonly RolloutNode[]): string[] {
+  return nodes.map(({ name }) => name).toSorted();
 }
 
 /** Milliseconds until so much time has passed; a time too far ahead is another clock's, and counts as passed. */
@@ -119,7 +179,8 @@ function leftOf(time: number | undefined, ms: number, now: number): number {
 
 /** Ready nodes first: the others cannot settle soon. */
 function sorted(nodes: readonly RolloutNode[]): RolloutNode[] {
-  return nodes.toSorted((a, b) => Number(b.ready) - Number(a.ready) || (a.name < b.name ? -1 : 1));
+  const last = ({ isRefused, ready }: RolloutNode) => (isRefused ? 2 : 0) + (ready ? 0 : 1);
+  return nodes.toSorted((a, b) => last(a) - last(b) || (a.name < b.name ? -1 : 1));
 }
 
 /** `5%` of 1000 is 50; rounded up, as maxSurge of a Deployment. */

@@ -41,12 +41,15 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
 
 /** `30 of 1000 nodes updated, 10 settling, the canary of 10 has to settle first` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
-  const { nodes, pending, settling, failed, canary } = step;
+  const { nodes, pending, settling, failed, notReady, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
-  if (failed.length > 0) {
-    const who = `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change`;
-    const commands = `mend it, edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
-    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${who}; ${commands}` };
+  if (step.isStopped) {
+    const commands = `edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
+    const why =
+      failed.length > 0
+        ? `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change; mend it, ${commands}`
+        : `a node that turned NotReady after the change is gone; ${commands}`;
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${why}` };
   }
   if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
   const parts = [
@@ -54,7 +57,14 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
     ...(settling > 0 ? [`${settling} settling`] : []),
     ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
   ];
-  return { reason: 'RolloutInProgress', message: parts.join(', ') };
+  const waitsFor = notReady.length > 0 ? `; ${waitsForText(pool, notReady)}` : '';
+  return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
+}
+
+function waitsForText(pool: string, names: readonly string[]): string {
+  const [is, them] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const who = `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} NotReady`;
+  return `${who}: mend ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
 }
 
 /** Of a condition Applied that is False for want of a step alone. */
@@ -63,10 +73,13 @@ export function isRolloutReason(reason: string): boolean {
 }
 
 /** What a rollout does now, and the steps that follow. */
-export function stepsText({ pending, settling, next, failed, canary, limit, isCanary }: RolloutStep): string {
+export function stepsText(step: RolloutStep): string {
+  const { pending, settling, next, failed, canary, limit, isCanary } = step;
   const left = pending - next.length;
-  if (failed.length > 0) {
-    return `stopped, since ${firstFew(failed, MAX_NAMED)} turned NotReady; ${plural(left, 'node')} left`;
+  if (step.isStopped) {
+    const why =
+      failed.length > 0 ? `${firstFew(failed, MAX_NAMED)} turned NotReady` : 'a node that turned NotReady is gone';
+    return `stopped, since ${why}; ${plural(left, 'node')} left`;
   }
   const parts = [
     ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),

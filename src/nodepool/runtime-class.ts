@@ -1,7 +1,36 @@
-/** The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints. */
+/**
+ * The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints.
+ *
+ * While a spec reaches the members step by step, or has to wait, the pods that are created meanwhile must fit on all of them: the
+ * class tolerates the taints of the spec and those that members have of an earlier one, and selects only by labels that all members
+ * have already. Where all members have the spec, that is the class of the spec.
+ */
 import { deepEqual } from './merge-patch.ts';
+import type { AppliedRecord } from './record.ts';
+import { isPaused } from './rollout.ts';
 import { memberLabels, membershipSelector } from './selector.ts';
-import { API_VERSION, GROUP, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
+import { isSameTaint, taintFrom, taintId } from './taint.ts';
+import {
+  API_VERSION,
+  GROUP,
+  type Node,
+  type NodePool,
+  type RuntimeClass,
+  type Taint,
+  type Toleration,
+} from './types.ts';
+
+/** What a member has of the pool. */
+export interface Reached {
+  record: AppliedRecord;
+  /** Of the node: a kubelet can write a record, and no taints. */
+  taints: Node['taints'];
+}
+
+/** Whether members may have an earlier spec for longer than a reconcile. */
+export function isGradual(pool: NodePool): boolean {
+  return pool.spec.rollout !== undefined || isPaused(pool);
+}
 
 export function runtimeClassName(pool: string): string {
   return `node-pool-${pool}`;
@@ -22,9 +51,16 @@ export type RuntimeClassPlan =
   /** A RuntimeClass of this name has another owner; it is not taken over. */
   | { kind: 'foreign'; current: RuntimeClass };
 
-/** @param current the RuntimeClass with the pool's name, whoever owns it */
-export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefined): RuntimeClassPlan {
-  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool) : undefined;
+/**
+ * @param current the RuntimeClass with the pool's name, whoever owns it
+ * @param reached members of a pool that isGradual(); without them, all members have the spec
+ */
+export function planRuntimeClass(
+  pool: NodePool,
+  current: RuntimeClass | undefined,
+  reached: readonly Reached[] = [],
+): RuntimeClassPlan {
+  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool, reached) : undefined;
   const owned = current === undefined ? undefined : ownership(pool, current);
   const dying = current?.metadata.deletionTimestamp !== undefined;
   if (desired === undefined) {
@@ -40,7 +76,7 @@ export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefin
     : { kind: 'patch', current, scheduling };
 }
 
-function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
+function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): RuntimeClass | undefined {
   const { handler, taints = [] } = pool.spec;
   if (handler === undefined || handler === '') return undefined;
   return {
@@ -59,8 +95,8 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
     },
     handler,
     scheduling: {
-      nodeSelector: { ...membershipSelector(pool).labels, ...memberLabels(pool) },
-      tolerations: taints.map(({ key, value, effect }) => ({
+      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, reached) },
+      tolerations: [...taints, ...earlierTaints(taints, reached)].map(({ key, value, effect }) => ({
         key,
         operator: 'Equal',
         ...(value === undefined || value === '' ? {} : { value }),
@@ -68,6 +104,28 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
       })),
     },
   };
+}
+
+/** The labels of the spec that every member has. */
+function labelsOfAll(pool: NodePool, reached: readonly Reached[]): Record<string, string> {
+  const labels = Object.entries(memberLabels(pool));
+  return Object.fromEntries(
+    labels.filter(([key, value]) => reached.every(({ record }) => record.labels.get(key)?.value === value)),
+  );
+}
+
+/** Taints that the pool has given to a member, and that the spec does not have; sorted, so that the order of nodes writes nothing. */
+function earlierTaints(taints: readonly Taint[], reached: readonly Reached[]): Taint[] {
+  const found = new Map<string, Taint>();
+  for (const { record, taints: live } of reached) {
+    for (const [id, { value }] of record.taints) {
+      if (value === null) continue;
+      const taint = taintFrom(id, value);
+      if (taints.some(each => isSameTaint(each, taint)) || !live.some(each => isSameTaint(each, taint))) continue;
+      found.set(`${taintId(taint)} ${value}`, taint);
+    }
+  }
+  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, taint]) => taint);
 }
 
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */

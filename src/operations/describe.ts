@@ -2,10 +2,11 @@
 
 import type { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
-import { runtimeClassName } from '../nodepool/runtime-class.ts';
+import { type Reached, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
+import { reachedBy } from '../reconciler/runtime-class-writer.ts';
 import { oldestFirst } from './event-order.ts';
 import { loadClusterState } from './load-cluster-state.ts';
 import { poolsNotFound } from './not-found.ts';
@@ -26,6 +27,8 @@ export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
+  /** See planRuntimeClass(). */
+  reached: readonly Reached[];
   events: Permitted<PoolEventRecord[]>;
 }
 
@@ -63,6 +66,7 @@ export async function describe(
         nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
         runtimeClass:
           'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
+        reached: reachedBy(pool, state),
         events: 'forbidden' in events ? events : { value: eventsOf(pool, events.value) },
       },
     ];

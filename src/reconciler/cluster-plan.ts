@@ -11,8 +11,9 @@ import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
-import { planOf } from './node-plan.ts';
+import { planOf, repairOf } from './node-plan.ts';
 import { stepOf } from './rollout-gates.ts';
+import { reachedBy } from './runtime-class-writer.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name. */
@@ -51,7 +52,10 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   const waits = ({ pausedBy, isRollout = false, node }: NodePlan) =>
     pausedBy !== undefined || (now !== undefined && isRollout && !turns.has(node.name));
   return {
-    nodes: plans.filter(plan => plan.patch !== undefined && !waits(plan)),
+    nodes: plans.flatMap(plan => {
+      const now = !waits(plan) ? plan : plan.pausedBy === undefined ? repairOf(after, plan.node.name) : undefined;
+      return now?.patch === undefined ? [] : now;
+    }),
     later: plans.filter(plan => plan.changes.length > 0 && waits(plan)),
     rollouts,
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
@@ -88,7 +92,7 @@ function ofPools(
     runtimeClasses: pools.flatMap(name => {
       const pool = state.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];
-      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)));
+      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
       return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),

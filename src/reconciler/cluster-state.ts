@@ -37,8 +37,10 @@ export class ClusterState {
   #observer: ClusterStateObserver | undefined;
   /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
-  /** Grows whenever a node turns Ready or NotReady. */
-  readiness = 0;
+  /** Of the others, whether the plan is a step of a rollout: see isStep() of node-plan.ts. */
+  readonly steps = new WeakMap<Ownership, boolean>();
+  /** By name of the pool; see readiness(). */
+  readonly #readiness = new Map<string, number>();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
@@ -174,10 +176,19 @@ export class ClusterState {
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
     const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
-    if (before?.ready !== node.ready) this.readiness++;
     this.#nodes.set(node.name, node);
     this.#ownerships.setNode(node);
+    if (before?.ready !== node.ready) this.#turned(node.name);
     if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
+  }
+
+  /** Grows whenever a node that concerns the pool turns Ready or NotReady. */
+  readiness(pool: string): number {
+    return this.#readiness.get(pool) ?? 0;
+  }
+
+  #turned(node: string): void {
+    for (const pool of this.poolsOf(node)) this.#readiness.set(pool, this.readiness(pool) + 1);
   }
 
   /** @param uid of the deleted object: one of that name with another UID stays */

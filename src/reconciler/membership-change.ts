@@ -52,7 +52,11 @@ export function planMembershipChange(
     change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
   const isRelabelled = Object.keys(labels).length > 0;
   const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
-  const whole = followed(state, [{ ...plan, node, changes: changesOf(node, labels), patch }, plan]);
+  // What a person asks for by the name of the node waits for no turn.
+  const { isRollout: _turn, ...whole } = followed(state, [
+    { ...plan, node, changes: changesOf(node, labels), patch },
+    plan,
+  ]);
   if (whole.patch !== undefined) assertNotPaused(state, whole, ownership);
   return whole;
 }

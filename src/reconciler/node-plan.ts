@@ -7,6 +7,7 @@ import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { planRepair } from '../nodepool/plan-repair.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
@@ -25,6 +26,34 @@ export function planOf(state: ClusterState, name: string): NodePlan | undefined 
   const plan = followed(state, [planStep(state, node, ownership)]);
   if (!hasPlan(plan)) state.upToDate.add(ownership);
   return plan;
+}
+
+/** Whether the plan of the node is a step of a rollout. Cheap for a node that has not changed since the last call. */
+export function isStep(state: ClusterState, name: string): boolean {
+  const ownership = state.ownership(name);
+  if (ownership === undefined || state.upToDate.has(ownership)) return false;
+  const known = state.steps.get(ownership);
+  if (known !== undefined) return known;
+  const is = planOf(state, name)?.isRollout === true;
+  state.steps.set(ownership, is);
+  return is;
+}
+
+/** Whether it is a step of a rollout. One that cannot be written is reported, whenever its turn is. */
+export function waitsForTurn(plan: NodePlan | undefined): boolean {
+  return plan?.isRollout === true && plan.isOversized !== true;
+}
+
+/** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
+export function repairOf(state: ClusterState, name: string): NodePlan | undefined {
+  const [node, ownership] = [state.node(name), state.ownership(name)];
+  const pool = ownership?.owner === undefined ? undefined : state.pool(ownership.owner);
+  if (node === undefined || pool === undefined || ownership?.record?.pool !== pool.metadata.name) return undefined;
+  const plan = planRepair(node, ownership.record, pool);
+  const { labels } = plan.patch ?? {};
+  if (plan.patch === undefined || labels === undefined || !state.poolIndex.affectsMembership(labels)) return plan;
+  const { owner } = state.poolIndex.ownership(patchedNode(node, plan.patch));
+  return owner === pool.metadata.name ? plan : undefined;
 }
 
 function hasPlan({ patch, circle, isOversized = false }: NodePlan): boolean {
@@ -108,6 +137,7 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   const marks = {
     ...(steps.some(({ isUnread }) => isUnread) ? { isUnread: true } : {}),
     ...(pausedBy === undefined ? {} : { pausedBy }),
+    ...(steps.some(({ isRollout }) => isRollout) ? { isRollout: true } : {}),
   };
   if (steps.some(({ isOversized }) => isOversized)) {
     return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true, ...marks };

@@ -2,8 +2,7 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { recordProblem, stampedRecord } from '../nodepool/record.ts';
-import { timestamp } from '../nodepool/timestamp.ts';
+import { stampedRecord } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -11,8 +10,18 @@ import { conflictDelay } from './conflict-delay.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
-import type { NodeMove } from './node-move.ts';
-import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
+import { moveOf, type NodeMove } from './node-move.ts';
+import {
+  circleError,
+  isDue,
+  isStep,
+  noExecuteOf,
+  oversizedError,
+  patchedNode,
+  planOf,
+  repairOf,
+  waitsForTurn,
+} from './node-plan.ts';
 import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { PausedMeanwhile } from './paused-meanwhile.ts';
 import type { ClusterPort } from './ports.ts';
@@ -109,8 +118,10 @@ export class NodeWriter {
     const written: Written = { move: undefined, admittedBy: undefined };
     try {
       await this.#writeAll(name, written);
+      this.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
+      this.rollouts.wrote(name, isStep(this.#deps.state, name));
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
@@ -118,12 +129,25 @@ export class NodeWriter {
     }
   }
 
-  /** The patch, with its time if it is a step of a rollout; undefined where the node has to wait for its turn. */
-  #admitted({ node, owner, isRollout = false }: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
-    if (!isRollout || owner === undefined) return patch;
-    if (!this.rollouts.admits(owner, node.name)) return undefined;
-    written.admittedBy = owner;
-    const record = stampedRecord(patch.record ?? node.record, timestamp(this.#deps.now()));
+  /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
+  #planned(name: string): NodePlan | undefined {
+    const { state } = this.#deps;
+    const change = this.#changes.get(name);
+    if (change !== undefined) return planMembershipChange(state, name, change);
+    const plan = planOf(state, name);
+    if (plan?.previous === undefined || plan.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
+    return this.rollouts.allows(plan.previous, name) ? plan : repairOf(state, name);
+  }
+
+  /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
+  #admitted(plan: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
+    const { node, owner, previous, isRollout = false } = plan;
+    if (!isRollout || previous === undefined) return patch;
+    const stamp = this.rollouts.admits(previous, node.name);
+    if (stamp === undefined) return undefined;
+    written.admittedBy = previous;
+    // By the labels that it gets, the node may leave the pool.
+    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 
@@ -131,7 +155,7 @@ export class NodeWriter {
     const { cluster, state, sleep, dryRun } = this.#deps;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
-      const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
+      const plan = this.#planned(name);
       const uid = state.node(name)?.uid;
       // It was paused after the node was chosen.
       if (plan?.pausedBy !== undefined) return;
@@ -158,7 +182,7 @@ export class NodeWriter {
       if (await this.#pausedMeanwhile.read(plan)) continue;
       this.#assertConsent(plan);
       const patch = this.#admitted(plan, plan.patch, written);
-      if (patch === undefined) return;
+      if (patch === undefined) continue;
       this.#deps.onWrite?.(plan);
       const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
@@ -238,17 +262,4 @@ export class NodeWriter {
       'run the command again to see which pods that would evict',
     );
   }
-}
-
-/** @param before the earlier write of the node in this call */
-function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
-  const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
-  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
-  return {
-    node: node.name,
-    from: before ? before.from : previous,
-    to,
-    changes: [...(before?.changes ?? []), ...changes],
-    ...(invalidRecord === undefined ? {} : { invalidRecord }),
-  };
 }

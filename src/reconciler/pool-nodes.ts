@@ -1,10 +1,11 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
 import type { Limiter } from '../controller/limiter.ts';
+import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { NodeMove } from './node-move.ts';
-import { differs, isDue, mayWait, planOf } from './node-plan.ts';
+import { differs, isDue, mayWait, planOf, repairOf, waitsForTurn } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter, type NodeWriterDeps } from './node-writer.ts';
 import { readAnnotationsOf } from './unread-annotations.ts';
@@ -67,6 +68,9 @@ export class PoolNodes {
     if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
     const names = this.#turns(pool, selected);
+    // The last node may settle before the reconcile looks again: nothing else would wake the pool.
+    if (!this.#isPaused(pool))
+      holdBack({ retryAfterMs: this.#writer.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     progress?.planned(names.length);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -102,20 +106,29 @@ export class PoolNodes {
     return isAnswered;
   }
 
+  #isPaused(name: string): boolean {
+    const pool = this.#options.state.pool(name);
+    return pool !== undefined && isPaused(pool);
+  }
+
   /** How many nodes of the pool are still to be written. */
   pending(pool: string): number {
     return this.#turns(pool, this.#selected(pool)).length;
   }
 
-  /** Those that need a write and do not have to wait: first those whose turn in a rollout has come, in their order. */
+  /** Those that have something to be written now: first those whose turn in a rollout has come, in their order. */
   #turns(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
     const step = this.#writer.rollouts.begin(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
-    const others = names.filter(name => changes?.has(name) || planOf(state, name)?.isRollout !== true);
-    const selection = new Set(names);
-    return [...step.next.filter(name => selection.has(name) && !others.includes(name)), ...others];
+    const waits = (name: string) => !changes?.has(name) && waitsForTurn(planOf(state, name));
+    const waiting = new Set(names.filter(waits));
+    const next = step.next.filter(name => waiting.delete(name));
+    const turns = new Set(next);
+    const others = names.filter(name => !turns.has(name) && !waiting.has(name));
+    const repairs = [...waiting].filter(name => repairOf(state, name)?.patch !== undefined);
+    return [...next, ...others, ...repairs];
   }
 
   /** What the rollout of the pool has left to do; undefined for a pool without one. */

@@ -9,6 +9,7 @@
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
+import { isGradual } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
@@ -126,10 +127,12 @@ export class Reconciler {
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
-    if (valid) await this.#applyRuntimeClass(pool, outcome);
+    const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     const isAnswered = await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
+    // Once the last member has the spec, nothing of the earlier one is needed.
+    if (isClassRight && isGradual(pool)) await this.#applyRuntimeClass(pool, outcome);
     const due = this.#nodes.due(name);
     const others = due.filter(node => !this.#nodes.isSelected(node));
     const isUnknown = isStatusUnknown(pool, due.length, others.length);
@@ -251,10 +254,13 @@ export class Reconciler {
     return true;
   }
 
-  async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+  /** False when it failed. */
+  async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<boolean> {
     const { cluster, state, dryRun, limitObjects, writeLimiter } = this.#options;
-    await attemptHeld(outcome, async () => {
-      outcome.runtimeClass = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
+    const error = await attemptHeld(outcome, async () => {
+      const done = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
+      if (done.kind !== 'unchanged') outcome.runtimeClass = done;
     });
+    return error === undefined;
   }
 }

@@ -6,11 +6,14 @@
  * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
  * order, so one of two that overlap finds them written.
  */
+import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
 import { progressOf } from '../nodepool/rollout.ts';
-import { type RolloutNode, type RolloutStep, rolloutStep } from '../nodepool/rollout-step.ts';
+import { rolloutHash } from '../nodepool/rollout-hash.ts';
+import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } from '../nodepool/rollout-step.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { planOf } from './node-plan.ts';
+import { isStep } from './node-plan.ts';
 
 interface Gate {
   pool: NodePool;
@@ -18,9 +21,19 @@ interface Gate {
   readiness: number;
   /** Names that may be written: those of the step, and those under way. */
   allowed: ReadonlySet<string>;
+  settlesAfterMs: number | undefined;
+}
+
+/** What this process knows, and the nodes do not say. */
+interface Writes {
+  /** Nodes that are being changed, each for which generation. */
+  underWay: ReadonlyMap<string, number | undefined>;
+  /** Nodes whose last write failed. */
+  refused: ReadonlySet<string>;
 }
 
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
+const NO_WRITES: Writes = { underWay: NONE, refused: new Set() };
 
 export class RolloutGates {
   readonly #state: ClusterState;
@@ -29,6 +42,9 @@ export class RolloutGates {
   readonly #gates = new Map<string, Gate>();
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
+
+  /** Names of nodes whose last write failed; see RolloutNode. */
+  readonly #refused = new Set<string>();
 
   constructor(state: ClusterState, now: () => Date) {
     this.#state = state;
@@ -43,25 +59,51 @@ export class RolloutGates {
       return undefined;
     }
     const underWay = this.#underWay.get(pool) ?? NONE;
-    const step = stepOf(this.#state, found, this.#now(), underWay);
+    const step = stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused });
     const current = [...underWay].flatMap(([node, generation]) =>
       generation === found.metadata.generation ? node : [],
     );
     const allowed = new Set([...step.next, ...current]);
-    this.#gates.set(pool, { pool: found, readiness: this.#state.readiness, allowed });
+    this.#gates.set(pool, {
+      pool: found,
+      readiness: this.#state.readiness(pool),
+      allowed,
+      settlesAfterMs: step.settlesAfterMs,
+    });
     return step;
   }
 
-  /** Whether the node may be changed now. Until end() it counts as in flight. */
-  admits(pool: string, node: string): boolean {
+  /** Of the last step that was computed, in milliseconds from then. */
+  settlesAfterMs(pool: string): number | undefined {
+    return this.#gates.get(pool)?.settlesAfterMs;
+  }
+
+  /** Whether the node may be changed now. */
+  allows(pool: string, node: string): boolean {
     const known = this.#gates.get(pool);
-    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness) this.begin(pool);
+    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool)) this.begin(pool);
     const gate = this.#gates.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
-    if (gate !== undefined && !gate.allowed.has(node)) return false;
+    return gate === undefined || gate.allowed.has(node);
+  }
+
+  /** As allows(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
+  admits(pool: string, node: string): RolloutStamp | undefined {
+    if (!this.allows(pool, node)) return undefined;
     const underWay = this.#underWay.get(pool) ?? new Map();
-    this.#underWay.set(pool, underWay.set(node, this.#state.pool(pool)?.metadata.generation));
-    return true;
+    const current = this.#state.pool(pool);
+    this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
+    return {
+      changed: timestamp(this.#now()),
+      ...(current === undefined ? {} : { rollout: rolloutHash(current) }),
+      ...(this.#state.node(node)?.ready === false ? { wasNotReady: true } : {}),
+    };
+  }
+
+  /** How the last write of the node has ended. */
+  wrote(node: string, hasFailed: boolean): void {
+    if (hasFailed) this.#refused.add(node);
+    else this.#refused.delete(node);
   }
 
   /** The write has ended, one way or the other. */
@@ -72,33 +114,59 @@ export class RolloutGates {
   }
 }
 
-/** Of a pool with spec.rollout. @param underWay nodes that are being changed, each for which generation */
-export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay = NONE): RolloutStep {
+/** Of a pool with spec.rollout. */
+export function stepOf(
+  state: ClusterState,
+  pool: NodePool,
+  now: Date,
+  { underWay, refused }: Writes = NO_WRITES,
+): RolloutStep {
   const { metadata, spec } = pool;
-  const time = now.getTime();
+  const [time, hash] = [now.getTime(), rolloutHash(pool)];
   const nodes = state.members(metadata.name).map((node): RolloutNode => {
     const { name, ready, readySince } = node;
-    const record = state.ownership(name)?.record;
+    const record = recordOf(state, name, metadata.name);
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
+    const since = readySince === undefined ? undefined : readySince * 1000;
+    const changed = isChanging ? time : timeOf(record?.changed);
     return {
       name,
       ready,
-      readySince: readySince === undefined ? undefined : readySince * 1000,
-      changed: isChanging ? time : record?.pool === metadata.name ? timeOf(record.changed) : undefined,
-      isPending: !isCurrent && planOf(state, name)?.isRollout === true,
+      readySince: since,
+      changed,
+      wasNotReady: isChanging ? !ready : wasNotReady(record, since, changed),
+      isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
+      isPending: !isCurrent && isStep(state, name),
+      isRefused: refused.has(name),
     };
   });
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: time,
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
-    wasComplete: wasComplete(pool),
+    ...before(pool),
   });
 }
 
-function wasComplete(pool: NodePool): boolean {
-  const before = progressOf(pool);
-  return before?.reason === 'RolloutComplete' && before.observedGeneration === pool.metadata.generation;
+/** What another pool remembers of the node is not of this rollout. */
+function recordOf(state: ClusterState, node: string, pool: string): AppliedRecord | undefined {
+  const record = state.ownership(node)?.record;
+  return record?.pool === pool ? record : undefined;
+}
+
+/** An earlier version did not note it: then by the times, as far as the clocks agree. */
+function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed = 0): boolean {
+  return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
+}
+
+/** What the last reconcile of this generation found. */
+function before(pool: NodePool): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
+  const found = progressOf(pool);
+  const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
+  return {
+    wasComplete: reason === 'RolloutComplete',
+    stopped: reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined,
+  };
 }
 
 function timeOf(text: string | undefined): number | undefined {

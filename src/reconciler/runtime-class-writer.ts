@@ -1,7 +1,13 @@
 /** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
-import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
+import {
+  isGradual,
+  planRuntimeClass,
+  type Reached,
+  type RuntimeClassPlan,
+  runtimeClassName,
+} from '../nodepool/runtime-class.ts';
 import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
@@ -29,16 +35,18 @@ export async function applyRuntimeClass(
   writeLimiter: WriteRateLimiter,
 ): Promise<RuntimeClassOutcome> {
   const name = runtimeClassName(pool.metadata.name);
+  // Once: a node that changes meanwhile is no change of the class by somebody else.
+  const reached = reachedBy(pool, state);
   let replaced: RuntimeClass | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
-    const plan = withRest(planRuntimeClass(pool, known), replaced);
+    const plan = withRest(planRuntimeClass(pool, known, reached), replaced);
     // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, writeLimiter);
     if (await act(plan, cluster, state, dryRun)) {
-      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, state, writeLimiter);
+      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
       if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
@@ -51,6 +59,16 @@ export async function applyRuntimeClass(
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
+}
+
+/** See planRuntimeClass(). A node that joins, or was born in the pool, gets all of the spec at once. */
+export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
+  const { name } = pool.metadata;
+  if (!isGradual(pool)) return [];
+  return state.members(name).flatMap(node => {
+    const record = node.mark === 'record' ? undefined : state.ownership(node.name)?.record;
+    return record?.pool === name ? { record, taints: node.taints } : [];
+  });
 }
 
 /** Whether applyRuntimeClass() deletes it, by what is known now. */
@@ -72,10 +90,15 @@ function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
 }
 
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
-function assertUnaltered(pool: NodePool, state: ClusterState, writeLimiter: WriteRateLimiter): void {
+function assertUnaltered(
+  pool: NodePool,
+  reached: readonly Reached[],
+  state: ClusterState,
+  writeLimiter: WriteRateLimiter,
+): void {
   const name = runtimeClassName(pool.metadata.name);
   writeLimiter.written(keyOf(name), []);
-  if (planRuntimeClass(pool, state.runtimeClass(name)).kind === 'none') {
+  if (planRuntimeClass(pool, state.runtimeClass(name), reached).kind === 'none') {
     writeLimiter.unaltered(keyOf(name));
     return;
   }

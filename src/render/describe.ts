@@ -1,7 +1,7 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
 import { LAST_APPLIED } from '../nodepool/applied-by-kubectl.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
-import { planRuntimeClass } from '../nodepool/runtime-class.ts';
+import { planRuntimeClass, type Reached } from '../nodepool/runtime-class.ts';
 import { hasDefaultSelector, membershipSelector, partsOf } from '../nodepool/selector.ts';
 import { isStale, STATUS_WORDS } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
@@ -36,6 +36,8 @@ export interface Description {
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, whoever owns it. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
+  /** See planRuntimeClass(). */
+  reached?: readonly Reached[];
   /** In the order to show. */
   events: Permitted<EventRow[]>;
 }
@@ -157,10 +159,10 @@ function forbiddenLine(title: string, { oneLine, next }: NodepoolError, style: S
   return `${title}:  ${style.yellow(sanitizeLine(text))}`;
 }
 
-function runtimeClassSection({ pool, runtimeClass: read }: Description, style: Style): string[] {
+function runtimeClassSection({ pool, runtimeClass: read, reached }: Description, style: Style): string[] {
   if ('forbidden' in read) return [forbiddenLine('RuntimeClass', read.forbidden, style)];
   const runtimeClass = read.value;
-  const plan = planRuntimeClass(pool, runtimeClass).kind;
+  const plan = planRuntimeClass(pool, runtimeClass, reached).kind;
   if (runtimeClass === undefined || (plan === 'none' && !pool.spec.handler)) {
     return [`RuntimeClass:  ${NONE}${plan === 'create' ? ' (the next reconcile creates it)' : ''}`];
   }

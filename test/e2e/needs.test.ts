@@ -113,6 +113,7 @@ const RUNS: Run[] = [
   { command: 'rollout undo', lines: ['rollout undo undone --to-revision=3'] },
   { command: 'rollout undo with deleted RuntimeClass', lines: ['rollout undo undone --to-revision=2'] },
   { command: 'rollout undo with NoExecute', lines: ['rollout undo undone --to-revision=1'] },
+  { command: 'rollout with NotReady nodes', lines: ['rollout resume stopped'] },
   { command: 'rollout status', lines: ['rollout status one --timeout=1s'], code: 1 },
   { command: 'cordon', lines: ['cordon one'] },
   { command: 'uncordon', lines: ['uncordon one'] },
@@ -177,6 +178,7 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await testEnv.pool('classy', { handler: 'runc' });
   await testEnv.reconcile('drifted', 'classy');
   await testEnv.patchNode('h', { metadata: { labels: { tier: 'mine' } } });
+  await stop('stopped');
   await testEnv.pool('left', { nodeSelector: { grp: 'both' } });
   await testEnv.pool('right', { nodeSelector: { grp: 'both' }, handler: 'runc' });
   await testEnv.pool('rolled', { rollout: {}, paused: true });
@@ -226,6 +228,22 @@ async function undoable(): Promise<void> {
     await testEnv.edit('undone', { spec });
   }
   await testEnv.reconcile('undone');
+}
+
+/** A pool whose status says that its rollout is stopped. */
+async function stop(name: string): Promise<void> {
+  await testEnv.pool(name);
+  const lastTransitionTime = '2026-01-01T00:00:00Z';
+  const condition = {
+    type: 'Progressing',
+    status: 'False',
+    reason: 'RolloutStopped',
+    message: 'x',
+    lastTransitionTime,
+  };
+  const status = { status: 200, nodeCount: 0, conditions: [condition] };
+  const path = `/apis/nodes.lailin.xyz/v1/nodepools/${name}/status`;
+  await raw(testEnv.cluster()).expect('PATCH', path, { status }, 'application/merge-patch+json');
 }
 
 /** `reconcile --watch --leader-elect` also needs the permissions of `reconcile --watch` and `reconcile`. */

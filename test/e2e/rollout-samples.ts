@@ -1,8 +1,10 @@
-/** Counts the nodes of a rollout that are changed and not settled, at each event of a watch of its own. */
+/**
+ * Counts the nodes of a rollout that are changed and not settled, at each event of a watch of its own, by the times at which
+ * that watch saw the changes: not by those that the product wrote.
+ */
 
 import { systemClock } from '../../src/controller/clock.ts';
 import { connect } from '../../src/kube/connect.ts';
-import { parseRecord } from '../../src/nodepool/record.ts';
 import type { Node } from '../../src/nodepool/types.ts';
 import { follow } from '../../src/operations/follow.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
@@ -28,14 +30,20 @@ export async function sampleRollout(
   const ended = new AbortController();
   const nodes = new Map<string, Node>();
   let [most, count, writes] = [0, 0, 0];
+  /** When the watch saw that the node was changed, and that it turned Ready. */
+  const [changedAt, readyAt] = [new Map<string, number>(), new Map<string, number>()];
   const isChanged = ({ labels }: Node) => labels.tier === tier;
+  const note = (node: Node) => {
+    const [before, now] = [nodes.get(node.name), Date.now()];
+    if (isChanged(node) && (before === undefined || !isChanged(before))) changedAt.set(node.name, now);
+    if (node.ready && before?.ready === false) readyAt.set(node.name, now);
+    nodes.set(node.name, node);
+  };
   const sample = () => {
     const now = Date.now();
     const inFlight = [...nodes.values()].filter(node => {
-      const changed = parseRecord(node.record)?.changed;
-      return (
-        isChanged(node) && changed !== undefined && (!node.ready || now - Date.parse(changed) < settleSeconds * 1000)
-      );
+      const since = Math.max(changedAt.get(node.name) ?? 0, readyAt.get(node.name) ?? 0);
+      return isChanged(node) && changedAt.has(node.name) && (!node.ready || now - since < settleSeconds * 1000);
     });
     count++;
     most = Math.max(most, inFlight.length);
@@ -51,7 +59,7 @@ export async function sampleRollout(
       },
       onChanged(node) {
         if (nodes.get(node.name)?.resourceVersion !== node.resourceVersion) writes++;
-        nodes.set(node.name, node);
+        note(node);
         sample();
       },
       onDeleted: ({ name }) => void nodes.delete(name),

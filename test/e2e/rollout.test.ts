@@ -65,11 +65,11 @@ test('one-shot: a step at a time, and what is left; diff tells the steps; joins 
   assert.equal((await testEnv.node('x')).metadata.labels.tier, '2');
   await testEnv.edit('web', { spec: { rollout: { settleSeconds: 1 } } });
   for (const count of [4, 4, 2]) {
-    await sleep(2_100);
+    await sleep(3_100);
     const [summary] = await testEnv.reconcile();
     assert.equal(summary?.updated, count - (count === 2 ? 1 : 0), 'of 11, 30 % are 4');
   }
-  await sleep(2_100);
+  await sleep(3_100);
   await testEnv.reconcile();
   assert.deepEqual(await tiers(10), Array(10).fill('2'));
   assert.deepEqual((await progress()).reason, 'RolloutComplete');

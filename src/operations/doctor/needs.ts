@@ -102,6 +102,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'rollout undo': [`list ${REVISIONS}`],
   'rollout undo with NoExecute': [...LOOK, ...PODS],
   'rollout undo with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
+  'rollout with NotReady nodes': ['list nodes'],
   'rollout status': [`get,list,watch ${POOLS}`],
   delete: DELETE,
   'delete with NoExecute': PODS,

@@ -4,18 +4,20 @@ import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/stray-label.ts'
 import { type NodePool, POOL_LABEL, type RuntimeClass } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { reachedBy } from '../../reconciler/runtime-class-writer.ts';
 import type { Attempt } from '../attempt.ts';
 import { error, type Finding, named, notChecked, ok, warning } from './check.ts';
 
 const NO_HANDLER = 'no pool has a runtime handler';
 
-/** @param strays from strayLabels() */
+/** @param strays from strayLabels() @param state where nodes could be read: a spec may have reached some of them alone */
 export function checkRuntimeClasses(
   pools: readonly NodePool[],
   read: Attempt<RuntimeClass[]>,
   strays: readonly string[] = [],
+  state?: ClusterState,
 ): Finding {
-  const found = checkClasses(pools, read);
+  const found = checkClasses(pools, read, state);
   if (strays.length === 0) return found;
   const message = `nodes carry the label ${POOL_LABEL}, and no pool has set it: a RuntimeClass may select them`;
   const remedy = strayLabelRemedy('NODE');
@@ -38,14 +40,21 @@ export function strayLabels(names: readonly string[], state: ClusterState): stri
     .map(([value, nodes]) => `${POOL_LABEL}=${value}: ${named(nodes.map(({ name }) => name))}`);
 }
 
-function checkClasses(pools: readonly NodePool[], read: Attempt<RuntimeClass[]>): Finding {
+function checkClasses(
+  pools: readonly NodePool[],
+  read: Attempt<RuntimeClass[]>,
+  state: ClusterState | undefined,
+): Finding {
   const hasHandlers = pools.some(({ spec }) => spec.handler);
   if ('refusal' in read) return hasHandlers ? notChecked(read.refusal) : ok(NO_HANDLER);
   const classes = new Map(read.value.map(each => [each.metadata.name, each]));
   // The RuntimeClass of a pool with an invalid spec stays as it is.
   const plans = pools
     .filter(pool => validatePool(pool).length === 0)
-    .map(pool => ({ pool, plan: planRuntimeClass(pool, classes.get(runtimeClassName(pool.metadata.name))) }));
+    .map(pool => {
+      const known = classes.get(runtimeClassName(pool.metadata.name));
+      return { pool, plan: planRuntimeClass(pool, known, state && reachedBy(pool, state)) };
+    });
   const details = plans.flatMap(({ pool, plan }) => {
     const what = difference(plan, pool);
     const { name } = pool.metadata;

@@ -83,7 +83,7 @@ export function stateFindings(
   return {
     pools: checkPools(pools, cluster),
     ...alone,
-    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses, strayLabels(names, cluster)),
+    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses, strayLabels(names, cluster), cluster),
     overlaps: checkOverlaps(pools, cluster),
     orphans: checkOrphans(pools, nodes, cluster),
     members: checkMembers(pools, cluster),

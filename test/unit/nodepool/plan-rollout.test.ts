@@ -2,11 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planNode } from '../../../src/nodepool/plan.ts';
-import { formatRecord, parseRecord, recordProblem, stampedRecord } from '../../../src/nodepool/record.ts';
+import {
+  formatRecord,
+  MAX_RECORD_LENGTH,
+  MAX_STAMP_LENGTH,
+  parseRecord,
+  recordProblem,
+  stampedRecord,
+} from '../../../src/nodepool/record.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { aNode, aPool, recordOf } from './fixtures.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
+const HASH = 'abcdef0123';
 const plain = { pool: 'worker', labels: { tier: 'gold' } };
 const stamped = { ...plain, changed: TIME };
 const node = (record: object | undefined, labels: Record<string, string>): Node =>
@@ -21,6 +30,9 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRollout, undefined, 'without spec.rollout');
   assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isRollout, undefined, 'joins');
   assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isRollout, undefined, 'comes from another pool');
+  const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), mark: 'record' as const };
+  assert.equal(plan({ ...gold, rollout }, born).isRollout, undefined, 'was born with a label of its own, and joins');
+  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isRollout, true, 'a mark beside its record');
   assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isRollout, undefined, 'drift');
   const alone = plan({ ...silver, rollout }, node(plain, { tier: 'silver' }));
   assert.deepEqual([alone.changes, alone.isRollout, alone.patch !== undefined], [[], undefined, true]);
@@ -45,13 +57,69 @@ test('the time stays while the spec does, and nothing is written for it', () => 
 test('the record has the time only where a rollout has set it', () => {
   const before = '{"pool":"worker","labels":{"tier":"gold"}}';
   assert.equal(recordOf(plain), before);
-  const after = stampedRecord(before, TIME);
-  assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},"changed":"${TIME}"}`);
-  const record = parseRecord(after);
-  assert.ok(record);
-  assert.deepEqual([record.changed, formatRecord(record), recordProblem(after ?? '')], [TIME, after, undefined]);
+  for (const [stamp, added] of [
+    // As an earlier version wrote it.
+    [{ changed: TIME }, `"changed":"${TIME}"`],
+    [{ changed: TIME, rollout: HASH }, `"changed":"${TIME}","rollout":"${HASH}"`],
+    [{ changed: TIME, rollout: HASH, wasNotReady: true }, `"changed":"${TIME}","rollout":"${HASH}","wasNotReady":true`],
+  ] as const) {
+    const after = stampedRecord(before, stamp);
+    assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},${added}}`);
+    const record = parseRecord(after);
+    assert.ok(record);
+    assert.deepEqual([record.changed, formatRecord(record), recordProblem(after ?? '')], [TIME, after, undefined]);
+    assert.equal(plan({ ...gold, rollout: {} }, aNode({ labels: gold.labels, record: after ?? '' })).patch, undefined);
+  }
   for (const forged of [5, '', 'soon', '2026-99-01T12:00:00Z', '2026-05-01', `${TIME}\n`, null]) {
     assert.equal(parseRecord(JSON.stringify({ ...plain, changed: forged }))?.changed, undefined, String(forged));
   }
-  assert.equal(stampedRecord('no record', TIME), undefined);
+  for (const forged of [5, '', 'x', `${HASH}0`, HASH.toUpperCase()]) {
+    assert.equal(parseRecord(JSON.stringify({ ...stamped, rollout: forged }))?.rollout, undefined, String(forged));
+  }
+  assert.equal(parseRecord(JSON.stringify({ ...plain, rollout: HASH }))?.rollout, undefined, 'without a time');
+  assert.equal(stampedRecord('no record', { changed: TIME }), undefined);
+});
+
+test('the hash of a rollout follows from what the spec changes on members', () => {
+  const hash = (spec: NodePoolSpec) => rolloutHash(aPool(spec));
+  const spec: NodePoolSpec = {
+    labels: { a: '1', b: '2' },
+    taints: [taint('x=1:NoSchedule'), taint('y:NoSchedule')],
+    annotations: { c: '3' },
+  };
+  const { labels, taints = [], annotations } = spec;
+  assert.match(hash(spec), /^[0-9a-f]{10}$/);
+  assert.equal(hash(gold), 'aaaa5bc9fd', 'nodes have it in their records');
+  const same: NodePoolSpec[] = [
+    { ...spec, rollout: { canary: 1, settleSeconds: 5 }, paused: true, handler: 'runc', unmanaged: 'Keep' },
+    { ...spec, labels: { b: '2', a: '1' }, taints: taints.toReversed() },
+    { ...spec, nodeSelector: { a: 'b' } },
+  ];
+  for (const other of same) assert.equal(hash(other), hash(spec), JSON.stringify(other));
+  const others: NodePoolSpec[] = [
+    { ...spec, labels: { ...labels, a: '2' } },
+    { ...spec, labels: { a: '1' } },
+    { ...spec, taints: [taint('x=2:NoSchedule'), taint('y:NoSchedule')] },
+    { ...spec, taints: [taint('x=1:NoExecute'), taint('y:NoSchedule')] },
+    { ...spec, annotations: { ...annotations, c: '4' } },
+    { ...spec, annotations: {}, labels: { ...labels, c: '3' } },
+    { ...spec, startupTaints: [taint('z:NoSchedule')] },
+    { ...spec, unmanaged: 'Remove' },
+    { ...spec, matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+  ];
+  assert.equal(new Set([spec, ...others].map(hash)).size, others.length + 1);
+});
+
+test('a record that has room for all but the stamp is oversized in a rollout, and not lost', () => {
+  const rest = recordOf({ pool: 'worker', annotations: { note: '' } }).length;
+  const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
+  const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };
+  assert.equal(plan(big(0), of).isOversized, undefined);
+  assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).isOversized, true);
+  const { patch, isOversized } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
+  assert.equal(isOversized, undefined);
+  const stamp = { changed: TIME, rollout: HASH, wasNotReady: true } as const;
+  const written = stampedRecord(patch?.record ?? undefined, stamp);
+  assert.equal(written?.length, MAX_RECORD_LENGTH);
+  assert.equal(parseRecord(written)?.rollout, HASH);
 });

@@ -7,13 +7,16 @@ import type { RolloutStrategy } from '../../../src/nodepool/types.ts';
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const ago = (seconds: number) => NOW - seconds * 1000;
 const LONG_AGO = ago(1e6);
-const TIMES: RolloutTimes = { now: NOW, resumed: undefined, wasComplete: false };
+const TIMES: RolloutTimes = { now: NOW, resumed: undefined, wasComplete: false, stopped: undefined };
 
 const node = (name: string, more: Partial<RolloutNode> = {}): RolloutNode => ({
   name,
   ready: true,
   readySince: LONG_AGO,
   changed: undefined,
+  wasNotReady: false,
+  isRefused: false,
+  isOfThis: more.changed !== undefined && more.isPending !== true,
   isPending: false,
   ...more,
 });
@@ -47,6 +50,13 @@ test('without limits all are next: Ready nodes first, then by name', () => {
   assert.deepEqual([next, limit, canary, left], [['b', 'c', 'a'], Number.POSITIVE_INFINITY, 0, 3]);
 });
 
+test('nodes whose last write failed come last, so that they keep no place from the others', () => {
+  const refused = (name: string, ready = true) => pending(name, { isRefused: true, ready });
+  const nodes = [refused('a'), pending('b', { ready: false }), pending('c'), refused('d', false)];
+  assert.deepEqual(step(nodes).next, ['c', 'b', 'a', 'd']);
+  assert.deepEqual(step(nodes, { maxConcurrent: 1 }).next, ['c']);
+});
+
 test('at most maxConcurrent are in flight, and one place is free as soon as one has settled', () => {
   const strategy = { maxConcurrent: '5%', settleSeconds: 30 };
   const rest = (from: number) => many(1000 - from, pending, from);
@@ -54,22 +64,27 @@ test('at most maxConcurrent are in flight, and one place is free as soon as one 
     step(rest(0), strategy).next,
     many(50, pending).map(({ name }) => name),
   );
-  const flying = many(50, name => done(name, 29));
+  const flying = many(50, name => done(name, 31));
   const full = step([...flying, ...rest(50)], strategy);
   assert.deepEqual([full.next, full.settling, full.settlesAfterMs], [[], 50, 1_000]);
   const [first, ...others] = flying;
   assert.ok(first);
-  const one = step([{ ...first, changed: ago(30) }, ...others, ...rest(50)], strategy);
+  const one = step([{ ...first, changed: ago(32) }, ...others, ...rest(50)], strategy);
   assert.deepEqual([one.next, one.settling], [['n0050'], 49]);
 });
 
 test('a node has settled when it is Ready for so long, and was changed so long ago', () => {
   const settling = (each: RolloutNode) => step([each, pending('z')], { settleSeconds: 60 }).settling;
   assert.equal(settling(done('a', 59)), 1);
-  assert.equal(settling(done('a', 60)), 0);
-  assert.equal(settling(done('a', 600, { readySince: ago(59) })), 1);
-  assert.equal(settling(done('a', 600, { readySince: ago(60) })), 0);
-  assert.equal(settling(broken('a', 600, 700)), 1, 'it was NotReady before, and still is');
+  // The times are cut to whole seconds, and the request came later.
+  assert.equal(settling(done('a', 61)), 1);
+  assert.equal(settling(done('a', 62)), 0);
+  assert.equal(settling(done('a', 600, { readySince: ago(61) })), 1);
+  assert.equal(settling(done('a', 600, { readySince: ago(62) })), 0);
+  const dead = (seconds: number) => broken('a', seconds, 700, { wasNotReady: true });
+  assert.equal(settling(dead(61)), 1, 'it was NotReady before, and still is');
+  assert.equal(settling(dead(62)), 0);
+  assert.equal(settling(done('a', 600, { readySince: ago(61), wasNotReady: true })), 1, 'it came back');
   assert.equal(settling(node('a')), 0, 'it joined with the current spec');
   assert.equal(step([done('a', 59)]).settling, 1, 'by default, a minute');
   assert.equal(step([done('a', 0)], { settleSeconds: 0 }).settling, 0);
@@ -77,7 +92,7 @@ test('a node has settled when it is Ready for so long, and was changed so long a
 
 test('a time of another clock is never waited for without end', () => {
   const ahead = (seconds: number) => step([done('a', -seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 });
-  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 180_000]);
+  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 182_000]);
   assert.deepEqual(ahead(1e9).next, ['b']);
   const since = step([done('a', 100, { readySince: ago(-1e9) }), pending('b')], { maxConcurrent: 1 });
   assert.deepEqual(since.next, ['b']);
@@ -90,12 +105,12 @@ test('the canary first; the others wait until all of it has settled', () => {
   assert.deepEqual([begun.next, begun.isCanary], [['n0000', 'n0001'], true]);
   assert.equal(stepsText(begun), '2 nodes now, of the canary of 2; then 18 nodes in 2 steps of at most 10');
   const half = step([done('a', 90), done('b', 10), ...rest], strategy);
-  assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 50_000]);
+  assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 52_000]);
   assert.equal(
     rolloutProgress('web', half).message,
     '2 of 22 nodes updated, 1 settling, the canary of 2 has to settle first',
   );
-  const over = step([done('a', 90), done('b', 60), ...rest], strategy);
+  const over = step([done('a', 90), done('b', 62), ...rest], strategy);
   assert.deepEqual([over.next.length, over.isCanary], [10, false]);
   assert.deepEqual(
     step([node('joined'), node('too'), ...rest], strategy).next,
@@ -103,7 +118,32 @@ test('the canary first; the others wait until all of it has settled', () => {
     'joined nodes are none',
   );
   assert.deepEqual(step([done('a', 90), ...rest], strategy).next, ['n0000'], 'one of two was deleted');
+  assert.deepEqual(step([done('a', 90), done('b', 62)], strategy).isCanary, false, 'no other waits for it');
   assert.deepEqual(step(rest, { canary: '10%', maxConcurrent: 1 }).next, ['n0000'], 'within the limit');
+});
+
+test('what happens to the pool while the canary settles does not let the others through', () => {
+  const settling = (count: number) => many(count, name => done(name, 10));
+  const waits = (nodes: RolloutNode[], canary: number | string) => {
+    const { isCanary, next } = step(nodes, { canary, settleSeconds: 60 });
+    assert.deepEqual([isCanary, next], [true, []]);
+  };
+  waits([...settling(50), ...many(929, pending, 50)], '5%'); // of 1,000, and 21 were deleted
+  waits([...settling(5), ...many(3, pending, 5)], '50%'); // of 9
+  waits([...settling(4), ...many(36, pending, 4)], 1); // it was 4
+  const half = [...many(2, name => done(name, 90)), ...many(2, name => done(name, 10), 2), ...many(36, pending, 4)];
+  assert.equal(step(half, { canary: 2 }).isCanary, false, 'so many of them have settled');
+});
+
+test('nodes that an earlier rollout changed are no canary of this one, nor do they stop it', () => {
+  const earlier = (name: string) => done(name, 1e5, { isOfThis: false });
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const begun = step([...many(40, earlier), ...many(60, pending, 40)], strategy);
+  assert.deepEqual([begun.isCanary, begun.next], [true, ['n0040']]);
+  const broken1 = broken('a', 1e5, 10, { isOfThis: false });
+  assert.deepEqual(step([broken1, ...many(3, pending)], strategy).next, ['n0000']);
+  const flying = done('a', 10, { isOfThis: false });
+  assert.deepEqual(step([flying, ...many(3, pending)], { maxConcurrent: 1 }).next, [], 'it takes its place');
 });
 
 test('a changed node that turns NotReady stops it, until it is Ready, the spec changes or somebody resumes', () => {
@@ -118,11 +158,12 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   });
   assert.deepEqual(step([broken('a', 400, 10), ...rest], strategy).failed, ['a'], 'also when it had settled');
   assert.deepEqual(step([broken('a', 40, 40), ...rest], strategy).failed, ['a'], 'in the same second');
-  const before = step([broken('a', 40, 50), ...rest], strategy);
-  assert.deepEqual([before.failed, before.next], [[], []], 'NotReady before its change: it only has to settle');
+  const before = step([broken('a', 40, 10, { wasNotReady: true }), ...rest], strategy);
+  const [failedBefore, nextBefore] = [before.failed, before.next];
+  assert.deepEqual([failedBefore, nextBefore], [[], []], 'NotReady before its change: it only has to settle');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], { ...strategy, stopOnNotReady: false }).failed, []);
   const back = step([done('a', 100, { readySince: ago(10) }), ...rest], strategy);
-  assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 50_000]);
+  assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 52_000]);
   const undone = step([broken('a', 40, 10, { isPending: true })], strategy);
   assert.deepEqual([undone.failed, undone.next], [[], ['a']], 'the spec changed');
   const resumed = step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(5) });
@@ -130,6 +171,60 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   const again = step([broken('a', 40, 3), ...rest], strategy, { resumed: ago(5) });
   assert.deepEqual(again.failed, ['a'], 'it failed after that');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(-1e9) }).failed, ['a'], 'forged');
+});
+
+test('a node that was NotReady when it was changed does not keep the rollout from its end, nor others from their turn', () => {
+  const dead = (name: string, seconds: number) => broken(name, seconds, 1e6, { wasNotReady: true });
+  const settled = many(3, name => done(name, 1e4));
+  const waits = step([...settled, dead('a', 20)], { settleSeconds: 60 });
+  assert.deepEqual([waits.settling, waits.settlesAfterMs, waits.notReady], [1, 42_000, []]);
+  const ended = step([...settled, dead('a', 62)], { settleSeconds: 60 });
+  assert.deepEqual(rolloutProgress('web', ended), { reason: 'RolloutComplete', message: '4 of 4 nodes updated' });
+  const next = step([...settled, dead('a', 62), pending('b', { ready: false })], { maxConcurrent: 1 });
+  assert.deepEqual(next.next, ['b']);
+});
+
+test('a node that turned NotReady and does not stop it is named, and can be accepted', () => {
+  const nodes = [done('b', 1e4), ...many(5, name => broken(name, 30, 10))];
+  const strategy = { settleSeconds: 60, stopOnNotReady: false };
+  const waits = step(nodes, strategy);
+  assert.deepEqual([waits.settling, waits.settlesAfterMs, waits.notReady.length], [5, undefined, 5]);
+  assert.deepEqual(rolloutProgress('web', waits), {
+    reason: 'RolloutInProgress',
+    message:
+      '6 of 6 nodes updated, 5 settling; nodes n0000, n0001, n0002 and 2 more are NotReady: mend them, or continue without them with `kubectl nodepool rollout resume web`',
+  });
+  assert.equal(rolloutProgress('web', step(nodes, strategy, { resumed: ago(10) })).reason, 'RolloutComplete');
+});
+
+test('a stopped rollout stays stopped when the failed node is deleted', () => {
+  const rest = many(3, pending);
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const gone = step(rest, strategy, { stopped: ago(20) });
+  assert.deepEqual([gone.next, gone.isStopped, gone.failed], [[], true, []]);
+  assert.deepEqual(rolloutProgress('web', gone), {
+    reason: 'RolloutStopped',
+    message:
+      '0 of 3 nodes updated; stopped: a node that turned NotReady after the change is gone; edit the pool, or continue with `kubectl nodepool rollout resume web`',
+  });
+  assert.equal(stepsText(gone), 'stopped, since a node that turned NotReady is gone; 3 nodes left');
+  const healthy = [done('a', 300), done('b', 300, { readySince: ago(21) })];
+  assert.equal(
+    step([...healthy, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    true,
+    'the others have not failed',
+  );
+  const was = done('a', 300, { readySince: ago(5), wasNotReady: true });
+  assert.equal(
+    step([was, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    true,
+    'nor has one that was NotReady before',
+  );
+  const back = done('a', 300, { readySince: ago(20) });
+  assert.equal(step([back, ...rest], strategy, { stopped: ago(20) }).isStopped, false, 'it is Ready again');
+  assert.deepEqual(step(rest, strategy, { stopped: ago(20), resumed: ago(20) }).next, ['n0000']);
+  assert.equal(step(rest, strategy, { stopped: ago(20), resumed: ago(21) }).isStopped, true, 'resumed before');
+  assert.equal(step([node('a')], strategy, { stopped: ago(20) }).isStopped, false, 'no node waits for it');
 });
 
 test('nodes in flight for a former spec are in flight, and take no second place', () => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planRuntimeClass } from '../../../src/nodepool/runtime-class.ts';
-import { aPool, taint } from './fixtures.ts';
+import { parseRecord } from '../../../src/nodepool/record.ts';
+import { isGradual, planRuntimeClass, type Reached } from '../../../src/nodepool/runtime-class.ts';
+import { taintId } from '../../../src/nodepool/taint.ts';
+import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { aPool, recordOf, taint } from './fixtures.ts';
 
 const pool = aPool({
   handler: 'runc',
@@ -48,6 +51,45 @@ test('selects the members of a pool with expressions by their label, which chang
   assert.equal(planRuntimeClass(selecting, patched).kind, 'none');
   const back = planRuntimeClass(pool, patched);
   assert.deepEqual(back.kind === 'patch' && back.scheduling, ours.scheduling);
+});
+
+test('while a spec reaches the members step by step, pods fit on all of them', () => {
+  const member = (labels: Record<string, string>, ...taints: string[]): Reached => {
+    const ids = Object.fromEntries(taints.map(text => [taintId(taint(text)), taint(text).value ?? '']));
+    const record = parseRecord(recordOf({ pool: 'worker', labels, taints: ids }));
+    assert.ok(record);
+    return { record, taints: taints.map(taint) };
+  };
+  const scheduling = (spec: NodePoolSpec, reached: Reached[]) => {
+    const plan = planRuntimeClass(aPool({ handler: 'runc', ...spec }), undefined, reached);
+    const { nodeSelector, tolerations = [] } = (plan.kind === 'create' && plan.desired.scheduling) || {};
+    return [nodeSelector, tolerations.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`)];
+  };
+  const role = { 'node-role.kubernetes.io/worker': '' };
+  const spec = { labels: { tier: '2', zone: 'a' }, taints: [taint('b:NoSchedule')] };
+  const [old, current] = [
+    member({ tier: '1', zone: 'a' }, 'a=1:NoSchedule', 'z:NoExecute'),
+    member({ tier: '2', zone: 'a' }, 'b:NoSchedule'),
+  ];
+  const both = [{ ...role, zone: 'a' }, ['b=:NoSchedule', 'a=1:NoSchedule', 'z=:NoExecute']];
+  assert.deepEqual(scheduling(spec, [old, current]), both);
+  assert.deepEqual(scheduling(spec, [current, old, old]), both, 'whatever the order of the nodes is');
+  const ofSpec = [{ ...role, tier: '2', zone: 'a' }, ['b=:NoSchedule']];
+  assert.deepEqual(scheduling(spec, [current, current]), ofSpec);
+  assert.deepEqual(scheduling(spec, []), ofSpec);
+  const another = { ...spec, taints: [taint('a=2:NoSchedule')] };
+  assert.deepEqual(scheduling(another, [old])[1], ['a=2:NoSchedule', 'a=1:NoSchedule', 'z=:NoExecute'], 'both values');
+  assert.deepEqual(scheduling(spec, [{ ...old, taints: [taint('a=1:NoExecute')] }])[1], ['b=:NoSchedule'], 'forged');
+  const selecting = { ...spec, matchExpressions: [{ key: 'spot', operator: 'Exists' }], nodeSelector: { c: 'd' } };
+  assert.deepEqual(
+    scheduling(selecting, [current])[0],
+    { c: 'd', tier: '2', zone: 'a' },
+    'without the label of the pool',
+  );
+  assert.deepEqual(
+    [{ rollout: {} }, { paused: true }, {}].map(each => isGradual(aPool(each))),
+    [true, true, false],
+  );
 });
 
 const noHandler = aPool({ labels: { tier: 'gold' } });

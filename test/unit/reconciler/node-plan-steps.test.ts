@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { noExecuteOf, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
+import { followed, noExecuteOf, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -52,6 +52,20 @@ test('reports as one change what one pool removes and the next sets to another v
     { kind: 'label', key: 'x', action: 'change', from: '1', to: '2', reason: 'spec' },
     { kind: 'taint', key: 'd', effect: 'NoSchedule', action: 'change', from: 'v', to: 'w', reason: 'spec' },
   ]);
+});
+
+test('a chain that begins with a step of a rollout is one', () => {
+  const [a, b] = [
+    aPool({ rollout: {} }, { name: 'a' }),
+    aPool({ labels: { x: '1' }, nodeSelector: { y: '2' } }, { name: 'b' }),
+  ];
+  const node = aNode({ labels: role('a') });
+  const patch = { resourceVersion: '7', labels: { ...role('a'), 'node-role.kubernetes.io/a': null, y: '2' } };
+  const step = { node, owner: 'a', previous: 'a', changes: [], patch };
+  const state = new ClusterState([a, b], [node], []);
+  const whole = followed(state, [{ ...step, isRollout: true }]);
+  assert.deepEqual([whole.owner, whole.previous, whole.isRollout, whole.patch?.labels?.x], ['b', 'a', true, '1']);
+  assert.equal(followed(state, [step]).isRollout, undefined);
 });
 
 test('reports taints of one key and two effects as two changes', () => {

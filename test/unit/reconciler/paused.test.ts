@@ -93,6 +93,19 @@ const cases: Case[] = [
     by: undefined,
     labels: { tier: 'before' },
   },
+  {
+    title: 'a node that leaves, and joins another pool by the value that is restored',
+    pools: [
+      aPool({ ...gold, nodeSelector: { a: 'b' }, paused: true }),
+      other({ nodeSelector: { tier: 'before' }, labels: { more: 'x' } }),
+    ],
+    node: aNode({
+      labels: { tier: 'gold' },
+      record: recordOf({ pool: 'worker', labels: { tier: 'gold' }, displaced: { labels: { tier: 'before' } } }),
+    }),
+    by: 'worker',
+    labels: { tier: 'before', more: 'x' },
+  },
   { title: 'a pool with paused: false', pools: [aPool({ ...gold, paused: false })], node: fresh, by: undefined },
 ];
 

@@ -1,0 +1,68 @@
+/**
+ * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired, and
+ * startup taints whose condition is True are lifted. A slot that leaves the spec is left alone: whoever changes it now keeps
+ * the change, as after the rollout.
+ */
+import { areAnnotationsKnown } from './annotations.ts';
+import type { SlotWrite } from './merge-slots.ts';
+import { describe, type NodePlan, valuesOf } from './plan.ts';
+import { rewriteTaints } from './plan-taints.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
+import { memberLabels } from './selector.ts';
+import { startupSince, startupTaintsById } from './startup-taints.ts';
+import { taintFrom, taintId } from './taint.ts';
+import type { Node, NodePool } from './types.ts';
+
+/** @param record what the pool applied to the member last */
+export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): NodePlan {
+  const { name } = pool.metadata;
+  const { taints = [], annotations = {} } = pool.spec;
+  const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
+  if (node.record === undefined) return plan;
+  const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const startup = startupSince(node, record, withGiven(pool, record), live);
+  const writes = {
+    label: drifted(record.labels, new Set(Object.keys(memberLabels(pool))), new Map(Object.entries(node.labels))),
+    taint: [...startup.writes, ...drifted(record.taints, new Set(taints.map(taintId)), live)],
+    annotation: drifted(
+      record.annotations,
+      new Set(Object.keys(annotations)),
+      new Map(Object.entries(node.annotations ?? {})),
+    ),
+  };
+  if (!areAnnotationsKnown(node, record.annotations, Object.keys(annotations))) plan.isUnread = true;
+  plan.changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
+    writes[kind].map(write => describe(kind, write, false)),
+  );
+  const isNoted = [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
+  if (plan.changes.length === 0 && isNoted) return plan;
+  const next = isNoted ? node.record : formatRecord({ ...record, startup: startup.slots });
+  plan.patch = {
+    resourceVersion: node.resourceVersion,
+    ...(writes.label.length > 0 ? { labels: valuesOf(writes.label) } : {}),
+    ...(writes.taint.length > 0 ? { taints: rewriteTaints(node.taints, writes.taint) } : {}),
+    ...(writes.annotation.length > 0 ? { annotations: valuesOf(writes.annotation) } : {}),
+    ...(next === node.record ? {} : { record: next }),
+  };
+  return plan;
+}
+
+/** Slots that the pool set and still sets, with whatever value, and that somebody else has changed or removed. */
+function drifted(
+  applied: ReadonlyMap<string, AppliedSlot>,
+  wanted: ReadonlySet<string>,
+  live: ReadonlyMap<string, string>,
+): SlotWrite[] {
+  return [...applied].flatMap(([id, { value }]): SlotWrite[] => {
+    const from = live.get(id) ?? null;
+    if (value === null || value === from || !wanted.has(id)) return [];
+    return [{ id, from, to: value, action: from === null ? 'add' : 'change', why: 'drift' }];
+  });
+}
+
+/** Startup taints that left the spec go with it, in the node's turn. */
+function withGiven(pool: NodePool, { startup }: AppliedRecord): NodePool {
+  const wanted = startupTaintsById(pool.spec);
+  const given = [...startup].flatMap(([id, value]) => (wanted.has(id) || value === null ? [] : taintFrom(id, value)));
+  return { ...pool, spec: { ...pool.spec, startupTaints: [...wanted.values(), ...given] } };
+}

@@ -1,0 +1,143 @@
+/** When the step of a rollout is computed, and what is counted of writes that are under way. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import type { Condition, Node, NodePool } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { RolloutGates, stepOf } from '../../../src/reconciler/rollout-gates.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const NOW = new Date('2026-05-01T12:00:00Z');
+const LONG_AGO = NOW.getTime() / 1000 - 1e6;
+const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
+const SPEC = { labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } };
+const pool = (more: Partial<NodePool['spec']> = {}, metadata: Parameters<typeof aPool>[1] = {}) =>
+  aPool({ ...SPEC, ...more }, { resourceVersion: '10', generation: 2, ...metadata });
+const old = (name: string, more: Partial<Node> = {}): Node =>
+  aNode({
+    name,
+    uid: name,
+    labels: { ...role('worker'), tier: '1' },
+    record: recordOf({ pool: 'worker', labels: { tier: '1' } }),
+    readySince: LONG_AGO,
+    ...more,
+  });
+const done = (name: string, changed: string, more: Partial<Node> = {}, ofPool = 'worker'): Node =>
+  old(name, {
+    labels: { ...role('worker'), tier: '2' },
+    record: recordOf({ pool: ofPool, labels: { tier: '2' }, changed, rollout: rolloutHash(pool()) }),
+    ...more,
+  });
+const begin = (nodes: Node[], pools = [pool()]) => {
+  const state = new ClusterState(pools, nodes, []);
+  return { state, gates: new RolloutGates(state, () => NOW) };
+};
+
+test('a write under way takes its place until it has ended', () => {
+  const { gates } = begin([old('a'), old('b')]);
+  assert.deepEqual(gates.begin('worker')?.next, ['a']);
+  const stamp = { changed: '2026-05-01T12:00:00Z', rollout: rolloutHash(pool()) };
+  assert.deepEqual(gates.admits('worker', 'a'), stamp);
+  const step = gates.begin('worker');
+  assert.deepEqual([step?.next, step?.settling, step?.pending], [[], 1, 1], 'changed, and in flight');
+  assert.equal(gates.admits('worker', 'b'), undefined);
+  assert.deepEqual(gates.admits('worker', 'a'), stamp, 'its write may be sent again');
+  gates.end('worker', 'a');
+  assert.deepEqual(gates.begin('worker')?.next, ['a'], 'it failed');
+});
+
+test('a write under way for an earlier spec is in flight, is still due, and may not be sent again unless it is next', () => {
+  const { state, gates } = begin([old('a'), old('b'), old('c')]);
+  gates.admits('worker', 'a');
+  state.setPool(pool({ labels: { tier: '3' } }, { resourceVersion: '11', generation: 3 }));
+  const step = gates.begin('worker');
+  assert.deepEqual([step?.pending, step?.settling, step?.next], [3, 1, ['a']]);
+  state.setPool(
+    pool({ labels: { tier: '3' }, rollout: { maxConcurrent: 2 } }, { resourceVersion: '12', generation: 4 }),
+  );
+  assert.deepEqual(gates.begin('worker')?.next, ['a', 'b']);
+});
+
+test('a node that was NotReady when it was changed has that in its stamp', () => {
+  const { gates } = begin([old('a', { ready: false })]);
+  assert.equal(gates.admits('worker', 'a')?.wasNotReady, true);
+});
+
+test('the step is computed again when the pool, or the readiness of its nodes, has changed; not for nodes of others', () => {
+  const other = aNode({ name: 'x', uid: 'x', labels: role('other') });
+  const { state, gates } = begin([done('a', '2026-05-01T11:00:00Z'), old('b'), other]);
+  let computed = 0;
+  const members = state.members.bind(state);
+  state.members = name => {
+    computed++;
+    return members(name);
+  };
+  gates.begin('worker');
+  assert.ok(gates.allows('worker', 'b') && gates.allows('worker', 'b'));
+  state.setNode({ ...other, ready: false, resourceVersion: '8' });
+  assert.ok(gates.allows('worker', 'b'));
+  assert.equal(computed, 1);
+  const failed = done('a', '2026-05-01T11:00:00Z', { ready: false, readySince: NOW.getTime() / 1000 });
+  state.setNode({ ...failed, resourceVersion: '8' });
+  assert.equal(gates.allows('worker', 'b'), false, 'it is stopped');
+  assert.equal(computed, 2);
+  state.setPool(pool({ rollout: { stopOnNotReady: false } }, { resourceVersion: '11', generation: 3 }));
+  assert.equal(gates.allows('worker', 'b'), true);
+});
+
+test('a pool without a rollout lets every node through', () => {
+  const { state, gates } = begin([old('a')]);
+  gates.begin('worker');
+  state.setPool(aPool({ labels: { tier: '2' } }, { resourceVersion: '11', generation: 3 }));
+  assert.equal(gates.begin('worker'), undefined);
+  assert.ok(gates.allows('worker', 'a'));
+});
+
+const before = (reason: string, observedGeneration: number) => {
+  const progress: Condition = {
+    type: 'Progressing',
+    status: 'False',
+    reason,
+    message: '',
+    lastTransitionTime: '2026-05-01T11:59:00Z',
+    observedGeneration,
+  };
+  return pool({}, { status: { status: 200, nodeCount: 1, conditions: [progress] } });
+};
+
+test('a rollout of this generation that was complete stays so, and one that was stopped', () => {
+  const broken = done('a', '2026-05-01T11:59:40Z', { ready: false, readySince: NOW.getTime() / 1000 - 10 });
+  const settling = (of: NodePool) => stepOf(new ClusterState([of], [broken], []), of, NOW).settling;
+  assert.equal(settling(before('RolloutComplete', 2)), 0);
+  assert.equal(settling(before('RolloutComplete', 1)), 1, 'of an earlier generation');
+  assert.equal(settling(before('RolloutInProgress', 2)), 1);
+  assert.equal(settling(pool()), 1);
+  const isStopped = (of: NodePool) => stepOf(new ClusterState([of], [old('b')], []), of, NOW).isStopped;
+  assert.equal(isStopped(before('RolloutStopped', 2)), true);
+  assert.equal(isStopped(before('RolloutStopped', 1)), false);
+  assert.equal(isStopped(before('RolloutInProgress', 2)), false);
+});
+
+test('the stamp that another pool gave the node counts for nothing', () => {
+  const theirs = done('a', '2026-05-01T11:59:59Z', {}, 'gone');
+  const { gates } = begin([theirs, old('b')]);
+  assert.deepEqual([gates.begin('worker')?.settling, gates.begin('worker')?.next], [0, ['b']]);
+  const ours = begin([done('a', '2026-05-01T11:59:59Z'), old('b')]);
+  assert.deepEqual([ours.gates.begin('worker')?.settling, ours.gates.begin('worker')?.next], [1, []]);
+});
+
+test('the pool is woken when the first node has settled', () => {
+  const { gates } = begin([done('a', '2026-05-01T11:59:30Z'), done('b', '2026-05-01T11:59:40Z')]);
+  assert.equal(gates.begin('worker')?.settlesAfterMs, 32_000);
+});
+
+test('nodes of earlier versions: by the times', () => {
+  const record = recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-05-01T11:59:59Z' });
+  const settled = (readySince: number) => {
+    const node = old('a', { labels: { ...role('worker'), tier: '2' }, record, ready: false, readySince });
+    const state = new ClusterState([pool()], [node, old('b')], []);
+    return stepOf(state, pool(), NOW).notReady;
+  };
+  assert.deepEqual(settled(LONG_AGO), [], 'it was NotReady before');
+  assert.deepEqual(settled(NOW.getTime() / 1000), ['a']);
+});

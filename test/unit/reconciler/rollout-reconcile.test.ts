@@ -1,0 +1,103 @@
+/** Reconciles of a pool with spec.rollout on a fake server: what wakes it, and nodes that cannot be written. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { patchedNode } from '../../../src/reconciler/node-plan.ts';
+import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { override } from '../../override.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const ROLE = { 'node-role.kubernetes.io/worker': '' };
+const METADATA = { resourceVersion: '10', generation: 2, finalizers: [FINALIZER] };
+const CHANGED = '2026-01-01T00:00:00Z';
+const LONG_AGO = 1e9;
+const of = (name: string, tier: string, stamp = {}): Node =>
+  aNode({
+    name,
+    uid: name,
+    labels: { ...ROLE, tier },
+    record: recordOf({ pool: 'worker', labels: { tier }, ...stamp }),
+    readySince: LONG_AGO,
+  });
+const old = (name: string) => of(name, '1');
+
+function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
+  const resourceVersion = String(Number(pool.metadata.resourceVersion) + 1);
+  return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };
+}
+
+/** @param now read at each look */
+function begin(pool: NodePool, nodes: Node[], now: () => number, refuses: (name: string) => boolean = () => false) {
+  const state = new ClusterState([pool], nodes, []);
+  const tried: string[] = [];
+  const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, {
+    nodes: {
+      patch: async (name: string, patch: NodePatch) => {
+        tried.push(name);
+        const node = state.node(name);
+        if (node === undefined || refuses(name)) throw new NodepoolError('cluster', `node ${name} was refused`);
+        return { kind: 'written', node: { ...patchedNode(node, patch), resourceVersion: `${node.resourceVersion}0` } };
+      },
+    },
+    pools: {
+      patchStatus: async (of: NodePool, status: NodePoolStatus) => ({ kind: 'written', pool: withStatus(of, status) }),
+    },
+  });
+  const reconciler = new Reconciler({
+    cluster,
+    state,
+    limitObjects: work => work(),
+    now: () => new Date(now()),
+    sleep: async () => {},
+    clock: new FakeClock(),
+    dryRun: false,
+    isFollowed: true,
+  });
+  return { reconciler, tried };
+}
+
+test('a node that settles between the first and the last look of a reconcile wakes the pool', async () => {
+  const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } }, METADATA);
+  const settling = of('a', '2', { changed: CHANGED, rollout: rolloutHash(pool) });
+  // 62 s: see the margin in rollout-step.ts.
+  let ms = Date.parse(CHANGED) + 61_999;
+  const { reconciler, tried } = begin(pool, [settling, old('b'), old('c')], () => ms++);
+  const { retryAfterMs } = await reconciler.reconcile('worker');
+  assert.deepEqual([tried, retryAfterMs], [[], 1]);
+  await reconciler.reconcile('worker');
+  assert.deepEqual(tried, ['b']);
+});
+
+test('the settling of nodes does not wake a pool that is paused', async () => {
+  const pool = aPool({ labels: { tier: '2' }, paused: true, rollout: { settleSeconds: 60 } }, METADATA);
+  const settling = of('a', '2', { changed: CHANGED, rollout: rolloutHash(pool) });
+  const { reconciler } = begin(pool, [settling, old('b')], () => Date.parse(CHANGED));
+  assert.equal((await reconciler.reconcile('worker')).retryAfterMs, undefined);
+});
+
+test('a node that is refused, or whose record is too large, keeps no place from the others', async () => {
+  const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 0 } }, METADATA);
+  const { reconciler, tried } = begin(
+    pool,
+    [old('a'), old('b'), old('c')],
+    () => Date.parse(CHANGED),
+    name => name === 'a',
+  );
+  for (let at = 0; at < 4; at++) await reconciler.reconcile('worker');
+  assert.deepEqual(tried, ['a', 'b', 'c', 'a']);
+
+  const strip = aPool({ ...pool.spec, unmanaged: 'Remove' }, METADATA);
+  const foreign = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`l${at}`, 'x']));
+  const large = { ...old('a'), labels: { ...ROLE, tier: '1', ...foreign } };
+  const second = begin(strip, [large, old('b'), old('c')], () => Date.parse(CHANGED));
+  for (let at = 0; at < 3; at++) {
+    const { failures } = await second.reconciler.reconcile('worker');
+    assert.match(failures[0]?.message ?? '', /^node a was not written: /, 'it is reported by each reconcile');
+  }
+  assert.deepEqual(second.tried, ['b', 'c']);
+});
