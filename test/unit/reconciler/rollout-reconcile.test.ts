@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { ControllerRevision } from '../../../src/nodepool/revisions.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
+import type { ClusterPort, NodePatch, RawPool } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { override } from '../../override.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -35,6 +36,7 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
 function begin(pool: NodePool, nodes: Node[], now: () => number, refuses: (name: string) => boolean = () => false) {
   const state = new ClusterState([pool], nodes, []);
   const tried: string[] = [];
+  const kept: ControllerRevision[] = [];
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, {
     nodes: {
       patch: async (name: string, patch: NodePatch) => {
@@ -44,7 +46,15 @@ function begin(pool: NodePool, nodes: Node[], now: () => number, refuses: (name:
         return { kind: 'written', node: { ...patchedNode(node, patch), resourceVersion: `${node.resourceVersion}0` } };
       },
     },
+    revisions: {
+      list: async () => kept,
+      create: async (revision: ControllerRevision) => {
+        kept.push(revision);
+        return { kind: 'created', revision };
+      },
+    },
     pools: {
+      get: async (name: string) => state.pool(name) as RawPool | undefined,
       patchStatus: async (of: NodePool, status: NodePoolStatus) => ({ kind: 'written', pool: withStatus(of, status) }),
     },
   });
