@@ -17,6 +17,10 @@ export interface Samples {
   count(): number;
   /** Changes of nodes that the watch saw. */
   writes(): number;
+  /** Names of the changed nodes, as the watch saw them first. */
+  order(): string[];
+  /** Milliseconds between the changes of the last node of the canary and the next one. */
+  afterCanary(canary: number): number;
 }
 
 /** @param tier the value of the label `tier` that is rolled out */
@@ -78,5 +82,10 @@ export async function sampleRollout(
     most: () => most,
     count: () => count,
     writes: () => writes,
+    order: () => [...changedAt.keys()],
+    afterCanary: canary => {
+      const times = [...changedAt.values()];
+      return (times[canary] ?? 0) - (times[canary - 1] ?? 0);
+    },
   };
 }

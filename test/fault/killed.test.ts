@@ -1,31 +1,15 @@
 /** SIGKILL at any moment: the next process repeats the work and reaches the same state. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isReconcileWrite, isWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { converged, type Test, useFaultEnv } from './fault-env.ts';
+import { limitWrites } from './limit-writes.ts';
 import { assertNeverBack, createsAndDeletes, snapshot } from './oracle.ts';
-import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin } from './runs.ts';
 import { CREATES_AND_DELETES, change } from './scenario.ts';
-import { hang } from './treatments.ts';
 
 const testEnv = useFaultEnv();
-
-/** Forwards that many writes. `reached` becomes true with the last response; further writes are dropped. */
-function limitWrites(proxy: FaultProxy, most: number) {
-  let [sent, answered] = [0, 0];
-  const undo = proxy.onRequest(asked => {
-    if (sent >= most && isWrite(asked)) return hang;
-    if (isReconcileWrite(asked)) sent += 1;
-    return undefined;
-  });
-  proxy.onAnswered(asked => {
-    if (isReconcileWrite(asked)) answered += 1;
-  });
-  return { undo, reached: () => answered >= most };
-}
 
 /** Runs the changes and kills the process after the response to its Nth write; false if it writes less often. */
 async function killAfter(t: Test, writes: number): Promise<boolean> {

@@ -83,6 +83,16 @@ class Simulation {
     this.set(name, { ready, readySince: Math.floor(this.now / 1000) });
   }
 
+  remove(name: string): void {
+    const node = this.live.get(name);
+    if (node === undefined || this.live.size === 1) return;
+    this.live.delete(name);
+    this.changed.delete(name);
+    this.failed.delete(name);
+    this.#changes.delete(name);
+    this.#process?.state.removeNode(name, node.uid);
+  }
+
   edit(): void {
     this.spec++;
     this.changed.clear();
@@ -179,6 +189,7 @@ class Simulation {
 
 type Event =
   | { kind: 'wait'; ms: number }
+  | { kind: 'delete'; at: number }
   /** during: at the write of that number. */
   | { kind: 'reconcile'; killAfter: number; during: Change; at: number }
   | Change;
@@ -197,6 +208,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 2, arbitrary: reconcile(fc.integer({ min: 1, max: 4 })) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms }) },
   { weight: 4, arbitrary: change },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), at: fc.nat() }) },
 );
 const count = (least: number) =>
   fc.oneof(
@@ -224,6 +236,7 @@ property(
       };
       for (const each of events) {
         if (each.kind === 'wait') simulation.passed += each.ms;
+        else if (each.kind === 'delete') simulation.remove(names[each.at % names.length] ?? '');
         else if (each.kind === 'reconcile') {
           let writes = 0;
           await simulation.reconcile(each.killAfter, () => {

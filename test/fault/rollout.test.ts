@@ -1,0 +1,104 @@
+/** Rollouts and pauses while `reconcile --watch` is killed: what counts is on the nodes and the pool. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodePoolStatus } from '../../src/nodepool/types.ts';
+import { sampleRollout } from '../e2e/rollout-samples.ts';
+import { role } from '../e2e/test-env.ts';
+import { eventually } from '../e2e/watching.ts';
+import { startChild } from './child.ts';
+import { useFaultEnv } from './fault-env.ts';
+import { limitWrites } from './limit-writes.ts';
+import { row } from './row.ts';
+
+const testEnv = useFaultEnv();
+const namesOf = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
+
+function progressOf(status: NodePoolStatus | undefined): string {
+  const { reason = '', message = '' } = status?.conditions?.find(({ type }) => type === 'Progressing') ?? {};
+  return `${reason}: ${message}`;
+}
+const progress = async () => progressOf((await testEnv.getPool('web'))?.status);
+
+async function begin(count: number, rollout?: { canary: number; maxConcurrent: number; settleSeconds: number }) {
+  await testEnv.nodes(...namesOf(count).map(name => ({ name, labels: role('web') })));
+  await testEnv.pool('web', { labels: { tier: '1' }, ...(rollout === undefined ? {} : { rollout }) });
+  await testEnv.reconcile();
+}
+
+row(
+  {
+    fault: 'killed half-way',
+    how: 'SIGKILL after each write of a rollout',
+    holds: 'never more nodes in flight than maxConcurrent, the canary first, one write a node',
+  },
+  async (t, facts) => {
+    const [count, canary, maxConcurrent, settleSeconds] = [8, 1, 2, 1];
+    await begin(count, { canary, maxConcurrent, settleSeconds });
+    const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
+    const proxy = await testEnv.proxy(t);
+    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+    let kills = 0;
+    const isDone = async () => /^RolloutComplete/.test(await progress()) && samples.changed() === count;
+    while (!(await isDone())) {
+      const limit = limitWrites(proxy, 1);
+      const child = startChild(t, proxy);
+      await child.synced();
+      const end = performance.now() + 8_000;
+      while (!limit.reached() && performance.now() < end) await sleep(1);
+      assert.ok(limit.reached(), `it does not go on: ${await progress()}`);
+      await child.end('SIGKILL');
+      limit.undo();
+      kills += 1;
+      assert.ok(kills < 100, await progress());
+    }
+    assert.equal(samples.writes(), count);
+    assert.ok(samples.most() <= maxConcurrent, `${samples.most()} in flight`);
+    assert.deepEqual(samples.order().slice(0, canary), ['n0']);
+    assert.ok(samples.afterCanary(canary) >= settleSeconds * 1000, 'the others waited for the canary');
+    Object.assign(facts, { kills, inFlight: samples.most() });
+  },
+);
+
+row(
+  {
+    fault: 'killed half-way',
+    how: 'a pool is paused between the writes of its nodes; SIGKILL before and after it is resumed',
+    holds: 'no node is written while it is paused, drift is told, then the same end state, one write a node',
+  },
+  async (t, facts) => {
+    const [count, first] = [8, 3];
+    await begin(count);
+    const samples = await sampleRollout(t, testEnv.cluster(), '2', 0);
+    const proxy = await testEnv.proxy(t);
+    const killAfter = async (writes: number) => {
+      const limit = limitWrites(proxy, writes);
+      const child = startChild(t, proxy);
+      await eventually('it writes', () => limit.reached());
+      await child.end('SIGKILL');
+      limit.undo();
+    };
+    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+    await killAfter(first);
+    await eventually('the watch has seen that', () => samples.changed() === first);
+    await testEnv.edit('web', { spec: { paused: true } });
+    // Its only write is the status.
+    await killAfter(1);
+    assert.match(await progress(), /^Paused: .*5 of 8 nodes wait for its changes/);
+    const paused = startChild(t, proxy, '--resync', '1s');
+    await paused.synced();
+    await testEnv.patchNode('n0', { metadata: { labels: { tier: 'drifted' } } });
+    await eventually('drift is told', async () => /6 of 8 nodes wait/.test(await progress()));
+    await sleep(2_500);
+    // Those of the first process, and the drift.
+    assert.equal(samples.writes(), first + 1);
+    await paused.end('SIGKILL');
+    await testEnv.edit('web', { spec: { paused: null } });
+    await killAfter(1);
+    const last = startChild(t, proxy);
+    await eventually('all are changed', () => samples.changed() === count);
+    await eventually('it is told', async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === count);
+    assert.equal(samples.writes(), count + 2, 'one write a node, the drift and its repair');
+    await last.end();
+    facts.kills = 4;
+  },
+);
