@@ -3,6 +3,7 @@ import { own } from '../nodepool/json.ts';
 import { withoutType } from '../operations/other-kinds.ts';
 import { formatNext } from './unknown-format.ts';
 
+const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
@@ -15,6 +16,7 @@ export const INSTEAD: Record<string, string> = {
   '--server-side': 'leave it out: no command but kubectl apply has it',
   'add --node': 'BIN add NAME NODE...',
   'add --pool': 'BIN add NAME NODE...',
+  'add --reconcile': 'leave it out: add writes the nodes at once',
   'add --to': 'BIN add NAME NODE...',
   'add -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'create -k': 'kubectl kustomize DIR | BIN create -f -',
@@ -26,6 +28,15 @@ export const INSTEAD: Record<string, string> = {
   'create --max': SIZES,
   'create --min-size': SIZES,
   'create --max-size': SIZES,
+  'create --canary': STEPS,
+  'create --max-concurrent': STEPS,
+  'create --max-unavailable': STEPS,
+  'create --rollout': STEPS,
+  'edit --canary': STEPS,
+  'edit --max-concurrent': STEPS,
+  'edit --max-unavailable': STEPS,
+  'edit --rollout': STEPS,
+  'edit --paused': 'BIN rollout pause NAME',
   'create --edit': 'BIN create NAME, then BIN edit NAME',
   'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
   'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
@@ -42,7 +53,8 @@ export const INSTEAD: Record<string, string> = {
   'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
   'describe -o': 'BIN get NAME -o yaml',
   'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
-  'diff -f': 'kubectl diff -f FILE for pools; BIN diff shows what pools that exist change on nodes',
+  'diff -f':
+    'kubectl diff -f FILE for the spec; for nodes, apply the file with spec.paused: true, then BIN diff, and resume with BIN rollout resume NAME',
   'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
   'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',

@@ -104,11 +104,10 @@ export default class Get extends BaseCommand<typeof Get> {
       return showPoolChanges(changes, io, connection);
     }
     const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const counted = isWide(output) ? await countsOf(pools, isAll, connection) : undefined;
-    if (counted !== undefined && 'refusal' in counted) showWarning(io, oldCounts(counted.refusal));
-    const live = counted !== undefined && 'value' in counted ? counted.value : undefined;
-    const shown = isWide(output) ? { ...output, live } : output;
-    if (!isNothing) await printPools(sort(pools), asList, shown, io, connection);
+    const counted = isWide(output) ? await withLiveCounts(pools, isAll, connection) : undefined;
+    if (counted?.refusal !== undefined) showWarning(io, oldCounts(counted.refusal));
+    const shown = counted?.pools ?? pools;
+    if (!isNothing) await printPools(sort(shown), asList, output, io, connection);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
@@ -126,13 +125,20 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
  * read as they are.
  * @param isAll the pools are all that there are
  */
-async function countsOf(shown: RawPool[], isAll: boolean, { cluster }: Connection) {
-  const { liveCounts, saysDrift } = await import('../operations/live-counts.ts');
+async function withLiveCounts(
+  shown: RawPool[],
+  isAll: boolean,
+  { cluster }: Connection,
+): Promise<{ pools?: RawPool[]; refusal?: NodepoolError }> {
+  const { liveCounts, saysDrift, withCounts } = await import('../operations/live-counts.ts');
   const { coercePool } = await import('../nodepool/coerce.ts');
   const pools = shown.map(pool => coercePool(pool));
-  return pools.every(saysDrift) ? undefined : liveCounts(cluster, isAll ? pools : undefined);
+  if (pools.every(saysDrift)) return {};
+  const counted = await liveCounts(cluster, isAll ? pools : undefined);
+  if ('refusal' in counted) return counted;
+  return { pools: shown.map(pool => withCounts(pool, counted.value.get(pool.metadata.name))) };
 }
 
 function oldCounts({ oneLine, next }: NodepoolError): Warning {
-  return { message: `NODES, READY, CORDONED and DRIFT are as of the last reconcile: ${oneLine}`, next };
+  return { message: `the numbers of nodes and resources are as of the last reconcile: ${oneLine}`, next };
 }

@@ -34,6 +34,10 @@ function stateOf(pool: NodePool): RolloutState {
   // A failed write is tried again.
   if (stalled !== undefined && status.status !== 500)
     return { kind: 'failed', text: `nodepool "${name}": ${stalled.message}` };
+  // Waiting does not help: somebody has to change one of the pools, or the RuntimeClass.
+  const conflict = status.conditions?.find(({ type, status: value }) => type === 'Conflict' && value === 'True');
+  if (conflict !== undefined && status.status === 409)
+    return { kind: 'failed', text: `nodepool "${name}": ${conflict.message}` };
   const progress = progressOf(pool);
   const done: RolloutState = { kind: 'done', text: `nodepool "${name}" successfully rolled out` };
   if (progress?.reason === 'RolloutInProgress') return waiting(progress.message);

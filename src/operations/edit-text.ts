@@ -1,4 +1,5 @@
 /** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
+import { LAST_APPLIED } from '../nodepool/applied-by-kubectl.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject, own } from '../nodepool/json.ts';
 import { applyMergePatch, mergePatch, overlap } from '../nodepool/merge-patch.ts';
@@ -133,7 +134,7 @@ function overlapError(name: string, { latest, paths }: { latest: RawPool; paths:
   );
 }
 
-/** What a person edits: no status, no bookkeeping of the server. */
+/** What a person edits: no status, no bookkeeping of the server and of kubectl apply, which has the values a second time. */
 function editable(pool: NodePool): Record<string, unknown> {
   const { status: _status, ...rest } = pool as RawPool;
   const {
@@ -143,9 +144,11 @@ function editable(pool: NodePool): Record<string, unknown> {
     resourceVersion: _version,
     uid: _uid,
     selfLink: _link,
+    annotations,
     ...metadata
   } = rest.metadata as unknown as Record<string, unknown>;
-  return { ...rest, metadata };
+  const { [LAST_APPLIED]: _applied, ...others } = isObject(annotations) ? annotations : {};
+  return { ...rest, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
 }
 
 function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {

@@ -1,6 +1,8 @@
 /** The members of each pool, and how many differ from it, by the nodes as they are now. */
 
-import type { NodePool } from '../nodepool/types.ts';
+import { defined } from '../nodepool/json.ts';
+import { computeStatus } from '../nodepool/status.ts';
+import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { differing } from '../reconciler/node-plan.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
@@ -14,37 +16,39 @@ export function saysDrift({ metadata, status }: NodePool): boolean {
   return status.updatedNodeCount < status.nodeCount;
 }
 
-export interface LiveCounts {
-  nodes: number;
-  ready: number;
-  cordoned: number;
-  /** Members that differ from the labels, taints and annotations of the pool. */
-  differing: number;
-}
+type Counts = Pick<
+  NodePoolStatus,
+  'nodeCount' | 'readyNodeCount' | 'unschedulableNodeCount' | 'updatedNodeCount' | 'allocatable'
+>;
 
 /**
- * By pool, or why it could not be read.
+ * What the status of each pool would say of its nodes now; or why they could not be read.
  * @param pools every pool, where they are read already: which node is whose depends on all of them
  */
-export function liveCounts(
-  cluster: ClusterReader,
-  pools?: NodePool[],
-): Promise<Attempt<ReadonlyMap<string, LiveCounts>>> {
+export function liveCounts(cluster: ClusterReader, pools?: NodePool[]): Promise<Attempt<ReadonlyMap<string, Counts>>> {
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
     const state = new ClusterState(known, nodes, []);
     await readAnnotations(state, () => cluster.nodes.list());
-    return new Map(known.map(({ metadata: { name } }) => [name, countsOf(state, name)]));
+    return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool)]));
   });
 }
 
-function countsOf(state: ClusterState, pool: string): LiveCounts {
-  const members = state.members(pool);
-  return {
-    nodes: members.length,
-    ready: members.filter(({ ready }) => ready).length,
-    cordoned: members.filter(({ unschedulable }) => unschedulable).length,
-    differing: differing(state, pool).length,
-  };
+/** The pool with these counts in its status; one that was never reconciled stays as it is. */
+export function withCounts<P extends { status?: NodePoolStatus }>(pool: P, counts: Counts | undefined): P {
+  if (pool.status?.nodeCount === undefined || counts === undefined) return pool;
+  return { ...pool, status: { ...pool.status, ...counts } };
+}
+
+function countsOf(state: ClusterState, pool: NodePool): Counts {
+  const { name } = pool.metadata;
+  const observed = { specErrors: [], conflicts: [], failures: [], podCount: undefined };
+  const members = state.members(name);
+  const { nodeCount, readyNodeCount, unschedulableNodeCount, updatedNodeCount, allocatable } = computeStatus(
+    pool,
+    { ...observed, members, differing: differing(state, name) },
+    '',
+  );
+  return defined({ nodeCount, readyNodeCount, unschedulableNodeCount, updatedNodeCount, allocatable });
 }

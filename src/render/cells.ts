@@ -1,7 +1,7 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
-import { isPaused } from '../nodepool/rollout.ts';
+import { isPaused, progressOf } from '../nodepool/rollout.ts';
 import { isStale, STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
@@ -44,6 +44,9 @@ export function statusCell(pool: NodePool, style: Style): Cell {
   if (isStale(pool)) return { text: `${statusText(status)},Stale`, paint: stalePaint(status, style) };
   if (pool.metadata.deletionTimestamp === undefined) {
     if (status === undefined) return { text: PENDING, paint: statusPaint(status, style) };
+    const reason = isPaused(pool) ? undefined : progressOf(pool)?.reason;
+    if (reason === 'RolloutInProgress') return { text: `${statusText(status)},Progressing`, paint: style.yellow };
+    if (reason === 'RolloutStopped') return { text: `${statusText(status)},Stopped`, paint: style.red };
     if (isPaused(pool)) return { text: `${statusText(status)},Paused`, paint: style.yellow };
     return { text: statusText(status), paint: statusPaint(status, style) };
   }

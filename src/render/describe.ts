@@ -48,11 +48,13 @@ const NEITHER = ['Progressing', 'Reconciling'];
 /** Without the last newline. */
 export function renderDescription(description: Description, now: Date, style: Style): string {
   const { pool, nodes, events } = description;
+  const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
+  const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
   return [
     fields(headFields(pool, now, style)),
     'Spec:',
     fields(specFields(pool), '  '),
-    ...section('Allocatable', allocatableTable(pool)),
+    ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
     ...nodesSection(pool, nodes, now, style),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(description, now, style)),

@@ -6,7 +6,6 @@ import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector, selectorText } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import type { ChangeType } from '../operations/follow.ts';
-import type { LiveCounts } from '../operations/live-counts.ts';
 import {
   labelHeader,
   labelsText,
@@ -40,8 +39,6 @@ export interface PoolsTableOptions {
   isWatch?: boolean | undefined;
   /** How many nodes match a pool that has no status, by its name. */
   matching?: ReadonlyMap<string, number> | undefined;
-  /** By pool, where the nodes were read; without it the status decides. Wide only. */
-  live?: ReadonlyMap<string, LiveCounts> | undefined;
 }
 
 /** Taints beyond this many characters are counted; -o wide lists all. */
@@ -90,33 +87,23 @@ export function poolsPrinter(
 }
 
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column<NodePool>[] {
-  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, isWatch, live } = options;
-  const cordoned = ({ metadata, status }: NodePool) =>
-    live?.get(metadata.name)?.cordoned ?? status?.unschedulableNodeCount;
-  const hasCordoned = pools.some(pool => (cordoned(pool) ?? 0) > 0);
+  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, isWatch } = options;
+  const hasCordoned = pools.some(({ status }) => (status?.unschedulableNodeCount ?? 0) > 0);
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
   return [
     { header: 'NAME', cell: ({ metadata }) => metadata.name, cutFrom: 0, isName: true },
     { header: 'STATUS', cell: pool => statusCell(pool, style) },
-    {
-      header: 'NODES',
-      cell: ({ metadata: { name }, status }) =>
-        count(live?.get(name)?.nodes ?? status?.nodeCount ?? matching?.get(name)),
-    },
-    {
-      header: 'READY',
-      cell: ({ metadata: { name }, status }) => count(live?.get(name)?.ready ?? status?.readyNodeCount),
-      rank: 1,
-    },
+    { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
+    { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount), rank: 1 },
     // In a pipe and a watch it is always there: columns that come and go would break scripts.
     ...(terminalWidth === undefined || isWatch || hasCordoned
-      ? [{ ...cordonedColumn(cordoned, style), rank: hasCordoned ? 2 : CORDONED_RANK }]
+      ? [{ ...cordonedColumn(style), rank: hasCordoned ? 2 : CORDONED_RANK }]
       : []),
     ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 4 : 0 })),
     taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: 3 },
-    ...(wide ? wideColumns(pools, chosen === undefined, live, style) : []),
+    ...(wide ? wideColumns(pools, chosen === undefined, style) : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
@@ -131,37 +118,32 @@ function taintsColumn(most: number): Column<NodePool> {
   };
 }
 
-function cordonedColumn(cordoned: (pool: NodePool) => number | undefined, style: Style): Column<NodePool> {
+function cordonedColumn(style: Style): Column<NodePool> {
   return {
     header: 'CORDONED',
-    cell: pool => {
-      const number = cordoned(pool);
+    cell: ({ status }) => {
+      const number = status?.unschedulableNodeCount;
       return number ? { text: count(number), paint: style.yellow } : count(number);
     },
   };
 }
 
-function wideColumns(
-  pools: NodePool[],
-  withResources: boolean,
-  live: PoolsTableOptions['live'],
-  style: Style,
-): Column<NodePool>[] {
+function wideColumns(pools: NodePool[], withResources: boolean, style: Style): Column<NodePool>[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => withoutSpaces(selectorText(membershipSelector(pool)) || NONE) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
-    { header: 'DRIFT', cell: pool => driftCell(pool, live, style) },
+    { header: 'DRIFT', cell: pool => driftCell(pool, style) },
     ...extended.map(resourceColumn),
   ];
 }
 
-function driftCell({ metadata, status }: NodePool, live: PoolsTableOptions['live'], style: Style): Cell {
+function driftCell({ status }: NodePool, style: Style): Cell {
   const { nodeCount = 0, updatedNodeCount } = status ?? {};
   const known = updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
-  const text = count(live?.get(metadata.name)?.differing ?? known);
+  const text = count(known);
   return text === '0' || text === NONE ? text : { text, paint: style.yellow };
 }
 

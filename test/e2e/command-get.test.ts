@@ -144,15 +144,19 @@ test('-o wide counts the nodes that differ now; who may not list nodes gets the 
     const cells = stdout.trimEnd().split('\n');
     return [cells.map(line => line.split(/ +/).at(-1)).join(' '), stderr] as const;
   };
-  assert.deepEqual(await drift(), ['0 0', '']);
+  assert.deepEqual(await drift(), ['0 <none>', '']);
   assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
-  assert.deepEqual(await drift(), ['1 0', '']);
+  assert.deepEqual(await drift(), ['1 <none>', '']);
   assert.deepEqual(await drift('gpu'), ['1', '']);
   // So are the other counts of nodes.
   assert.equal((await kubectl(cluster(), ['cordon', 'b'])).code, 0);
   assert.match(await ok(['get', 'gpu', '-o', 'wide', '--no-headers']), /^gpu +200 +2 +2 +1 /);
   assert.match(await ok(['get', 'gpu', '--no-headers']), /^gpu +200 +2 +2 +0 /);
   assert.equal((await kubectl(cluster(), ['uncordon', 'b'])).code, 0);
+  // And the resources.
+  await testEnv.nodes({ name: 'd', labels: role('gpu') });
+  assert.match(await ok(['get', 'gpu', '-o', 'wide', '--no-headers']), /^gpu +200 +3 +3 +0 +12 /);
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/d');
   const reader = await userWith(cluster(), 'pool-reader', [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
   ]);
@@ -160,7 +164,7 @@ test('-o wide counts the nodes that differ now; who may not list nodes gets the 
   assert.equal(counts, '0 <none>');
   assert.match(
     warning,
-    /^warning: NODES, READY, CORDONED and DRIFT are as of the last reconcile: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
+    /^warning: the numbers of nodes and resources are as of the last reconcile: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
   );
   assert.equal((await cli(cluster(), ['add', 'gpu', 'c'])).code, 0);
   assert.equal((await drift('--kubeconfig', reader))[0], '1 <none>');

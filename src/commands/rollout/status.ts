@@ -21,7 +21,7 @@ export async function status(
   // Without a controller it would wait for ever, and say nothing.
   const hint = {
     message: `no news for ${QUIET_MS / 1000} s`,
-    next: `if no controller runs, \`kubectl nodepool reconcile ${name}\``,
+    next: 'if no controller runs, `kubectl nodepool reconcile --watch`, which does step after step',
   };
   let cancelHint = () => {};
   const state = await followRollout(

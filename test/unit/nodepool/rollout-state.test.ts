@@ -44,6 +44,9 @@ test('says how far it is, as kubectl rollout status', () => {
   assert.deepEqual(text(status({ updatedNodeCount: 1, status: 500 }, applied)), waits('no'));
   assert.deepEqual(text(status({ status: 500 }, applied)), waits('no'), 'nobody knows what failed');
   assert.deepEqual(text(status({ status: 503 })), done, 'whether nodes are Ready is another question');
+  const conflict = aCondition('Conflict', 'True', 'NodeConflict', 'node a is in pool b');
+  const failed = ['failed', 'nodepool "worker": node a is in pool b'];
+  assert.deepEqual(text(status({ status: 409, nodeCount: 0, updatedNodeCount: 0 }, conflict)), failed);
   assert.deepEqual(text(status({ updatedNodeCount: 1 })), waits('1 of 3 nodes updated'));
   const stalled = aCondition('Stalled', 'True', 'RolloutStopped', 'stopped: node a');
   assert.deepEqual(text(status({}, progressing('RolloutStopped'), stalled)), [

@@ -23,6 +23,27 @@ test('says that a status is of an older generation', () => {
   }
 });
 
+test('says that a pool is paused, or that its rollout is under way or stopped', () => {
+  const shown = (reason: string, paused = false) => {
+    const condition = {
+      type: 'Progressing' as const,
+      status: 'False' as const,
+      reason,
+      message: '',
+      lastTransitionTime: '',
+    };
+    const status = { status: 200, nodeCount: 1, observedGeneration: 1, conditions: [condition] };
+    const cell = statusCell({ ...aPool(paused ? { paused } : {}, { generation: 1 }), status }, makeStyle(false));
+    return typeof cell === 'string' ? cell : cell.text;
+  };
+  const reasons = ['RolloutInProgress', 'RolloutStopped', 'RolloutComplete'];
+  assert.deepEqual(
+    reasons.map(reason => shown(reason)),
+    ['200,Progressing', '200,Stopped', '200'],
+  );
+  assert.equal(shown('Paused', true), '200,Paused');
+});
+
 test('shortens a list to the width, with the number of further items', () => {
   const texts = ['aaaa', 'bbbb', 'cccc'];
   const cases: [texts: string[], width: number, shown: string][] = [
