@@ -16,6 +16,7 @@ const IN_STEPS = { canary: 1, maxConcurrent: '10%', settleSeconds: 1 };
 const ROUNDS = 3;
 const MAX_RATIO = 1.05;
 const LOOK_MS = 1_000;
+const SETTLE_MS = 15_000;
 const MAX_MS = 300_000;
 
 /** On a cluster whose pools are reconciled. */
@@ -61,6 +62,8 @@ async function memoryOfChange(
     if (performance.now() > limit) throw new Error(`the label did not reach all nodes within ${MAX_MS / 1000} s`);
     await sleep(LOOK_MS);
   }
+  // Statuses and Events follow, and what they leave is collected.
+  await sleep(SETTLE_MS);
   const { now } = await memoryOf(pid);
   await end();
   return now;
