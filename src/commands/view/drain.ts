@@ -16,7 +16,8 @@ export interface DrainShell {
   version: string;
   /** Of `drain`. */
   flags: Flags;
-  /** Runs the command with these words. */
+  clusterName: string;
+  /** Runs the command with these words on that cluster. */
   run: (words: string[]) => Promise<unknown>;
 }
 
@@ -24,24 +25,20 @@ const COMMAND = 'kubectl nodepool drain';
 /** How long a terminal takes at most to send the rest of a key that begins with esc. */
 const ESCAPE_MS = 50;
 
-/**
- * Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed.
- * @param chosen flags that chose the cluster
- */
+/** Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed. */
 export async function drainOnTerminal(
   { pool, node }: DrainTarget,
-  chosen: readonly string[],
-  { io, version, flags, run }: DrainShell,
+  { io, version, flags, clusterName, run }: DrainShell,
 ): Promise<void> {
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
   const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
   // Of stdout: after a resize it alone has the new width.
   const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
-  io.err(noteLine(sanitizeLine(`This drains ${what}.`), columns));
+  io.err(noteLine(sanitizeLine(`This drains ${what} on cluster ${clusterName}.`), columns));
   io.err(noteLine('Add flags such as --ignore-daemonsets and press enter; esc returns to the view.', columns));
   const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
   if (typed === undefined) return;
-  const words = [...target, ...typed, ...chosen];
+  const words = [...target, ...typed];
   try {
     await run(words);
   } catch (error) {
