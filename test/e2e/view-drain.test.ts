@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
-import { openTerminal } from './terminal.ts';
+import { productCommand } from '../cluster/product.ts';
+import { openCommand, openTerminal } from './terminal.ts';
 
 const staging = useCluster({ crd: true, own: true });
 const prod = useCluster({ crd: true, own: true });
@@ -62,4 +63,25 @@ test('D drains on the cluster that the view shows, whatever the current context 
   terminal.type('y{enter}');
   await terminal.shows(/ drained \(1 node[\s\S]*Press enter to return/m);
   assert.deepEqual([await closed(staging()), await closed(prod())], ['true', '']);
+});
+
+test('a signal at the question for flags ends the process and restores the terminal', async t => {
+  await createNodes(staging(), [{ name: 'n2', labels: { 'node-role.kubernetes.io/other': '' } }]);
+  assert.equal((await cli(staging(), ['create', 'other', '--reconcile'])).code, 0);
+  const line = [...productCommand(), 'view'].map(word => JSON.stringify(word)).join(' ');
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    const script = `sh -c 'echo pid=$$; exec ${line}'; echo "code=$?"; stty -a; echo over`;
+    const terminal = openCommand(t, staging(), ['sh', '-c', script], { columns: 120, rows: 40 });
+    await terminal.shows(/^>other /m);
+    terminal.type('D');
+    await terminal.shows(/drain other$/m);
+    process.kill(Number(/pid=(\d+)/.exec(terminal.written())?.[1]), signal);
+    const shown = await terminal.shows(/^over$/m);
+    assert.match(shown, new RegExp(`code=${code}`), signal);
+    assert.match(shown, / icanon /, signal);
+    assert.match(shown, / echo /, signal);
+  }
 });

@@ -5,7 +5,8 @@ import type { Flags } from '../../cli/completion/grammar.ts';
 import { readWords } from '../../cli/completion/words.ts';
 import { noteLine, showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
-import { reportError } from '../../cli/report-error.ts';
+import { EXIT, reportError } from '../../cli/report-error.ts';
+import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import type { DrainTarget } from '../../view/places.ts';
 import { shellWords } from './shell-words.ts';
@@ -69,11 +70,18 @@ async function question({ stdin: input, stdout: output }: Io, text: string): Pro
     if (name === 'escape') lines.close();
   };
   input.on('keypress', onKey);
+  // It leaves the terminal's raw mode before the signal ends the process.
+  const unsubscribe = onEndingSignal(signal => {
+    lines.close();
+    endBySignal(signal);
+    process.exit(EXIT.interrupted);
+  });
   const typed = await new Promise<string | undefined>(resolve => {
     lines.once('SIGINT', () => lines.close());
     lines.once('close', () => resolve(undefined));
     lines.question(text, resolve);
   });
+  unsubscribe();
   input.off('keypress', onKey);
   lines.close();
   // The cursor is still behind the question.
