@@ -1,48 +1,22 @@
 /**
  * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
- * comes; drains pool after pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
+ * comes; drains pool after pool, a few nodes at a time.
  */
 import { createLimiter } from '../controller/limiter.ts';
-import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
+import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type Warning, warningText } from '../nodepool/warning.ts';
-import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
+import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
-import { type BlockedPods, outlookOf } from './drain-outlook.ts';
-import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
-import type { DrainPort } from './drain-port.ts';
-import { readMembers } from './pool-members.ts';
+import { type PodReader, podReader } from './drain-pods.ts';
+import type { DrainPlan, PlannedNode, PlannedPool } from './plan-drain.ts';
 
 export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | NodeWaits | CordonEvent | NodeFailure;
 /** Only in a dry run. @param held as in NodeDrain */
 type NodeWaits = { kind: 'waits'; node: string; held: ReadonlyMap<string, string> };
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
 type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
-
-export interface DrainPlan {
-  pools: PlannedPool[];
-  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
-  warnings: Warning[];
-  /** What the drain will wait for. */
-  notes: string[];
-  blocked: BlockedPods;
-}
-
-export interface PlannedPool {
-  pool: string;
-  nodes: PlannedNode[];
-  /** Members that are not drained. */
-  otherMembers: Node[];
-}
-
-export interface PlannedNode {
-  node: Node;
-  /** Pods to evict. */
-  pods: DrainPod[];
-}
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   /** Only these members; empty: all. */
@@ -69,43 +43,6 @@ type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & {
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
-
-/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
-export async function planDrain(
-  names: readonly string[],
-  options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
-  deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
-): Promise<DrainPlan> {
-  const { members, nodes: all } = await readMembers('drain', names, deps.cluster);
-  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
-  const reader = podReader(options, deps.port, deps.now);
-  const judged = await Promise.all(
-    [...members].flatMap(([pool, nodes]) =>
-      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
-    ),
-  );
-  const byPool = Map.groupBy(judged, ({ pool }) => pool);
-  const drained = new Set(judged.map(({ node }) => node.name));
-  const isOther = ({ name }: Node) => !drained.has(name);
-  const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
-  const { disableEviction } = options;
-  const { obstacles, warnings, notes, blocked } = await outlookOf(
-    { pods, others: all.filter(isOther), disableEviction },
-    deps.port,
-  );
-  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
-  if (refusing.length > 0) throw refusedBy(refusing, obstacles);
-  return {
-    pools: [...members].map(([pool, ofPool]) => ({
-      pool,
-      nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
-      otherMembers: ofPool.filter(isOther),
-    })),
-    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
-    notes,
-    blocked,
-  };
-}
 
 /** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
 export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
@@ -235,19 +172,4 @@ function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
 function finish(each: NodeDrain, { onEvent }: Work): void {
   each.phase = 'drained';
   onEvent({ kind: 'drained', node: each.node });
-}
-
-/** Names all obstacles in one error, so that a user does not meet them one run after the other. */
-function refusedBy(
-  refusing: readonly { pool: string; refusals: PodOutcome[] }[],
-  obstacles: readonly Warning[],
-): NodepoolError {
-  const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
-  const refusals = groupByOutcome(refusing.flatMap(({ refusals }) => refusals));
-  return new NodepoolError(
-    'input',
-    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
-    'use the flags named above, or remove these pods first',
-    { items: [...refusals, ...obstacles.map(warningText)] },
-  );
 }

@@ -15,16 +15,8 @@ import { systemClock } from '../../controller/clock.ts';
 import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import { chosenNames, chosenText, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
-import {
-  type DrainDeps,
-  type DrainOptions,
-  type DrainPlan,
-  drain,
-  type PlannedPool,
-  type PoolDrain,
-  paceOf,
-  planDrain,
-} from '../../operations/drain.ts';
+import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/plan-drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';

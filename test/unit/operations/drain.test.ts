@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
-import { type DrainDeps, planDrain } from '../../../src/operations/drain.ts';
+import { type PlanDeps, planDrain } from '../../../src/operations/plan-drain.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
@@ -48,7 +48,7 @@ describe('planning', () => {
   test('reports a pool that does not exist', async () => {
     const deps = {
       cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
-    } as unknown as DrainDeps;
+    } as unknown as PlanDeps;
     const message = 'nodepool "worker" not found';
     await assert.rejects(
       () => planDrain(['worker'], { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false }, deps),
