@@ -40,7 +40,6 @@ export interface JudgedPods {
 export interface PodReader {
   /** Lists the pods of a node. */
   read(node: string): Promise<JudgedPods>;
-  judge(pods: readonly DrainPod[]): Promise<JudgedPods>;
 }
 
 /** Reads each DaemonSet once: the nodes of a pool have the same. */
@@ -88,7 +87,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
       throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
     }
   };
-  return { judge, read: async node => judge(await list(node)) };
+  return { read: async node => judge(await list(node)) };
 }
 
 function refusal(reason: RefusalReason): string {

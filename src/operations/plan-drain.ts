@@ -18,6 +18,8 @@ export interface DrainPlan {
   /** What the drain will wait for. */
   notes: string[];
   blocked: BlockedPods;
+  /** The pool that a node belongs to as it is then, by the pools of the plan. */
+  ownerOf: (node: Node) => string | undefined;
 }
 
 export interface PlannedPool {
@@ -48,7 +50,7 @@ export interface PlanDeps {
 
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
 export async function planDrain(names: readonly string[], options: PlanOptions, deps: PlanDeps): Promise<DrainPlan> {
-  const { members, nodes: all } = await readMembers('drain', names, deps.cluster);
+  const { members, nodes: all, ownerOf } = await readMembers('drain', names, deps.cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
   const reader = podReader(options, deps.port, deps.now);
   const judged = await Promise.all(
@@ -76,6 +78,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
     notes,
     blocked,
+    ownerOf,
   };
 }
 

@@ -45,6 +45,11 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
         to: 'out',
         text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held))}${suffix}`,
       };
+    case 'left': {
+      const { node, pool, isCordoned } = event;
+      const next = isCordoned ? `\`kubectl uncordon ${node}\` makes it schedulable again` : undefined;
+      return unable('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
+    }
     case 'failed':
       return unable('drain', event.node, event.error);
   }

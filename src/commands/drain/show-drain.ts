@@ -146,6 +146,8 @@ async function interruptibleDrain(
     const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));
       if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
+      // `uncordon` of the pool refuses it.
+      if (event.kind === 'left') cordoned.delete(event.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };

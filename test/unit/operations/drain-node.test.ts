@@ -24,7 +24,7 @@ describe('draining one node', () => {
     await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 2/2']);
     assert.deepEqual(cluster.reported.slice(4), ['pod ns/q evicted', 'node/a drained']);
-    assert.equal(cluster.lists.length, 2, 'one list each second');
+    assert.equal(cluster.lists.length, 3, 'one list at first, then one each second');
     assert.equal(cluster.log.length, 3, 'nobody is asked twice');
   });
 

@@ -118,12 +118,14 @@ export function fakeDrainCluster(setup: Setup) {
       nodes: {
         list: async () => [...nodes.values()],
         get: async name => nodes.get(name),
-        async patch(name, patch) {
+        async patch(name, patch, { dryRun }) {
           log.push(`patch ${name} ${JSON.stringify(patch)}`);
           if (setup.stopAtPatch) interrupt.abort();
           const node = nodes.get(name);
           if (node === undefined) return { kind: 'gone' };
-          return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+          const written = { ...node, unschedulable: patch.unschedulable ?? node.unschedulable };
+          if (!dryRun) nodes.set(name, written);
+          return { kind: 'written', node: written };
         },
       },
     },
