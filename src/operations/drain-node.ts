@@ -38,6 +38,8 @@ export interface RemovalOptions extends DrainScope {
 /** Events for people, in order. */
 export type PodEvent =
   | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
+  /** About pods that the plan did not have. */
+  | { kind: 'warning'; node: string; text: string }
   /** @param why what it waits for */
   | { kind: 'held'; node: string; pod: string; why: string };
 
@@ -63,13 +65,21 @@ interface PendingEviction {
 /**
  * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first, or when pods
  * would wait in a dry run. Throws when it cannot be drained.
+ * @param warned UIDs of pods whose warnings were shown
  */
-export async function drainNode(drain: NodeDrain, options: RemovalOptions, deps: NodeDrainDeps): Promise<boolean> {
+export async function drainNode(
+  drain: NodeDrain,
+  options: RemovalOptions,
+  deps: NodeDrainDeps,
+  warned: ReadonlySet<string>,
+): Promise<boolean> {
   const { clock, signal } = deps;
   const began = clock.now();
   // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
-  const { evict, refusals } = await deps.pods.read(drain.node);
+  const { evict, warnings, refusals } = await deps.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
+  const late = warnings.filter(({ evicts }) => evicts !== undefined && !warned.has(evicts));
+  for (const text of groupByOutcome(late)) deps.onEvent({ kind: 'warning', node: drain.node, text });
   drain.pods = evict.length;
   const left = new Map(
     evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),

@@ -10,7 +10,7 @@ import type { Node } from '../nodepool/types.ts';
 import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
 import { type PodReader, podReader } from './drain-pods.ts';
-import type { DrainPlan, PlannedPool } from './plan-drain.ts';
+import type { DrainPlan, PlannedNode, PlannedPool } from './plan-drain.ts';
 
 export type DrainEvent =
   | PodEvent
@@ -114,17 +114,20 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
     return;
   }
   const waiting = drains.flatMap(each => {
-    const node = planned.get(each.node)?.node;
-    return node === undefined || each.phase !== 'not begun' ? [] : [{ each, node }];
+    const found = planned.get(each.node);
+    return found === undefined || each.phase !== 'not begun' ? [] : [{ each, found }];
   });
-  const slots = new DrainSlots(paceOf(pool, options), [...waiting.map(({ node }) => node), ...pool.otherMembers]);
+  const slots = new DrainSlots(paceOf(pool, options), [
+    ...waiting.map(({ found }) => found.node),
+    ...pool.otherMembers,
+  ]);
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
-    while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node.name)) {
-      const { each, node } = waiting[0];
+    while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].each.node)) {
+      const { each, found } = waiting[0];
       waiting.shift();
-      const run = drainOne(each, node, options, { ...deps, pods }).finally(() => {
+      const run = drainOne(each, found, options, { ...deps, pods }).finally(() => {
         underWay.delete(run);
         // A dry run shows the other nodes, too.
         slots.release(each.node, each.phase === 'drained' || each.phase === 'waits');
@@ -155,7 +158,7 @@ async function cordonAll(nodes: readonly Node[], drains: readonly NodeDrain[], d
 
 async function drainOne(
   each: NodeDrain,
-  node: Node,
+  { node, warned }: PlannedNode,
   options: DrainOptions,
   deps: PoolWork & { pods: PodReader },
 ): Promise<void> {
@@ -165,7 +168,7 @@ async function drainOne(
     if (options.isRolling || !isDry) await cordonNow(each, node, options, deps);
     if (each.phase !== 'not begun' || deps.signal.aborted) return;
     each.phase = 'under way';
-    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps);
+    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, warned);
     if (isDrained) finish(each, deps);
     else if (isDry && !deps.signal.aborted) {
       each.phase = 'waits';

@@ -33,6 +33,8 @@ export interface PlannedNode {
   node: Node;
   /** Pods to evict. */
   pods: DrainPod[];
+  /** UIDs of those that a warning is about. */
+  warned: ReadonlySet<string>;
 }
 
 export interface PlanOptions extends DrainScope {
@@ -72,7 +74,11 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   return {
     pools: [...members].map(([pool, ofPool]) => ({
       pool,
-      nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
+      nodes: (byPool.get(pool) ?? []).map(({ node, evict, warnings }) => ({
+        node,
+        pods: evict,
+        warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
+      })),
       otherMembers: ofPool.filter(isOther),
     })),
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],

@@ -34,6 +34,8 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       return { to: 'err', text: `${disableEviction ? 'deleting' : 'evicting'} pod ${event.pod}${suffix}` };
     case 'gone':
       return { to: 'err', text: `pod ${event.pod} ${disableEviction ? 'deleted' : 'evicted'}${suffix}` };
+    case 'warning':
+      return { to: 'err', text: `warning: ${sanitizeLine(event.text)}` };
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
     case 'held':

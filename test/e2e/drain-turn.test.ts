@@ -78,3 +78,14 @@ for (const flags of [[], ['--rolling']]) {
     assert.deepEqual([code, await names()], [1, ['elsewhere', 'p']]);
   });
 }
+
+test('warns of pods that came after the plan and lose something', async t => {
+  const { code, stderr } = await drainWhile(t, {
+    flags: ['--delete-emptydir-data'],
+    prepare: () => pod({ name: 'known', node: 'w-2', emptyDir: true }),
+    meanwhile: () => pod({ name: 'late', node: 'w-2', emptyDir: true }),
+  });
+  assert.match(stderr, /^warning: deleting pods with local storage: default\/known\n/);
+  assert.match(stderr, /\nwarning: deleting pods with local storage: default\/late\nevicting pod /);
+  assert.deepEqual([code, await names()], [0, ['elsewhere']]);
+});
