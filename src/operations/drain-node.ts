@@ -175,7 +175,8 @@ function hold(why: string, { pod }: PendingEviction, { drain, options, deps, lef
 function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
-  drain.gone++;
+  if (kind === 'gone') drain.gone++;
+  else drain.pods--;
   deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
 }
 

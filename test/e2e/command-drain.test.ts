@@ -175,8 +175,10 @@ test('--node drains some of the members, --rolling cordons each when its turn co
 test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
   await worker();
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
-  const { code, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
+  await pod({ name: 'goes', node: 'w-1' });
+  const { code, stdout, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
   assert.equal(code, 0);
+  assert.match(stdout, /drained \(2 nodes, 1 pod\)$/m);
   assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
 });
 

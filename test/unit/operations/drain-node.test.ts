@@ -161,7 +161,7 @@ describe('draining one node', () => {
     await flushPromises();
     cluster.pods.set('a', [makePod(old), makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' })]);
     await cluster.clock.advance(4000);
-    assert.deepEqual(states(await ended), ['a drained 1/1']);
+    assert.deepEqual(states(await ended), ['a drained 0/0']);
     assert.deepEqual(cluster.reported.slice(2), [
       'pod ns/p has been terminating for too long, skipping',
       'node/a drained',
