@@ -42,6 +42,8 @@ export interface PlanOptions extends DrainScope {
   nodes: readonly string[];
   /** Pods are deleted, not evicted: no budget is checked. */
   disableEviction: boolean;
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
 }
 
 export interface PlanDeps {
@@ -64,9 +66,10 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   const drained = new Set(judged.map(({ node }) => node.name));
   const isOther = ({ name }: Node) => !drained.has(name);
   const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
-  const { disableEviction } = options;
+  const { disableEviction, isRolling } = options;
+  const isGradual = isRolling && judged.length > 1;
   const { obstacles, warnings, notes, blocked } = await outlookOf(
-    { pods, others: all.filter(isOther), disableEviction },
+    { pods, others: all.filter(isOther), disableEviction, isGradual },
     deps.port,
   );
   const refusing = judged.filter(({ refusals }) => refusals.length > 0);

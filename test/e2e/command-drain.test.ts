@@ -127,6 +127,10 @@ test('names what no waiting solves: budgets that never allow an eviction, pods t
   const all = await drain('--dry-run');
   assert.ok(all.stderr.startsWith(never + pending), all.stderr);
   assert.doesNotMatch((await drain('--dry-run', '--disable-eviction')).stderr, /PodDisruptionBudget/);
+  const later = pending.replace('Pending,', 'Pending once all nodes of the drain are cordoned,');
+  const gradual = await drain('--dry-run', '--rolling');
+  assert.ok(gradual.stderr.startsWith(never + later), gradual.stderr);
+  assert.ok((await drain('--dry-run', '--rolling', '--node', 'w-2', '--node', 'w-1')).stderr.includes(later));
   // The other member takes it.
   assert.doesNotMatch((await drain('--dry-run', '--node', 'w-2')).stderr, /Pending/);
   // With what needs a flag, in one error.

@@ -51,7 +51,12 @@ describe('planning', () => {
     } as unknown as PlanDeps;
     const message = 'nodepool "worker" not found';
     await assert.rejects(
-      () => planDrain(['worker'], { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false }, deps),
+      () =>
+        planDrain(
+          ['worker'],
+          { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false, isRolling: false },
+          deps,
+        ),
       { message },
     );
   });
