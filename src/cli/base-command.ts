@@ -5,7 +5,7 @@
 import { Command } from '@oclif/core/command';
 import type * as Interfaces from '@oclif/core/interfaces';
 import { ForbiddenError, NodepoolError } from '../nodepool/errors.ts';
-import { createFactory, type Deps } from './factory.ts';
+import { type Connection, createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { checkNamespaceFlags } from './namespace-flags.ts';
@@ -24,15 +24,25 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   /** Returns the exit code (see EXIT in report-error.ts). */
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
 
-  override async run(): Promise<number> {
+  override run(): Promise<number> {
+    return this.#run();
+  }
+
+  /** As run(), on a connection that is open, and stays open. Refuses the global flags, which belong to that connection. */
+  runOn(connection: Connection): Promise<number> {
+    return this.#run(connection);
+  }
+
+  async #run(open?: Connection): Promise<number> {
     const known = { ...globalFlags, ...this.ctor.flags };
     const parsed = await this.parse(this.ctor, asKubectlReads(this.argv, known));
+    if (open !== undefined) refuseGlobalFlags(parsed);
     const { args } = parsed;
     const flags = withCommaLists(parsed.flags);
     const { io } = this.config.options as unknown as RunOptions;
     checkNamespaceFlags(flags as FlagsOf<typeof BaseCommand>, this.id ?? '', io);
     const { version, root } = this.config;
-    const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>);
+    const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>, open);
     try {
       return await this.execute(flags as FlagsOf<T>, args as ArgsOf<T>, factory.deps);
     } catch (error) {
@@ -50,6 +60,14 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected override async catch(error: Error): Promise<never> {
     throw error;
   }
+}
+
+function refuseGlobalFlags({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags' | 'metadata'>): void {
+  const isGiven = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
+  const name = Object.keys(globalFlags).find(isGiven);
+  if (name === undefined) return;
+  const message = `--${name} cannot be given here: the connection to the cluster is open already`;
+  throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
 }
 
 /**

@@ -61,10 +61,14 @@ export interface GlobalFlags {
   verbosity: number;
 }
 
-/** The dependencies of one run; close() closes the connection. opened(): where the command connected. */
+/**
+ * The dependencies of one run; close() closes the connection. opened(): where the command connected.
+ * @param open a connection to use instead of one by the flags; it is not closed
+ */
 export function createFactory(
   { io, version, root }: Pick<Deps, 'io' | 'version' | 'root'>,
   flags: GlobalFlags,
+  open?: Connection,
 ): { deps: Deps; opened(): Promise<Connection | undefined>; close(): Promise<void> } {
   let connection: Promise<Connection> | undefined;
   /** Hidden while a login plugin asks on the same terminal: they would overwrite its questions. */
@@ -73,7 +77,7 @@ export function createFactory(
   const timeout = flags['request-timeout'];
   const requestTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout, '--request-timeout');
 
-  async function open(options: ConnectOptions): Promise<Connection> {
+  async function openNew(options: ConnectOptions): Promise<Connection> {
     const { connect } = await import('../kube/connect.ts');
     const { isTerminalTaken = () => false } = options;
     return connect({
@@ -123,13 +127,13 @@ export function createFactory(
       async connect(options = {}) {
         if (connection !== undefined)
           throw new Error('connect() is called twice: a command connects once, with its options');
-        connection = open(options);
+        connection = open === undefined ? openNew(options) : Promise.resolve(open);
         return connection;
       },
     },
     opened,
     async close() {
-      (await opened())?.close();
+      if (open === undefined) (await opened())?.close();
     },
   };
 }

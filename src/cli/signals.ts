@@ -23,9 +23,14 @@ function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS
  * nothing where that is not possible, as on Windows and for process 1 of a container, whose exit code says the same.
  */
 export function endBySigint(): void {
+  endBySignal('SIGINT');
+}
+
+/** As endBySigint(), by any signal. */
+export function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
-  process.removeAllListeners('SIGINT');
-  process.kill(process.pid, 'SIGINT');
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /**

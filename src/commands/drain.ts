@@ -11,6 +11,8 @@ const PODS = { helpGroup: 'PODS' };
 const TIMEOUT = '15m';
 
 export default class Drain extends BaseCommand<typeof Drain> {
+  /** `view` runs it without oclif, which would set it. */
+  static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
     `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.

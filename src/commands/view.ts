@@ -33,13 +33,15 @@ export default class View extends BaseCommand<typeof View> {
       io: deps.io,
       version: deps.version,
       flags: this.config.findCommand('drain', { must: true }).flags as Flags,
-      run: (words: string[]) => this.config.runCommand('drain', words),
     };
-    // Drain refuses -A, which view ignores.
-    const words = this.argv.filter(word => !/^(-A|--all-namespaces)(=|$)/.test(word));
-    return showView(flags.verbosity, deps, async target => {
-      const { drainOnTerminal } = await import('./view/drain.ts');
-      await drainOnTerminal(target, words, shell);
+    return showView(flags.verbosity, deps, async (target, connection) => {
+      const [{ default: Drain }, { drainOnTerminal }] = await Promise.all([
+        import('./drain.ts'),
+        import('./view/drain.ts'),
+      ]);
+      // A new connection would go to another cluster where somebody has changed the current context.
+      const run = (words: string[]) => new Drain(words, this.config).runOn(connection);
+      await drainOnTerminal(target, { ...shell, clusterName: connection.clusterName, run });
     });
   }
 }
@@ -52,7 +54,7 @@ export default class View extends BaseCommand<typeof View> {
 async function showView(
   verbosity: number,
   { io, connect, progress }: Deps,
-  drain: (target: DrainTarget) => Promise<void>,
+  drain: (target: DrainTarget, connection: Connection) => Promise<void>,
 ): Promise<number> {
   let running: Running | undefined;
   const write = createLog(io, 'text', verbosity);
@@ -88,7 +90,7 @@ async function showView(
       });
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
-      if (ended.drain !== undefined) await drain(ended.drain);
+      if (ended.drain !== undefined) await drain(ended.drain, connection);
       // After Ctrl-D no more keys come.
     } while (ended.drain !== undefined && !io.stdin.readableEnded);
     return EXIT.done;

@@ -38,6 +38,8 @@ export interface RemovalOptions extends DrainScope {
 /** Events for people, in order. */
 export type PodEvent =
   | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
+  /** About pods that the plan did not have. */
+  | { kind: 'warning'; node: string; text: string }
   /** @param why what it waits for */
   | { kind: 'held'; node: string; pod: string; why: string };
 
@@ -63,34 +65,36 @@ interface PendingEviction {
 /**
  * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first, or when pods
  * would wait in a dry run. Throws when it cannot be drained.
- * @param listed the pods to evict, as listed before the cordon; undefined: they are listed now
+ * @param warned UIDs of pods whose warnings were shown
  */
 export async function drainNode(
   drain: NodeDrain,
   options: RemovalOptions,
   deps: NodeDrainDeps,
-  listed?: readonly DrainPod[],
+  warned: ReadonlySet<string>,
 ): Promise<boolean> {
   const { clock, signal } = deps;
   const began = clock.now();
-  const { evict, refusals } = listed === undefined ? await deps.pods.read(drain.node) : { evict: listed, refusals: [] };
+  // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
+  const { evict, warnings, refusals } = await deps.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
-  drain.pods = drain.gone + evict.length;
+  const late = warnings.filter(({ evicts }) => evicts !== undefined && !warned.has(evicts));
+  for (const text of groupByOutcome(late)) deps.onEvent({ kind: 'warning', node: drain.node, text });
+  drain.pods = evict.length;
   const left = new Map(
     evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
   );
-  const known = listed === undefined || options.dryRun ? undefined : listed;
-  const work: Work = { drain, options, deps, left, errors: [], known, replaced: new Set() };
-  while ((left.size > 0 || work.known !== undefined) && !signal.aborted) {
+  const work: Work = { drain, options, deps, left, errors: [] };
+  while (left.size > 0 && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
     await Promise.all(due.map(pending => deps.limitObjects(() => ask(pending, work))));
-    if (left.size === 0 && work.known === undefined) break;
-    if (left.size > 0) await sleep(clock, pauseMs(work, began), signal);
+    if (left.size === 0) break;
+    await sleep(clock, pauseMs(work, began), signal);
     if (!signal.aborted) await look(work);
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
-  return left.size === 0 && work.known === undefined && drain.held.size === 0;
+  return left.size === 0 && drain.held.size === 0;
 }
 
 interface Work {
@@ -101,10 +105,6 @@ interface Work {
   left: Map<string, PendingEviction>;
   /** Of pods that cannot be evicted; the others are evicted all the same. */
   errors: string[];
-  /** Until the first list: the pods that were listed before the cordon. Others may have come until then. */
-  known: readonly DrainPod[] | undefined;
-  /** Names whose pod had another UID when it was to be evicted. */
-  replaced: Set<string>;
 }
 
 /** A pod that cannot be evicted does not stop the others. */
@@ -140,7 +140,6 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
       return;
     case 'changed':
       // The next list finds out whether the name is another pod's by now.
-      work.replaced.add(podName(pod));
       pending.askAt = now + LOOK_MS;
       return;
     case 'budget': {
@@ -176,38 +175,21 @@ function hold(why: string, { pod }: PendingEviction, { drain, options, deps, lef
 function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
-  drain.gone++;
+  if (kind === 'gone') drain.gone++;
+  else drain.pods--;
   deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
 }
 
 /** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
 async function look(work: Work): Promise<void> {
-  const { drain, options, deps, left, known } = work;
+  const { drain, options, deps, left } = work;
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
-  if (known !== undefined) await addLate([...there.values()], known, work);
-  work.known = undefined;
   for (const pending of [...left.values()]) {
     const current = there.get(pending.pod.uid);
     if (current === undefined) finish('gone', pending.pod, work);
     else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) finish('stuck', current, work);
     else pending.pod = current;
   }
-}
-
-/**
- * Adds pods that came between the list and the cordon. Only once: a pod that comes later tolerates the cordon, and would be
- * evicted again and again. So does a pod that got the name of a known one after its eviction; one that had the name before
- * may be older than the cordon.
- */
-async function addLate(there: readonly DrainPod[], known: readonly DrainPod[], work: Work): Promise<void> {
-  const { drain, deps, left, errors, replaced } = work;
-  const uids = new Set(known.map(({ uid }) => uid));
-  const names = new Set(known.map(podName).filter(name => !replaced.has(name)));
-  const late = there.filter(pod => !uids.has(pod.uid) && !names.has(podName(pod)));
-  const { evict, refusals } = await deps.pods.judge(late);
-  errors.push(...groupByOutcome(refusals));
-  for (const pod of evict) left.set(pod.uid, { pod, askAt: deps.clock.now(), wasAsked: false });
-  drain.pods += evict.length;
 }
 
 /** A list each second while a pod is terminating; else the delay until the next eviction. */

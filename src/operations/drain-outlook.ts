@@ -33,20 +33,23 @@ interface Scope {
   others: readonly Node[];
   /** No budget is asked. */
   disableEviction: boolean;
+  /** Until the last node is cordoned, some of those that are drained take pods. */
+  isGradual: boolean;
 }
 
 /** What the scheduler takes a cordoned node to have. */
 const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 const UNPLACED: Readonly<Record<Unplaced, string>> = {
-  'no nodes': 'pods will stay Pending, as every other node is cordoned or not Ready',
-  'no match': 'pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity',
-  taints: 'pods will stay Pending, as they do not tolerate the taints of the other schedulable nodes that they match',
+  'no nodes': 'as every other node is cordoned or not Ready',
+  'no match': 'as no other schedulable node matches their nodeSelector and node affinity',
+  taints: 'as they do not tolerate the taints of the other schedulable nodes that they match',
 };
 
-export async function outlookOf({ pods, others, disableEviction }: Scope, port: DrainPort): Promise<Outlook> {
+export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook> {
+  const { pods, disableEviction } = scope;
   const read = disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
-  const unplaced = unplacedLines(pods, others);
+  const unplaced = unplacedLines(scope);
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
     return { obstacles: [], warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
@@ -123,7 +126,8 @@ function unreadyText(unready: number): string {
 }
 
 /** Only of pods that a controller recreates. */
-function unplacedLines(pods: readonly DrainPod[], others: readonly Node[]): string[] {
+function unplacedLines({ pods, others, isGradual }: Scope): string[] {
+  const when = isGradual ? ' once all nodes of the drain are cordoned' : '';
   const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
   // The pods of one template have the same answer.
   const known = new Map<string, Unplaced | undefined>();
@@ -139,7 +143,9 @@ function unplacedLines(pods: readonly DrainPod[], others: readonly Node[]): stri
   const unplaced = pods.flatMap(pod => {
     if (!isRecreated(pod) || mayReturn(pod)) return [];
     const reason = why(pod);
-    return reason === undefined ? [] : [{ what: UNPLACED[reason], pod: podName(pod) }];
+    return reason === undefined
+      ? []
+      : [{ what: `pods will stay Pending${when}, ${UNPLACED[reason]}`, pod: podName(pod) }];
   });
   return groupByOutcome(unplaced);
 }

@@ -27,10 +27,13 @@ export interface DrainScope {
 /** A warning or refusal about one pod, to be grouped by its text. */
 export type PodOutcome = { what: string; pod: string };
 
+/** @param evicts the UID of the pod, if it is evicted all the same: something is lost then */
+export type PodWarning = PodOutcome & { evicts?: string };
+
 export interface JudgedPods {
   /** Pods to evict. */
   evict: DrainPod[];
-  warnings: PodOutcome[];
+  warnings: PodWarning[];
   /** With any of these, no pod of the node is evicted. */
   refusals: PodOutcome[];
   /** Pods of refusals that a flag lets evict. */
@@ -40,7 +43,6 @@ export interface JudgedPods {
 export interface PodReader {
   /** Lists the pods of a node. */
   read(node: string): Promise<JudgedPods>;
-  judge(pods: readonly DrainPod[]): Promise<JudgedPods>;
 }
 
 /** Reads each DaemonSet once: the nodes of a pool have the same. */
@@ -66,7 +68,9 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
       switch (verdict.kind) {
         case 'evict':
           judged.evict.push(pod);
-          judged.warnings.push(...verdict.warnings.map(why => ({ what: `deleting ${REASONS[why].pods}`, pod: name })));
+          judged.warnings.push(
+            ...verdict.warnings.map(why => ({ what: `deleting ${REASONS[why].pods}`, pod: name, evicts: pod.uid })),
+          );
           break;
         case 'keep':
           judged.warnings.push({ what: `ignoring ${REASONS.daemonSet.pods}`, pod: name });
@@ -88,7 +92,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
       throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
     }
   };
-  return { judge, read: async node => judge(await list(node)) };
+  return { read: async node => judge(await list(node)) };
 }
 
 function refusal(reason: RefusalReason): string {

@@ -1,48 +1,30 @@
 /**
  * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
- * comes; drains pool after pool, a few nodes at a time. Pods that may not be evicted are found before anything is written.
+ * comes; drains pool after pool, a few nodes at a time.
  */
 import { createLimiter } from '../controller/limiter.ts';
-import { type DrainPod, groupByOutcome, podName } from '../nodepool/drain-filters.ts';
+import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { noun } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
-import { type Warning, warningText } from '../nodepool/warning.ts';
-import { type CordonDeps, type CordonResult, chooseMembers, cordonNode } from './cordon.ts';
+import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
-import { type BlockedPods, outlookOf } from './drain-outlook.ts';
-import { type PodOutcome, type PodReader, podReader } from './drain-pods.ts';
-import type { DrainPort } from './drain-port.ts';
-import { readMembers } from './pool-members.ts';
+import { type PodReader, podReader } from './drain-pods.ts';
+import type { DrainPlan, PlannedNode, PlannedPool } from './plan-drain.ts';
 
-export type DrainEvent = PodEvent | { kind: 'drained'; node: string } | NodeWaits | CordonEvent | NodeFailure;
+export type DrainEvent =
+  | PodEvent
+  | { kind: 'drained'; node: string }
+  | NodeWaits
+  | CordonEvent
+  | NodeLeft
+  | NodeFailure;
 /** Only in a dry run. @param held as in NodeDrain */
 type NodeWaits = { kind: 'waits'; node: string; held: ReadonlyMap<string, string> };
 type CordonEvent = { kind: 'cordon'; result: CordonResult };
+/** The node is no longer a member. */
+type NodeLeft = { kind: 'left'; node: string; pool: string; isCordoned: boolean };
 type NodeFailure = { kind: 'failed'; node: string; error: NodepoolError };
-
-export interface DrainPlan {
-  pools: PlannedPool[];
-  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
-  warnings: Warning[];
-  /** What the drain will wait for. */
-  notes: string[];
-  blocked: BlockedPods;
-}
-
-export interface PlannedPool {
-  pool: string;
-  nodes: PlannedNode[];
-  /** Members that are not drained. */
-  otherMembers: Node[];
-}
-
-export interface PlannedNode {
-  node: Node;
-  /** Pods to evict. */
-  pods: DrainPod[];
-}
 
 export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   /** Only these members; empty: all. */
@@ -67,45 +49,11 @@ export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'lim
 /** The deps while the nodes of a pool are drained: events are reported with all of them. */
 type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void };
 
+/** @param isMember whether a node is a member of the pool, by the pools of the plan */
+type PoolWork = Work & { pool: string; isMember: (node: Node) => boolean };
+
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
-
-/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
-export async function planDrain(
-  names: readonly string[],
-  options: Pick<DrainOptions, 'rules' | 'podSelector' | 'nodes' | 'disableEviction'>,
-  deps: Pick<DrainDeps, 'cluster' | 'now'> & { port: DrainPort },
-): Promise<DrainPlan> {
-  const { members, nodes: all } = await readMembers('drain', names, deps.cluster);
-  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
-  const reader = podReader(options, deps.port, deps.now);
-  const judged = await Promise.all(
-    [...members].flatMap(([pool, nodes]) =>
-      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
-    ),
-  );
-  const byPool = Map.groupBy(judged, ({ pool }) => pool);
-  const drained = new Set(judged.map(({ node }) => node.name));
-  const isOther = ({ name }: Node) => !drained.has(name);
-  const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
-  const { disableEviction } = options;
-  const { obstacles, warnings, notes, blocked } = await outlookOf(
-    { pods, others: all.filter(isOther), disableEviction },
-    deps.port,
-  );
-  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
-  if (refusing.length > 0) throw refusedBy(refusing, obstacles);
-  return {
-    pools: [...members].map(([pool, ofPool]) => ({
-      pool,
-      nodes: (byPool.get(pool) ?? []).map(({ node, evict }) => ({ node, pods: evict })),
-      otherMembers: ofPool.filter(isOther),
-    })),
-    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
-    notes,
-    blocked,
-  };
-}
 
 /** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
 export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
@@ -116,12 +64,30 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
     return { planned, state, deps };
   });
   if (!options.isRolling) {
-    for (const { planned, state, deps } of work) await cordonAll(planned.nodes, state.drains, deps);
+    for (const { planned, state, deps } of work) await cordonAll(nodesOf(planned), state.drains, deps);
+    // Not only when their turn comes, which may be hours later: the plan has just been made.
+    for (const { planned, state, deps } of work) finishEmpty(planned, state.drains, deps);
   }
   for (const { planned, state, deps } of work) {
-    await drainPool(planned, state.drains, options, deps);
+    const { pool } = planned;
+    const isMember = (node: Node) => plan.ownerOf(node) === pool;
+    await drainPool(planned, state.drains, options, { ...deps, pool, isMember });
     yield state;
   }
+}
+
+/** Nodes that the plan found empty and cordoned. A dry run cordons nothing. */
+function finishEmpty(pool: PlannedPool, drains: readonly NodeDrain[], deps: Work): void {
+  if (deps.dryRun === 'client') return;
+  const cordoned = new Set(nodesOf(pool).flatMap(({ name, unschedulable }) => (unschedulable ? [name] : [])));
+  for (const each of drains) {
+    const isEmpty = each.phase === 'not begun' && each.pods === 0;
+    if (isEmpty && (cordoned.has(each.node) || deps.dryRun === 'server')) finish(each, deps);
+  }
+}
+
+function nodesOf({ nodes }: PlannedPool): Node[] {
+  return nodes.map(({ node }) => node);
 }
 
 /** How many of its nodes may be drained at a time: a share is one of all members. */
@@ -138,47 +104,33 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
   });
 }
 
-async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainOptions, deps: Work): Promise<void> {
-  const planned = new Map(pool.nodes.map(({ node, pods }) => [node.name, { node, pods }]));
-  const nodes = pool.nodes.map(({ node }) => node);
-  const { isRolling } = options;
+async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainOptions, deps: PoolWork): Promise<void> {
+  const planned = new Map(pool.nodes.map(each => [each.node.name, each]));
   if (deps.dryRun === 'client') {
     for (const each of drains) {
-      if (isRolling) await cordonAll(pool.nodes, [each], deps);
+      if (options.isRolling) await cordonAll(nodesOf(pool), [each], deps);
       preview(each, planned.get(each.node)?.pods ?? [], deps);
     }
     return;
   }
-  const wasCordoned = (name: string) => planned.get(name)?.node.unschedulable === true;
-  const isDry = deps.dryRun === 'server';
-  // A node that was cordoned and empty before the plan has got no pod since; a dry run cordons nothing.
-  const isDone = ({ node, pods, phase }: NodeDrain) =>
-    !isRolling && phase === 'not begun' && pods === 0 && (wasCordoned(node) || isDry);
-  for (const each of drains.filter(isDone)) finish(each, deps);
-  // Evictions start from the plan's list: pods that came before the cordon are in the next list. That list has no selector;
-  // with one, for empty nodes, and for nodes that are cordoned later, pods are listed again after the cordon.
-  const listed = ({ node, pods }: NodeDrain) =>
-    isDry || (pods > 0 && options.podSelector === undefined && !isRolling) ? planned.get(node)?.pods : undefined;
-  const waiting = drains.filter(({ phase }) => phase === 'not begun');
+  const waiting = drains.flatMap(each => {
+    const found = planned.get(each.node);
+    return found === undefined || each.phase !== 'not begun' ? [] : [{ each, found }];
+  });
   const slots = new DrainSlots(paceOf(pool, options), [
-    ...nodes.filter(({ name }) => waiting.some(({ node }) => node === name)),
+    ...waiting.map(({ found }) => found.node),
     ...pool.otherMembers,
   ]);
   const pods = podReader(options, deps.port, deps.now);
   const underWay = new Set<Promise<void>>();
   for (;;) {
-    while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].node)) {
-      const next = waiting[0];
+    while (waiting[0] !== undefined && !deps.signal.aborted && slots.acquire(waiting[0].each.node)) {
+      const { each, found } = waiting[0];
       waiting.shift();
-      const begin = async () => {
-        if (isRolling) await cordonAll(pool.nodes, [next], deps);
-        if (next.phase === 'not begun' && !deps.signal.aborted)
-          await drainOne(next, options, { ...deps, pods }, listed(next));
-      };
-      const run = begin().finally(() => {
+      const run = drainOne(each, found, options, { ...deps, pods }).finally(() => {
         underWay.delete(run);
         // A dry run shows the other nodes, too.
-        slots.release(next.node, next.phase === 'drained' || next.phase === 'waits');
+        slots.release(each.node, each.phase === 'drained' || each.phase === 'waits');
       });
       underWay.add(run);
     }
@@ -188,10 +140,10 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
 }
 
 /** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll(planned: readonly PlannedNode[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
+async function cordonAll(nodes: readonly Node[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
   const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
-  const writes = planned.flatMap(({ node }) => {
+  const writes = nodes.flatMap(node => {
     const drain = drainOf.get(node.name);
     return drain === undefined ? [] : [{ drain, result: deps.limitObjects(() => cordon(node)) }];
   });
@@ -206,15 +158,19 @@ async function cordonAll(planned: readonly PlannedNode[], drains: readonly NodeD
 
 async function drainOne(
   each: NodeDrain,
+  { node, warned }: PlannedNode,
   options: DrainOptions,
-  deps: Work & { pods: PodReader },
-  listed: readonly DrainPod[] | undefined,
+  deps: PoolWork & { pods: PodReader },
 ): Promise<void> {
-  each.phase = 'under way';
+  const isDry = deps.dryRun === 'server';
   try {
-    const isDrained = await drainNode(each, { ...options, dryRun: deps.dryRun === 'server' }, deps, listed);
+    // A dry run has cordoned nothing.
+    if (options.isRolling || !isDry) await cordonNow(each, node, options, deps);
+    if (each.phase !== 'not begun' || deps.signal.aborted) return;
+    each.phase = 'under way';
+    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, warned);
     if (isDrained) finish(each, deps);
-    else if (deps.dryRun !== 'none' && !deps.signal.aborted) {
+    else if (isDry && !deps.signal.aborted) {
       each.phase = 'waits';
       deps.onEvent({ kind: 'waits', node: each.node, held: each.held });
     }
@@ -223,6 +179,21 @@ async function drainOne(
     each.phase = 'failed';
     deps.onEvent({ kind: 'failed', node: each.node, error });
   }
+}
+
+/**
+ * Reads the node when its turn comes, and cordons it if it is not: somebody may have made it schedulable since. Another node of its
+ * name is left alone, as one that is gone, and so is one that has left the pool.
+ */
+async function cordonNow(each: NodeDrain, node: Node, { isRolling }: DrainOptions, deps: PoolWork): Promise<void> {
+  const current = await deps.cluster.nodes.get(node.name);
+  if (current?.uid !== node.uid) {
+    each.phase = 'drained';
+    deps.onEvent({ kind: 'cordon', result: { kind: 'gone', node: node.name } });
+  } else if (!deps.isMember(current)) {
+    each.phase = 'failed';
+    deps.onEvent({ kind: 'left', node: node.name, pool: deps.pool, isCordoned: current.unschedulable });
+  } else if (isRolling || !current.unschedulable) await cordonAll([current], [each], deps);
 }
 
 function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
@@ -235,19 +206,4 @@ function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
 function finish(each: NodeDrain, { onEvent }: Work): void {
   each.phase = 'drained';
   onEvent({ kind: 'drained', node: each.node });
-}
-
-/** Names all obstacles in one error, so that a user does not meet them one run after the other. */
-function refusedBy(
-  refusing: readonly { pool: string; refusals: PodOutcome[] }[],
-  obstacles: readonly Warning[],
-): NodepoolError {
-  const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
-  const refusals = groupByOutcome(refusing.flatMap(({ refusals }) => refusals));
-  return new NodepoolError(
-    'input',
-    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
-    'use the flags named above, or remove these pods first',
-    { items: [...refusals, ...obstacles.map(warningText)] },
-  );
 }

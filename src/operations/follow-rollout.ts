@@ -46,6 +46,8 @@ export async function followRollout(
     over.abort();
   };
   const late = () => {
+    // The end was seen, and the watch is being closed.
+    if (over.signal.aborted) return;
     isLate = true;
     over.abort();
   };

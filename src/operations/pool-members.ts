@@ -13,12 +13,17 @@ export async function poolMembers(
   return (await readMembers(command, names, cluster)).members;
 }
 
-/** As poolMembers(), with the pools, and all nodes of the cluster. */
+/** As poolMembers(), with the pools, all nodes of the cluster, and the owner of a node that was read later. */
 export async function readMembers(
   command: string,
   names: readonly string[],
   cluster: ClusterReader,
-): Promise<{ members: Map<string, Node[]>; nodes: Node[]; pools: NodePool[] }> {
+): Promise<{
+  members: Map<string, Node[]>;
+  nodes: Node[];
+  pools: NodePool[];
+  ownerOf: (node: Node) => string | undefined;
+}> {
   const [all, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   const state = new ClusterState(all, nodes, []);
   const missing = names.filter(name => state.pool(name) === undefined);
@@ -28,5 +33,6 @@ export async function readMembers(
   }
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
-  return { members, nodes, pools: all.filter(({ metadata }) => members.has(metadata.name)) };
+  const pools = all.filter(({ metadata }) => members.has(metadata.name));
+  return { members, nodes, pools, ownerOf: node => state.poolIndex.ownership(node).owner };
 }

@@ -1,8 +1,9 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
 import type { DrainPace } from '../nodepool/drain-slots.ts';
 import { andMore, firstFew, plural } from '../nodepool/plural.ts';
-import type { DrainEvent, DrainOptions, PlannedPool } from '../operations/drain.ts';
+import type { DrainEvent, DrainOptions } from '../operations/drain.ts';
 import type { NodeDrain } from '../operations/drain-node.ts';
+import type { PlannedPool } from '../operations/plan-drain.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
 import { sanitizeLine } from './sanitize.ts';
@@ -33,6 +34,8 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       return { to: 'err', text: `${disableEviction ? 'deleting' : 'evicting'} pod ${event.pod}${suffix}` };
     case 'gone':
       return { to: 'err', text: `pod ${event.pod} ${disableEviction ? 'deleted' : 'evicted'}${suffix}` };
+    case 'warning':
+      return { to: 'err', text: `warning: ${sanitizeLine(event.text)}` };
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
     case 'held':
@@ -44,6 +47,11 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
         to: 'out',
         text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held))}${suffix}`,
       };
+    case 'left': {
+      const { node, pool, isCordoned } = event;
+      const next = isCordoned ? `\`kubectl uncordon ${node}\` makes it schedulable again` : undefined;
+      return unable('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
+    }
     case 'failed':
       return unable('drain', event.node, event.error);
   }

@@ -62,23 +62,32 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   // The one list of all pools shows which of them have the labels.
   assert.deepEqual((await requestsOf('top', '-l', 'size in (small)')).lists, [...base, ...FEW.map(podsOn)]);
 
-  const drained = (await requestsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
+  const drained = await requestsOf('drain', 'few', '--yes', '--grace-period=0');
   assert.deepEqual(
-    drained.filter(list => !list.startsWith('pods')),
+    drained.lists.filter(list => !list.startsWith('pods')),
     // Twice: the number of cordoned nodes is written into the status at the end.
     ['nodepools', 'nodepools', 'nodes', 'nodes', 'poddisruptionbudgets'],
   );
-  const asked = drained.filter(list => list.startsWith('pods'));
+  const asked = drained.lists.filter(list => list.startsWith('pods'));
   assert.deepEqual(
     [...new Set(asked)],
     FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`),
   );
-  // For the plan, and to see its pods deleted, or that an empty node got no pod before it was cordoned.
+  // For the plan, after the cordon, and to see its pods deleted.
   const counts = FEW.map(node => asked.filter(list => list.endsWith(`=${node}`)).length);
-  assert.deepEqual(counts, [2, 2, 2, 2]);
+  assert.deepEqual(counts, [3, 3, 3, 2]);
+  // Each when its turn comes.
+  assert.deepEqual(
+    drained.gets.filter(get => get.startsWith('nodes/')),
+    FEW.map(node => `nodes/${node}`),
+  );
 
-  const again = (await requestsOf('drain', 'few', '--yes', '--grace-period=0')).lists;
-  assert.deepEqual(again, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
+  const again = await requestsOf('drain', 'few', '--yes', '--grace-period=0');
+  assert.deepEqual(
+    again.gets.filter(get => get.startsWith('nodes/')),
+    [],
+  );
+  assert.deepEqual(again.lists, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
 });
 
 test('lists pods node by node when few nodes are affected, whatever their share', async () => {

@@ -127,6 +127,10 @@ test('names what no waiting solves: budgets that never allow an eviction, pods t
   const all = await drain('--dry-run');
   assert.ok(all.stderr.startsWith(never + pending), all.stderr);
   assert.doesNotMatch((await drain('--dry-run', '--disable-eviction')).stderr, /PodDisruptionBudget/);
+  const later = pending.replace('Pending,', 'Pending once all nodes of the drain are cordoned,');
+  const gradual = await drain('--dry-run', '--rolling');
+  assert.ok(gradual.stderr.startsWith(never + later), gradual.stderr);
+  assert.ok((await drain('--dry-run', '--rolling', '--node', 'w-2', '--node', 'w-1')).stderr.includes(later));
   // The other member takes it.
   assert.doesNotMatch((await drain('--dry-run', '--node', 'w-2')).stderr, /Pending/);
   // With what needs a flag, in one error.
@@ -175,8 +179,10 @@ test('--node drains some of the members, --rolling cordons each when its turn co
 test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
   await worker();
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
-  const { code, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
+  await pod({ name: 'goes', node: 'w-1' });
+  const { code, stdout, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
   assert.equal(code, 0);
+  assert.match(stdout, /drained \(2 nodes, 1 pod\)$/m);
   assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
 });
 

@@ -76,7 +76,9 @@ test('D drains the pool with the command on the restored terminal, and returns',
     await terminal.shows(/^>worker /m);
   }
   terminal.type('{enter}jD');
-  await terminal.shows(/^This drains node worker-2 of pool worker\.[\s\S]*drain worker --node worker-2$/m);
+  await terminal.shows(
+    /^This drains node worker-2 of pool worker on cluster nodepool-demo\.[\s\S]*drain worker --node worker-2$/m,
+  );
   terminal.type('{esc}');
   await terminal.shows(/^>worker-2 /m);
   terminal.resize(60, 15);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
+import { raw } from '../cluster/raw.ts';
 import { STRICT, useConsent } from './consent.ts';
 import { role } from './test-env.ts';
 
@@ -143,6 +144,40 @@ testRows([
       await testEnv.pool('p');
     },
     meanwhile: () => pod('late', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'drain asks again when a pod that needs a flag was replaced by another',
+    args: ['drain', 'p', '--force'],
+    prepare: async () => {
+      await busy('a', role('p'));
+      await testEnv.pool('p');
+    },
+    meanwhile: () => replace('on-a', 'database', 'a'),
+    isAskedAgain: true,
+  },
+  {
+    title: 'drain continues when a pod was replaced by another of its controller',
+    args: ['drain', 'p', '--grace-period=0'],
+    prepare: async () => {
+      await testEnv.nodes({ name: 'a', labels: role('p') });
+      await pod('web-1', 'a', 'web');
+      await testEnv.pool('p');
+    },
+    meanwhile: () => replace('web-1', 'web-2', 'a', 'web'),
+    ends: { code: 0, check: async () => assert.equal((await testEnv.node('a')).spec.unschedulable, true) },
+  },
+  {
+    title: 'drain asks again when a node was replaced by another of its name',
+    args: ['drain', 'p'],
+    prepare: async () => {
+      await testEnv.nodes({ name: 'a', labels: role('p') });
+      await testEnv.pool('p');
+    },
+    meanwhile: async () => {
+      await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/a');
+      await testEnv.nodes({ name: 'a', labels: role('p') });
+    },
     isAskedAgain: true,
   },
 ]);

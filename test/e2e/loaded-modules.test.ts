@@ -45,7 +45,7 @@ const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'js-yaml'].concat(
 );
 /** Commands that only read pools need neither node plans nor the output of other commands. */
 const POOLS_ALONE = ['src/reconciler/', 'src/render/describe', 'src/render/jsonpath/', 'src/render/nodes.ts'];
-const NO_DRAIN = ['src/operations/drain', 'src/kube/resources/pods-on-node.ts'];
+const NO_DRAIN = ['src/operations/drain', 'src/operations/plan-drain.ts', 'src/kube/resources/pods-on-node.ts'];
 const NO_WRITES = ['src/reconciler/node-writer.ts', 'src/reconciler/reconciler.ts', 'src/reconciler/status-writer.ts'];
 
 const NO_APPLY = [

@@ -12,19 +12,11 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { firstFew, noun, plural } from '../../nodepool/plural.ts';
-import { chosenNames, chosenText, type PoolChoice } from '../../operations/choose-pools.ts';
-import { agree, NO_CHANGE, type Question } from '../../operations/consent.ts';
-import {
-  type DrainDeps,
-  type DrainOptions,
-  type DrainPlan,
-  drain,
-  type PlannedPool,
-  type PoolDrain,
-  paceOf,
-  planDrain,
-} from '../../operations/drain.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
+import { agree, NO_CHANGE } from '../../operations/consent.ts';
+import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/plan-drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
@@ -32,6 +24,7 @@ import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
+import { question } from './question.ts';
 
 export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
@@ -40,9 +33,6 @@ export interface DrainChoice extends DrainOptions {
   /** What is odd about the pace for a pool. */
   warnOf: (pool: PlannedPool) => string[];
 }
-
-/** Named in the error that a script gets; the warnings name all. */
-const MAX_BUDGETS = 5;
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =
@@ -99,43 +89,6 @@ async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io 
   return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
 }
 
-/**
- * A yes covers the nodes, and that number of pods: which pods they are changes by the minute. A script would wait for
- * blocked pods until the timeout of each node, with all nodes cordoned.
- */
-function question({ pools, blocked }: DrainPlan, { disableEviction, pools: choice }: DrainChoice): Question {
-  const nodes = pools.flatMap(pool => pool.nodes);
-  const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
-  const pods = all - blocked.pods;
-  const of = blocked.pods === 0 ? '' : `${pods} of `;
-  const evict = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
-  const names = pools.map(({ pool }) => pool).join(', ');
-  const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
-  const reasons = [
-    // The command line names them otherwise.
-    ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun, 'drained')]),
-    ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
-  ];
-  return {
-    text: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}?`,
-    covers: [...nodes.map(({ node }) => `node ${node.name}`), ...Array.from({ length: pods }, (_, at) => `pod ${at}`)],
-    needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
-  };
-}
-
-/** What is to be done to which nodes; those that are cordoned already are not cordoned. */
-function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
-  const open = nodes.filter(({ node }) => !node.unschedulable).length;
-  if (open === 0 && nodes.length > 0) return `${evict} from ${plural(nodes.length, 'cordoned node')}`;
-  return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
-}
-
-function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {
-  const allow = budgets.length === 1 ? 'never allows' : 'never allow';
-  const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
-  return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
-}
-
 /** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
   plan: DrainPlan,
@@ -154,6 +107,8 @@ async function interruptibleDrain(
     const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));
       if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
+      // `uncordon` of the pool refuses it.
+      if (event.kind === 'left') cordoned.delete(event.node);
       const isDetail = event.kind === 'asking' || event.kind === 'gone';
       if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };

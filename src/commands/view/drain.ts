@@ -5,7 +5,8 @@ import type { Flags } from '../../cli/completion/grammar.ts';
 import { readWords } from '../../cli/completion/words.ts';
 import { noteLine, showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
-import { reportError } from '../../cli/report-error.ts';
+import { EXIT, reportError } from '../../cli/report-error.ts';
+import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import type { DrainTarget } from '../../view/places.ts';
 import { shellWords } from './shell-words.ts';
@@ -16,7 +17,8 @@ export interface DrainShell {
   version: string;
   /** Of `drain`. */
   flags: Flags;
-  /** Runs the command with these words. */
+  clusterName: string;
+  /** Runs the command with these words on that cluster. */
   run: (words: string[]) => Promise<unknown>;
 }
 
@@ -24,24 +26,20 @@ const COMMAND = 'kubectl nodepool drain';
 /** How long a terminal takes at most to send the rest of a key that begins with esc. */
 const ESCAPE_MS = 50;
 
-/**
- * Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed.
- * @param chosen flags that chose the cluster
- */
+/** Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed. */
 export async function drainOnTerminal(
   { pool, node }: DrainTarget,
-  chosen: readonly string[],
-  { io, version, flags, run }: DrainShell,
+  { io, version, flags, clusterName, run }: DrainShell,
 ): Promise<void> {
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
   const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
   // Of stdout: after a resize it alone has the new width.
   const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
-  io.err(noteLine(sanitizeLine(`This drains ${what}.`), columns));
+  io.err(noteLine(sanitizeLine(`This drains ${what} on cluster ${clusterName}.`), columns));
   io.err(noteLine('Add flags such as --ignore-daemonsets and press enter; esc returns to the view.', columns));
   const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
   if (typed === undefined) return;
-  const words = [...target, ...typed, ...chosen];
+  const words = [...target, ...typed];
   try {
     await run(words);
   } catch (error) {
@@ -72,11 +70,18 @@ async function question({ stdin: input, stdout: output }: Io, text: string): Pro
     if (name === 'escape') lines.close();
   };
   input.on('keypress', onKey);
+  // It leaves the terminal's raw mode before the signal ends the process.
+  const unsubscribe = onEndingSignal(signal => {
+    lines.close();
+    endBySignal(signal);
+    process.exit(EXIT.interrupted);
+  });
   const typed = await new Promise<string | undefined>(resolve => {
     lines.once('SIGINT', () => lines.close());
     lines.once('close', () => resolve(undefined));
     lines.question(text, resolve);
   });
+  unsubscribe();
   input.off('keypress', onKey);
   lines.close();
   // The cursor is still behind the question.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
-import { type DrainDeps, planDrain } from '../../../src/operations/drain.ts';
+import { type PlanDeps, planDrain } from '../../../src/operations/plan-drain.ts';
 import { flushPromises } from '../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
@@ -48,10 +48,15 @@ describe('planning', () => {
   test('reports a pool that does not exist', async () => {
     const deps = {
       cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
-    } as unknown as DrainDeps;
+    } as unknown as PlanDeps;
     const message = 'nodepool "worker" not found';
     await assert.rejects(
-      () => planDrain(['worker'], { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false }, deps),
+      () =>
+        planDrain(
+          ['worker'],
+          { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false, isRolling: false },
+          deps,
+        ),
       { message },
     );
   });
@@ -121,7 +126,7 @@ describe('draining a pool', () => {
     await flushPromises();
     cluster.removePods('pa', 'pc');
     await cluster.clock.advance(3000);
-    assert.deepEqual(states(await ended), ['a drained 1/1', 'c drained 1/1']);
+    assert.deepEqual(states(await ended), ['a drained 1/1', 'c drained 0/0']);
     assert.ok(!cluster.log.some(line => line.startsWith('patch b')));
     await assert.rejects(fakeDrainCluster({ nodes: three, options: { nodes: ['a', 'x'] } }).plan, {
       message: '--node: node "x" is not a member of nodepool worker',
@@ -156,7 +161,7 @@ describe('draining a pool', () => {
     assert.deepEqual(cluster.log.slice(3), ['evict pc @0']);
     cluster.removePods('pc', 'pa', 'pb');
     await cluster.clock.advance(5000);
-    assert.deepEqual(states(await ended), ['c drained 1/1', 'a drained 1/1', 'b drained 1/1']);
+    assert.deepEqual(states(await ended), ['c drained 1/1', 'a drained 0/0', 'b drained 0/0']);
   });
 
   test('a failed node does not stop the others', async () => {

@@ -5,9 +5,10 @@ import type { DrainPod, DrainRules } from '../../../src/nodepool/drain-filters.t
 import type { DrainPace } from '../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
-import { type DrainDeps, type DrainOptions, drain, planDrain } from '../../../src/operations/drain.ts';
+import { type DrainDeps, type DrainOptions, drain } from '../../../src/operations/drain.ts';
 import type { NodeDrain } from '../../../src/operations/drain-node.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../../src/operations/drain-port.ts';
+import { planDrain } from '../../../src/operations/plan-drain.ts';
 import type { DryRun } from '../../../src/operations/ports.ts';
 import { drainLine } from '../../../src/render/drain.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -117,12 +118,14 @@ export function fakeDrainCluster(setup: Setup) {
       nodes: {
         list: async () => [...nodes.values()],
         get: async name => nodes.get(name),
-        async patch(name, patch) {
+        async patch(name, patch, { dryRun }) {
           log.push(`patch ${name} ${JSON.stringify(patch)}`);
           if (setup.stopAtPatch) interrupt.abort();
           const node = nodes.get(name);
           if (node === undefined) return { kind: 'gone' };
-          return { kind: 'written', node: { ...node, unschedulable: patch.unschedulable ?? node.unschedulable } };
+          const written = { ...node, unschedulable: patch.unschedulable ?? node.unschedulable };
+          if (!dryRun) nodes.set(name, written);
+          return { kind: 'written', node: written };
         },
       },
     },

@@ -106,7 +106,7 @@ node-4   not begun   0/8
 });
 
 test('says what is about to be done', () => {
-  const nodes = ['a', 'b', 'c'].map(name => ({ node: aNode({ name }), pods: [] }));
+  const nodes = ['a', 'b', 'c'].map(name => ({ node: aNode({ name }), pods: [], warned: new Set<string>() }));
   const plan = { pool: 'worker', nodes };
   const parallel = { kind: 'parallel' as const, nodes: 2 };
   for (const [options, text] of [

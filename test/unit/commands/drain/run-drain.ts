@@ -49,6 +49,7 @@ export async function runDrain(
           reads++;
           return nodes.map(node => ({ ...node, unschedulable: isCordoned || isEmpty() }));
         },
+        get: async (name: string) => ({ ...makeNode(name), unschedulable: !choice.isRolling }),
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
     },

@@ -19,7 +19,7 @@ async function drain(lines: readonly string[], target = pool) {
   const ran: string[][] = [];
   const run = async (words: string[]) => void ran.push(words);
   let ended = false;
-  const ending = drainOnTerminal(target, ['--context', 'c'], { io, version: '1', flags, run }).then(() => {
+  const ending = drainOnTerminal(target, { io, version: '1', flags, clusterName: 'staging', run }).then(() => {
     ended = true;
   });
   const prompts = () => io.stdoutText().split(/\$ kubectl|Press enter/).length - 1;
@@ -33,11 +33,11 @@ async function drain(lines: readonly string[], target = pool) {
 
 test('drains the pool, or only the node, with the flags that are typed', async () => {
   const { ran, shown } = await drain([`--pod-selector 'a in (b, c)' --dry-run --force\r`, '\r']);
-  assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force', '--context', 'c']]);
+  assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force']]);
   assert.match(shown, /\$ kubectl nodepool drain gpu /);
   const ofNode = await drain(['\r', '\r'], { pool: 'gpu', node: 'gpu-1' });
-  assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1', '--context', 'c']]);
-  assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu\.$/m);
+  assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1']]);
+  assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu on cluster staging\.$/m);
 });
 
 test('runs nothing after esc, Ctrl-C, Ctrl-D and q', async () => {
@@ -56,7 +56,7 @@ test('asks again for a line that is not flags only', async () => {
   ];
   for (const [line, why] of cases) {
     const { ran, said } = await drain([`${line}\r`, '--timeout 5m\r', '\r']);
-    assert.deepEqual(ran, [['gpu', '--timeout', '5m', '--context', 'c']], line);
+    assert.deepEqual(ran, [['gpu', '--timeout', '5m']], line);
     assert.ok(said.includes(`error: ${why}; next: type flags and their values only`), said);
   }
 });
