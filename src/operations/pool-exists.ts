@@ -24,10 +24,13 @@ export function alreadyExists(
   const edit = `change it with \`kubectl nodepool edit ${name}\``;
   // What stdin or a URL gave cannot be named so that it is given again.
   const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
-  // kubectl apply would warn of a pool that it has not made, and keep what the file has not; with --server-side it conflicts.
-  const verb = existing?.metadata.annotations?.[LAST_APPLIED] === undefined ? 'replace' : 'apply';
-  const replace = `, or by its file with \`kubectl ${verb} -f ${file}\`, then \`kubectl nodepool reconcile ${name}\``;
-  return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : replace}`);
+  // Of a pool that it has not made, kubectl apply keeps what the file has not, and warns; with --server-side it conflicts.
+  const isApplied = existing?.metadata.annotations?.[LAST_APPLIED] !== undefined;
+  const how = isApplied
+    ? `\`kubectl apply -f ${file}\``
+    : `\`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep what the file has not)`;
+  const byFile = `, or by its file with ${how}, then \`kubectl nodepool reconcile ${name}\``;
+  return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : byFile}`);
 }
 
 /** Who took the name: the field manager of the creation, where the pool was read with managedFields. */

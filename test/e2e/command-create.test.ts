@@ -133,7 +133,7 @@ test('a name that exists does not stop the others', async () => {
     {
       code: 1,
       stdout: created('first', 'last'),
-      stderr: `error: nodepool taken exists already; next: ${edit}, or by its file with \`kubectl replace -f FILE\`, then \`kubectl nodepool reconcile taken\`\n`,
+      stderr: `error: nodepool taken exists already; next: ${edit}, or by its file with \`kubectl replace -f FILE\` (\`kubectl apply -f FILE\` would keep what the file has not), then \`kubectl nodepool reconcile taken\`\n`,
     },
   );
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, {}]);

@@ -50,7 +50,7 @@ const HABITS: Habit[] = [
   ['explain', 2, /next: kubectl explain npool\.spec$/m],
   ['create pool web2', 2, /leave out "pool"/],
   ['create web', 1, /exists already; next: .*kubectl nodepool edit web/],
-  ['create -f pool.yaml', 1, /exists already; next: .*kubectl replace -f pool\.yaml/],
+  ['create -f pool.yaml', 1, /exists already; next: .*kubectl replace -f pool\.yaml.*kubectl apply -f pool\.yaml/],
   ['create web3 --dry-run -o yaml', 0, /^kind: NodePool$/m],
   ['create web3 --dry-run=server', 0, /created \(server dry run\)$/m],
   ['create --name web3', 2, /next: kubectl nodepool create NAME$/m],

@@ -7,7 +7,7 @@ test('names what changes a pool that exists, by its file where it comes from one
   const next = (files?: string[]) => alreadyExists(aPool({}, { name: 'web' }), files).next;
   const edit = 'change it with `kubectl nodepool edit web`';
   const by = (file: string) =>
-    `${edit}, or by its file with \`kubectl replace -f ${file}\`, then \`kubectl nodepool reconcile web\``;
+    `${edit}, or by its file with \`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep what the file has not), then \`kubectl nodepool reconcile web\``;
   assert.deepEqual([next(), next(['a.yaml']), next(['-'])], [edit, by('a.yaml'), by('FILE')]);
 });
 
@@ -30,4 +30,13 @@ test('names the field manager of the creation, whatever the order of the entries
     const metadata = { name: 'a', creationTimestamp: CREATED, managedFields };
     assert.equal(takenText(metadata), `${who} created a pool of that name at ${CREATED}`);
   }
+});
+
+test('of a pool that kubectl apply has made, names that', () => {
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
+  const existing = { metadata: { ...aPool().metadata, annotations } };
+  assert.match(
+    alreadyExists(aPool(), ['a.yaml'], existing).next ?? '',
+    /by its file with `kubectl apply -f a\.yaml`, then /,
+  );
 });
