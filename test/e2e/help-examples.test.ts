@@ -123,6 +123,7 @@ const CHANGE: Record<string, RegExp> = {
   'wait worker gpu --for=delete': /^$/,
   'rollout pause worker': /worker paused/,
   'rollout resume worker': /worker resumed/,
+  'rollout undo worker': /worker rolled back/,
   install: /nodepools.nodes.lailin.xyz/,
 };
 
@@ -147,10 +148,15 @@ async function setUp(line: string): Promise<void> {
   for (const name of ['worker', 'gpu', 'old', 'new'].filter(pool => !without.includes(pool))) {
     const metadata = name === 'worker' ? { labels: { team: 'a' } } : {};
     const paused = line.startsWith('rollout resume') ? { paused: true } : {};
-    const spec = { labels: { tier: 'gold' }, handler: 'runc', ...paused };
+    const rollout = line.startsWith('rollout undo') ? { rollout: {} } : {};
+    const spec = { labels: { tier: 'gold' }, handler: 'runc', ...paused, ...rollout };
     await testEnv.pool(name, name === 'worker' ? spec : {}, { metadata });
   }
   await testEnv.reconcile();
+  if (line.startsWith('rollout undo')) {
+    await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });
+    await testEnv.reconcile();
+  }
 }
 
 async function type(line: string): Promise<RunResult> {
