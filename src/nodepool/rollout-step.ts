@@ -2,7 +2,7 @@
  * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change is
  * remembered, in its record. So a process that is killed loses no count.
  *
- * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are.
+ * - in flight: changed by a rollout, and not Ready for settleSeconds since, or drained for the change. At most maxConcurrent are.
  * - canary: the first nodes that are changed; the others wait until these have settled.
  * - failed: a node that carries the current spec and turned NotReady after its change. No further node is changed.
  *
@@ -24,6 +24,8 @@ export interface RolloutNode {
   changed: number | undefined;
   /** The current spec changes it. */
   isPending: boolean;
+  /** Its pods are evicted before the change is complete. */
+  isDraining?: boolean;
 }
 
 export interface RolloutStep {
@@ -78,6 +80,7 @@ export function rolloutStep(
     Math.max(...[changed, readySince].map(time => leftOf(time, settleMs, now)));
   const isSettled = (node: RolloutNode) => isAccepted(node) || (node.ready && settlesIn(node) <= 0);
   const isInFlight = (node: RolloutNode) => {
+    if (node.isDraining) return true;
     if (node.changed === undefined || isOver || isSettled(node)) return false;
     // A failure long after the change takes no place from a new spec, and does not bring back a rollout that is done.
     return !((node.isPending || pending.length === 0) && failedLater(node));
@@ -93,7 +96,7 @@ export function rolloutStep(
   const again = sorted(pending.filter(node => inFlight.has(node)));
   const free = sorted(pending.filter(node => !inFlight.has(node))).slice(0, Math.max(0, limit - inFlight.size));
   const most = isCanary ? canary - changed.length : pending.length;
-  const waits = [...inFlight].filter(({ ready }) => ready).map(settlesIn);
+  const waits = [...inFlight].filter(({ ready, isDraining }) => ready && !isDraining).map(settlesIn);
   return {
     nodes: nodes.length,
     pending: pending.length,

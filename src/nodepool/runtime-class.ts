@@ -1,7 +1,16 @@
 /** The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints. */
 import { deepEqual } from './merge-patch.ts';
 import { memberLabels, membershipSelector } from './selector.ts';
-import { API_VERSION, GROUP, type NodePool, type RuntimeClass, type Toleration } from './types.ts';
+import { taintId } from './taint.ts';
+import {
+  API_VERSION,
+  GROUP,
+  type NodePool,
+  type NodePoolSpec,
+  type RuntimeClass,
+  type Taint,
+  type Toleration,
+} from './types.ts';
 
 export function runtimeClassName(pool: string): string {
   return `node-pool-${pool}`;
@@ -41,7 +50,7 @@ export function planRuntimeClass(pool: NodePool, current: RuntimeClass | undefin
 }
 
 function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
-  const { handler, taints = [] } = pool.spec;
+  const { handler } = pool.spec;
   if (handler === undefined || handler === '') return undefined;
   return {
     metadata: {
@@ -60,7 +69,7 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
     handler,
     scheduling: {
       nodeSelector: { ...membershipSelector(pool).labels, ...memberLabels(pool) },
-      tolerations: taints.map(({ key, value, effect }) => ({
+      tolerations: toleratedTaints(pool.spec).map(({ key, value, effect }) => ({
         key,
         operator: 'Equal',
         ...(value === undefined || value === '' ? {} : { value }),
@@ -68,6 +77,16 @@ function desiredRuntimeClass(pool: NodePool): RuntimeClass | undefined {
       })),
     },
   };
+}
+
+/** With what stands for a taint until the pods that it would evict are gone. */
+function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
+  if (noExecute !== 'Drain') return taints;
+  const own = new Set(taints.map(taintId));
+  const twins = taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .map((taint): Taint => ({ ...taint, effect: 'NoSchedule' }));
+  return [...taints, ...twins.filter(twin => !own.has(taintId(twin)))];
 }
 
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */
