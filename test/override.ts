@@ -6,6 +6,7 @@ export interface Overrides {
   pools?: Partial<ClusterPort['pools']>;
   runtimeClasses?: Partial<ClusterPort['runtimeClasses']>;
   createEvent?: ClusterPort['createEvent'];
+  evictions?: ClusterPort['evictions'];
 }
 
 export function override(cluster: ClusterPort, { nodes, pools, runtimeClasses, ...rest }: Overrides): ClusterPort {
@@ -32,5 +33,6 @@ export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) =
     pools: all('pools'),
     runtimeClasses: all('runtimeClasses'),
     createEvent,
+    evictions: cluster.evictions,
   } as unknown as ClusterPort;
 }

@@ -15,7 +15,7 @@ import { planOf } from './node-plan.ts';
 import { stepOf } from './rollout-gates.ts';
 
 export interface ClusterPlan {
-  /** Nodes that are written, by name. */
+  /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
   nodes: NodePlan[];
   /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
   later: NodePlan[];
@@ -51,8 +51,8 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   const waits = ({ pausedBy, isRollout = false, node }: NodePlan) =>
     pausedBy !== undefined || (now !== undefined && isRollout && !turns.has(node.name));
   return {
-    nodes: plans.filter(plan => plan.patch !== undefined && !waits(plan)),
-    later: plans.filter(plan => plan.changes.length > 0 && waits(plan)),
+    nodes: plans.filter(plan => (plan.patch !== undefined || plan.drain !== undefined) && !waits(plan)),
+    later: plans.filter(plan => (plan.changes.length > 0 || plan.drain !== undefined) && waits(plan)),
     rollouts,
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
     oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),

@@ -1,4 +1,5 @@
-import type { Change } from '../nodepool/plan.ts';
+import type { Change, NodePlan } from '../nodepool/plan.ts';
+import { recordProblem } from '../nodepool/record.ts';
 
 /** What was written on one node. */
 export interface NodeMove {
@@ -10,4 +11,20 @@ export interface NodeMove {
   changes: Change[];
   /** What was wrong with the record that was replaced. */
   invalidRecord?: string;
+}
+
+/** @param before the earlier write of the node in this call */
+export function moveOf(
+  { node, patch, previous, owner: to, changes }: NodePlan,
+  before: NodeMove | undefined,
+): NodeMove {
+  const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
+  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
+  return {
+    node: node.name,
+    from: before ? before.from : previous,
+    to,
+    changes: [...(before?.changes ?? []), ...changes],
+    ...(invalidRecord === undefined ? {} : { invalidRecord }),
+  };
 }

@@ -2,17 +2,19 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { recordProblem, stampedRecord } from '../nodepool/record.ts';
+import { stampedRecord } from '../nodepool/record.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
+import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
-import type { NodeMove } from './node-move.ts';
-import { circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
+import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
+import { moveOf, type NodeMove } from './node-move.ts';
+import { AFTER_EVICTIONS, circleError, isDue, noExecuteOf, oversizedError, patchedNode, planOf } from './node-plan.ts';
 import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { PausedMeanwhile } from './paused-meanwhile.ts';
 import type { ClusterPort } from './ports.ts';
@@ -20,7 +22,7 @@ import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
 
-export interface NodeWriterDeps {
+export interface NodeWriterDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
@@ -57,6 +59,7 @@ export class NodeWriter {
   readonly #deps: NodeWriterDeps;
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
   readonly rollouts: RolloutGates;
+  readonly drainer: NodeDrainer;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Membership changes that are not written yet. */
@@ -68,6 +71,7 @@ export class NodeWriter {
     this.gonePools = new GonePools(deps);
     this.#pausedMeanwhile = new PausedMeanwhile(deps);
     this.rollouts = new RolloutGates(deps.state, deps.now);
+    this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
     this.#writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
     this.#changes = new Map(deps.changes);
@@ -121,17 +125,22 @@ export class NodeWriter {
   /** The patch, with its time if it is a step of a rollout; undefined where the node has to wait for its turn. */
   #admitted({ node, owner, isRollout = false }: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
     if (!isRollout || owner === undefined) return patch;
-    if (!this.rollouts.admits(owner, node.name)) return undefined;
-    written.admittedBy = owner;
+    if (!this.#admits(owner, node.name, written)) return undefined;
     const record = stampedRecord(patch.record ?? node.record, timestamp(this.#deps.now()));
     return record === undefined ? patch : { ...patch, record };
+  }
+
+  #admits(owner: string, node: string, written: Written): boolean {
+    if (!this.rollouts.admits(owner, node)) return false;
+    written.admittedBy = owner;
+    return true;
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
     const { cluster, state, sleep, dryRun } = this.#deps;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
-      const plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
+      let plan = change === undefined ? planOf(state, name) : planMembershipChange(state, name, change);
       const uid = state.node(name)?.uid;
       // It was paused after the node was chosen.
       if (plan?.pausedBy !== undefined) return;
@@ -146,6 +155,16 @@ export class NodeWriter {
       if (change !== undefined && plan?.patch === undefined) {
         this.#changes.delete(name);
         continue;
+      }
+      if (plan?.drain === undefined) this.drainer.forget(name);
+      else if (plan.patch === undefined) {
+        if (await this.#pausedMeanwhile.read(plan)) continue;
+        this.#assertConsent(plan);
+        const admits = (owner: string) => this.#admits(owner, name, written);
+        const drained = await drainStep({ ...plan, drain: plan.drain }, this.drainer, admits, this.#deps);
+        if (drained === 'waits') return;
+        if (drained === 'again') continue;
+        plan = drained;
       }
       if (plan?.patch === undefined || uid === undefined) return;
       await this.#assertFree(name, uid, plan.changes);
@@ -163,6 +182,8 @@ export class NodeWriter {
       const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
+        // A twin that is new, or was gone, has to be seen by schedulers first.
+        if (patch.taints !== undefined) this.drainer.forget(name);
         this.#changes.delete(name);
         this.#writeLimiter.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
@@ -230,7 +251,8 @@ export class NodeWriter {
   /** A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers. */
   #assertConsent(plan: NodePlan): void {
     const { consent } = this.#deps;
-    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !consent.has(taint));
+    const isCovered = (taint: string) => consent?.has(taint) || consent?.has(taint.replace(AFTER_EVICTIONS, ''));
+    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !isCovered(taint));
     if (first === undefined) return;
     throw new NodepoolError(
       'cluster',
@@ -238,17 +260,4 @@ export class NodeWriter {
       'run the command again to see which pods that would evict',
     );
   }
-}
-
-/** @param before the earlier write of the node in this call */
-function moveOf({ node, patch, previous, owner: to, changes }: NodePlan, before: NodeMove | undefined): NodeMove {
-  const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
-  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
-  return {
-    node: node.name,
-    from: before ? before.from : previous,
-    to,
-    changes: [...(before?.changes ?? []), ...changes],
-    ...(invalidRecord === undefined ? {} : { invalidRecord }),
-  };
 }

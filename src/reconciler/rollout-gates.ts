@@ -81,12 +81,14 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, underWay 
     const record = state.ownership(name)?.record;
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
+    const plan = planOf(state, name);
     return {
       name,
       ready,
       readySince: readySince === undefined ? undefined : readySince * 1000,
       changed: isChanging ? time : record?.pool === metadata.name ? timeOf(record.changed) : undefined,
-      isPending: !isCurrent && planOf(state, name)?.isRollout === true,
+      isPending: !isCurrent && plan?.isRollout === true,
+      isDraining: plan?.isRollout === true && plan.drain?.hasBegun === true,
     };
   });
   return rolloutStep(nodes, spec.rollout ?? {}, {
