@@ -34,5 +34,6 @@ export function dryRunCluster(cluster: ClusterPort, state: ClusterState): Cluste
       delete: async ({ metadata: { finalizers = [] } }) => (finalizers.length > 0 ? 'marked' : 'deleted'),
     },
     createEvent: async () => {},
+    evictions: cluster.evictions,
   };
 }
