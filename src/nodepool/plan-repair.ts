@@ -4,8 +4,9 @@
  * the change, as after the rollout.
  */
 import { areAnnotationsKnown } from './annotations.ts';
+import { describeWrite } from './change.ts';
 import type { SlotWrite } from './merge-slots.ts';
-import { describe, type NodePlan, valuesOf } from './plan.ts';
+import { type NodePlan, valuesOf } from './plan.ts';
 import { rewriteTaints } from './plan-taints.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
 import { memberLabels } from './selector.ts';
@@ -32,7 +33,7 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   };
   if (!areAnnotationsKnown(node, record.annotations, Object.keys(annotations))) plan.isUnread = true;
   plan.changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
-    writes[kind].map(write => describe(kind, write, false)),
+    writes[kind].map(write => describeWrite(kind, write, false)),
   );
   const isNoted = [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
   if (plan.changes.length === 0 && isNoted) return plan;

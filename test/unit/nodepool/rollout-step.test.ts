@@ -253,3 +253,14 @@ test('a rollout that is done stays done, whatever happens to its nodes later', (
     'RolloutStopped',
   );
 });
+
+test('a node whose pods are evicted is in flight for as long as that takes, and nothing waits for it to settle', () => {
+  const draining = (name: string, secondsAgo: number) => pending(name, { changed: ago(secondsAgo), isDraining: true });
+  const nodes = [draining('a', 3_600), draining('b', 10), pending('c'), pending('d')];
+  const limited = step(nodes, { maxConcurrent: 3 });
+  assert.deepEqual([limited.next, limited.settling, limited.pending], [['a', 'b', 'c'], 2, 4]);
+  assert.equal(limited.settlesAfterMs, undefined);
+  assert.deepEqual(step(nodes, { maxConcurrent: 2 }).next, ['a', 'b']);
+  assert.deepEqual(step(nodes, { canary: 2 }).next, ['a', 'b']);
+  assert.deepEqual(step([...nodes, broken('e', 100, 50)], { maxConcurrent: 9 }).next, [], 'a changed node has failed');
+});

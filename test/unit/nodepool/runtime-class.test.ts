@@ -115,3 +115,18 @@ const cases: [string, Parameters<typeof planRuntimeClass>, string][] = [
 for (const [name, args, want] of cases) {
   test(`RuntimeClass, ${name}: ${want}`, () => assert.equal(planRuntimeClass(...args).kind, want));
 }
+
+test('with noExecute: Drain it tolerates what stands for NoExecute taints, too', () => {
+  const drains = aPool({
+    handler: 'runc',
+    noExecute: 'Drain',
+    taints: [taint('a=b:NoSchedule'), taint('c:NoExecute'), taint('d=1:NoExecute'), taint('d=2:NoSchedule')],
+  });
+  const plan = planRuntimeClass(drains, undefined);
+  assert.ok(plan.kind === 'create');
+  assert.deepEqual(
+    plan.desired.scheduling?.tolerations?.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`),
+    ['a=b:NoSchedule', 'c=:NoExecute', 'd=1:NoExecute', 'd=2:NoSchedule', 'c=:NoSchedule'],
+  );
+  assert.equal(planRuntimeClass(drains, plan.desired).kind, 'none');
+});
