@@ -30,7 +30,7 @@ export interface Reached {
 
 /** Whether members may have an earlier spec for longer than a reconcile. */
 export function isGradual(pool: NodePool): boolean {
-  return pool.spec.rollout !== undefined || isPaused(pool);
+  return pool.spec.rollout !== undefined || pool.spec.noExecute === 'Drain' || isPaused(pool);
 }
 
 export function runtimeClassName(pool: string): string {
