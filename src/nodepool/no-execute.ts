@@ -83,13 +83,13 @@ export function liftedTwins({ twins }: Deferred, applied: ReadonlyMap<string, Ap
   });
 }
 
-/** Whether a drain that has begun makes the change. @param begun undefined where none has */
+/** Whether the change is one of a drain: it has the turn of the taint, or none where that is drift. */
 export function isOfDrain(
   { kind, key, effect }: Change,
-  begun: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
+  drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
 ): boolean {
   const isIt = ({ id }: SlotWrite) => id === `${key}:${effect}`;
-  return kind === 'taint' && begun !== undefined && (begun.writes.some(isIt) || begun.lifted.some(isIt));
+  return kind === 'taint' && drain !== undefined && (drain.writes.some(isIt) || drain.lifted.some(isIt));
 }
 
 export function drainingTaints(draining: Draining = new Map()): Taint[] {

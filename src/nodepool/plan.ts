@@ -139,9 +139,8 @@ export function planNode(
   // What was given at birth is completed by the first write: the node joins.
   const isMember = !leaving && record !== undefined && node.mark !== 'record';
   const isDrained = waiting.some(isOfSpec);
-  const begun = deferred?.hasBegun ? deferred : undefined;
-  const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, begun));
-  const isNewSpec = isMember && (isChanged || (isDrained && begun === undefined));
+  const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
+  const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
   // A drain that has begun had its turn, or needed none: the record has the time of a turn.
   const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
   if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;
