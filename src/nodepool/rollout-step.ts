@@ -148,20 +148,18 @@ function rulesOf(
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const { ready, readySince, changed, isPending, isOfThis, isDraining } = node;
   const rest = isPending ? 'waiting' : 'settled';
-  if (isDraining) return isOfThis && isAgainst(node, rules) ? 'failed' : 'in flight';
+  // One that is accepted gives its place away, and is drained after the others.
+  const isAccepted = !ready && (readySince ?? 0) <= rules.accepted;
+  if (isDraining && !isAccepted)
+    return isOfThis && rules.stopOnNotReady && !settlesByTime(node) ? 'failed' : 'in flight';
   if (changed === undefined || rules.isOver) return rest;
   if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;
-  if (!ready && (readySince ?? 0) <= rules.accepted) return rest;
+  if (isAccepted) return rest;
   if (settlesByTime(node)) return 'in flight';
   const isOfNow = isOfThis && !isPending;
   // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
   if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
   return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
-}
-
-/** Whether it turned NotReady after its change, nobody has resumed the rollout since, and that stops it. */
-function isAgainst(node: RolloutNode, { accepted, stopOnNotReady }: Rules): boolean {
-  return stopOnNotReady && !settlesByTime(node) && (node.readySince ?? 0) > accepted;
 }
 
 /** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */

@@ -272,7 +272,8 @@ test('a node that turns NotReady while its pods are evicted stops the rollout, i
   const stopped = step([node({}), ...rest], { maxConcurrent: 5 });
   assert.deepEqual([stopped.failed, stopped.isStopped, stopped.next, stopped.settling], [['a'], true, [], 1]);
   const resumed = step([node({}), ...rest], { maxConcurrent: 5 }, { resumed: ago(30), stopped: ago(30) });
-  assert.deepEqual([resumed.isStopped, resumed.next], [false, ['a', 'b']]);
+  assert.deepEqual([resumed.isStopped, resumed.next, resumed.settling], [false, ['b', 'a'], 0]);
+  assert.deepEqual(step([node({}), ...rest], { canary: 1 }, { resumed: ago(30) }).next, ['b'], 'without it');
   const back = node({ ready: true, readySince: ago(10) });
   assert.deepEqual(step([back, ...rest], { maxConcurrent: 1 }, { stopped: ago(30) }).next, ['a'], 'it is Ready again');
   for (const more of [{ wasNotReady: true }, { isOfThis: false }]) assert.equal(step([node(more)]).isStopped, false);
