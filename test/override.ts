@@ -7,6 +7,7 @@ export interface Overrides {
   runtimeClasses?: Partial<ClusterPort['runtimeClasses']>;
   revisions?: Partial<ClusterPort['revisions']>;
   createEvent?: ClusterPort['createEvent'];
+  evictions?: ClusterPort['evictions'];
 }
 
 export function override(
@@ -38,5 +39,6 @@ export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) =
     runtimeClasses: all('runtimeClasses'),
     revisions: all('revisions'),
     createEvent,
+    evictions: cluster.evictions,
   } as unknown as ClusterPort;
 }

@@ -46,7 +46,7 @@ export function reportInterruption(io: Io, results: readonly PoolResult[]): numb
     ...(notBegun > 0 ? [`${plural(notBegun, 'pool')} not begun`] : []),
   ];
   const rest = left.length === 0 ? 'status not written yet' : left.join(', ');
-  const written = plural(movesOf(results).length, 'node');
+  const written = plural(new Set(movesOf(results).map(({ node }) => node)).size, 'node');
   showNote(io, `interrupted: ${written} written, ${rest}; run the command again to finish`);
   return EXIT.interrupted;
 }

@@ -19,6 +19,8 @@ export interface Manifests {
 const IMAGE_LINE = /image: ghcr\.io\/\S+/;
 /** Marks the lines that only pod counts need. */
 const FOR_POD_COUNTS = /^( +)#\+ /gm;
+/** Marks those that only pools with `noExecute: Drain` need. */
+const FOR_EVICTIONS = /^( +)#\+evictions /gm;
 /** Loose: the container runtime checks the name, and none of these characters ends the YAML string. */
 const IMAGE = /^[A-Za-z0-9][\w.:/@-]*$/;
 
@@ -45,11 +47,11 @@ export async function readController(root: string): Promise<Manifests> {
   return parse(await readFile(join(root, 'manifests', 'controller.yaml'), 'utf8'));
 }
 
-/** readController() with another image, if one is given, and with pod counts or not. Throws NodepoolError for an invalid image. */
+/** readController() with another image, if one is given, and with what the flags add. Throws NodepoolError for an invalid image. */
 export async function readControllerWith(
   root: string,
   image: string | undefined,
-  podCounts: boolean,
+  { podCounts, evictions }: { podCounts: boolean; evictions: boolean },
 ): Promise<Manifests> {
   if (image !== undefined && !IMAGE.test(image)) {
     throw new NodepoolError(
@@ -59,7 +61,8 @@ export async function readControllerWith(
     );
   }
   const { text } = await readController(root);
-  const chosen = podCounts ? text.replaceAll(FOR_POD_COUNTS, '$1') : text;
+  const counting = podCounts ? text.replaceAll(FOR_POD_COUNTS, '$1') : text;
+  const chosen = evictions ? counting.replaceAll(FOR_EVICTIONS, '$1') : counting;
   return parse(image === undefined ? chosen : chosen.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
 }
 

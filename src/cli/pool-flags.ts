@@ -30,7 +30,7 @@ export const createPoolFlags = {
   }),
   'startup-taint': repeatedFlag({
     ...GROUP,
-    summary: 'Taint that new members get once: a=b:NoExecute[,until=CONDITION].',
+    summary: 'For new members, once: a=b:Effect[,until=TYPE].',
     helpValue: 'TAINT',
   }),
   handler: Flags.string({
@@ -56,6 +56,13 @@ export const createPoolFlags = {
     summary: UNMANAGED,
     helpValue: 'Keep|Remove',
   })(),
+  // Not --no-execute, which reads as if nothing were done.
+  noexecute: Flags.option({
+    ...GROUP,
+    options: ['Immediate', 'Drain'] as const,
+    summary: 'NoExecute taints: Drain evicts pods first.',
+    helpValue: 'Immediate|Drain',
+  })(),
 };
 
 export const editPoolFlags = {
@@ -67,7 +74,7 @@ export const editPoolFlags = {
   }),
   taint: repeatedFlag({
     ...GROUP,
-    summary: 'Set or remove a taint; KEY- removes all of that key; repeatable or comma-separated.',
+    summary: 'Set or remove taints; a- removes all of a.',
     helpValue: 'KEY[=VALUE]:EFFECT[-]',
   }),
   'startup-taint': repeatedFlag({
@@ -98,6 +105,7 @@ export interface PoolFlags {
   'node-selector'?: string[] | undefined;
   annotation?: string[] | undefined;
   unmanaged?: 'Keep' | 'Remove' | undefined;
+  noexecute?: 'Immediate' | 'Drain' | undefined;
 }
 
 export function hasPoolFlags(flags: PoolFlags): boolean {
@@ -112,6 +120,7 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
     ...(flags.handler === undefined ? {} : { handler: flags.handler }),
     ...selectorOf(flags['node-selector'] ?? []),
     ...(flags.unmanaged ? { unmanaged: flags.unmanaged } : {}),
+    ...(flags.noexecute ? { noExecute: flags.noexecute } : {}),
     ...(flags.annotation ? { annotations: parseAnnotations(flags.annotation) } : {}),
     ...(flags['startup-taint'] ? { startupTaints: parseStartupTaints(flags['startup-taint']) } : {}),
   };
@@ -133,6 +142,7 @@ export function editsFromFlags(flags: PoolFlags): SpecEdits {
     removeStartupTaints: startupTaints.remove,
     handler: flags.handler,
     unmanaged: flags.unmanaged,
+    noExecute: flags.noexecute,
   };
 }
 

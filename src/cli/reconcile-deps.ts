@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../controller/clock.ts';
+import { sleep, systemClock } from '../controller/clock.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { ApplyDeps } from '../operations/apply.ts';
+import { evictionLine } from '../render/eviction-line.ts';
 import { showWarning } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';
 
@@ -16,20 +16,22 @@ export async function reconcileDeps(
   { io, progress }: Deps,
   { cluster }: Connection,
   text: string,
+  { quiet = false } = {},
 ): Promise<ApplyDeps & Spinner> {
   let spinner = await progress(text);
   const started = io.now().getTime();
-  let [done, total] = [0, 0];
+  let [done, total, evicted, asked] = [0, 0, 0, 0];
   const show = () => {
     const seconds = (io.now().getTime() - started) / 1000;
     const rate = done > 0 && seconds > 0.5 ? `, ${Math.round(done / seconds)}/s` : '';
-    spinner.update(`${text}: ${done}/${plural(total, 'node')}${rate}`);
+    const pods = asked === 0 ? '' : `; ${evicted}/${plural(asked, 'pod')} evicted`;
+    spinner.update(`${text}: ${done}/${plural(total, 'node')}${rate}${pods}`);
   };
   return {
     cluster,
     now: io.now,
     clock: systemClock,
-    sleep: ms => sleep(ms),
+    sleep: (ms, signal) => sleep(systemClock, ms, signal),
     progress: {
       planned(nodes) {
         total += nodes;
@@ -39,6 +41,13 @@ export async function reconcileDeps(
         done++;
         show();
       },
+    },
+    onEviction(event) {
+      if (event.kind === 'asking') asked++;
+      if (event.kind === 'gone') evicted++;
+      show();
+      // On a terminal the spinner counts pods; what one of them waits for is worth a line.
+      if (!quiet && (event.kind === 'held' || !io.stderrIsTTY)) io.err(evictionLine(event));
     },
     warn: warnings => {
       for (const warning of warnings) showWarning(io, warning);

@@ -42,6 +42,9 @@ export default class Install extends BaseCommand<typeof Install> {
       helpValue: 'IMAGE',
     }),
     'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
+    evictions: Flags.boolean({
+      summary: 'Let the controller evict pods, for pools with noExecute: Drain; grants it that.',
+    }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
       'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
@@ -84,12 +87,11 @@ export default class Install extends BaseCommand<typeof Install> {
   }
 }
 
-async function readWanted(
-  root: string,
-  { admission, controller, image, 'pod-counts': podCounts, 'no-policies': noPolicies }: FlagsOf<typeof Install>,
-): Promise<Manifests | undefined> {
+async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise<Manifests | undefined> {
+  const { admission, controller, image, 'pod-counts': podCounts, evictions, 'no-policies': noPolicies } = flags;
   if (!controller) {
-    const alone = image !== undefined ? '--image' : podCounts ? '--pod-counts' : undefined;
+    const granted = podCounts ? '--pod-counts' : evictions ? '--evictions' : undefined;
+    const alone = image !== undefined ? '--image' : granted;
     const policiesAlone = noPolicies && !admission ? '--no-policies' : undefined;
     const wrong = alone ?? policiesAlone;
     if (wrong !== undefined)
@@ -99,7 +101,7 @@ async function readWanted(
   const parts = [
     ...(noPolicies ? [] : [await readPolicies(root)]),
     ...(admission ? [await readBornInPool(root)] : []),
-    ...(controller ? [await readControllerWith(root, image, podCounts)] : []),
+    ...(controller ? [await readControllerWith(root, image, { podCounts, evictions })] : []),
   ];
   return {
     text: parts.map(({ text }) => text.trimEnd()).join('\n---\n'),

@@ -1,10 +1,12 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
+import { defined } from '../nodepool/json.ts';
 import { refuseWatchFlags, watch, watchFlags } from './reconcile/watch-flags.ts';
 import { showReconcile } from './shared/show-reconcile.ts';
 
@@ -30,6 +32,10 @@ ${EXIT_STATUS}`;
     yes: yesFlag(),
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
+    timeout: Flags.string({
+      summary: 'Longest wait for an eviction; default 15m.',
+      helpValue: 'TIME',
+    }),
     quiet: Flags.boolean({
       char: 'q',
       exclusive: ['output'],
@@ -37,7 +43,7 @@ ${EXIT_STATUS}`;
     }),
     watch: Flags.boolean({
       char: 'w',
-      summary: 'Reconcile after each change until Ctrl-C. It does not prompt before taints evict pods.',
+      summary: 'Reconcile after each change; never prompts.',
     }),
     ...watchFlags,
   };
@@ -55,6 +61,8 @@ ${EXIT_STATUS}`;
     const podCounts = flags['pod-counts'];
     const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, deps.io, connection.pods);
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print }, deps, connection);
+    const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
+    const optional = defined({ timeoutMs });
+    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print, ...optional }, deps, connection);
   }
 }

@@ -64,6 +64,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const now = () => new Date();
   const api = new Api(transport, now);
   const kept = new KeptAnnotations();
+  const drain = async () => (await import('./resources/evictions.ts')).drainPort(api, transport);
   return {
     cluster: {
       nodes: nodesClient(api, transport, kept),
@@ -71,6 +72,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       runtimeClasses: runtimeClassesClient(api, transport),
       revisions: controllerRevisionsClient(api),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
+      evictions: drain,
     },
     events: eventsPort(api, transport),
     crd: crdPort(api, systemClock),
@@ -85,7 +87,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     nodeObject: name => nodeObject(api, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
-    drain: async () => (await import('./resources/evictions.ts')).drainPort(api, transport),
+    drain,
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),

@@ -83,7 +83,7 @@ export function isStuck({ deletionTimestamp }: DrainPod, afterSeconds: number, n
   return Math.floor((now.getTime() - Date.parse(deletionTimestamp)) / 1000) > afterSeconds;
 }
 
-function hasEnded({ phase }: DrainPod): boolean {
+export function hasEnded({ phase }: DrainPod): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 

@@ -27,6 +27,7 @@ export interface SpecEdits {
   /** "" removes the handler; undefined leaves it. */
   handler: string | undefined;
   unmanaged: 'Keep' | 'Remove' | undefined;
+  noExecute: 'Immediate' | 'Drain' | undefined;
 }
 
 /**
@@ -55,6 +56,7 @@ export function applyEdits(spec: NodePoolSpec, edits: SpecEdits): { spec: NodePo
   if (edits.handler === '') delete next.handler;
   else if (edits.handler !== undefined) next.handler = edits.handler;
   if (edits.unmanaged !== undefined) next.unmanaged = edits.unmanaged;
+  if (edits.noExecute !== undefined) next.noExecute = edits.noExecute;
   return { spec: next, notFound };
 }
 

@@ -5,6 +5,7 @@ import { own } from './json.ts';
 import { isSelectorKnown } from './known-selector.ts';
 import { meetsNode } from './label-query.ts';
 import type { Ownership } from './membership.ts';
+import { drainingTaints } from './no-execute.ts';
 import { matches, membershipSelector, partsOf } from './selector.ts';
 import { heldStartupTaints, startupTaintsById } from './startup-taints.ts';
 import { strayPoolLabel } from './stray-label.ts';
@@ -60,6 +61,8 @@ export interface Explanation {
   pools: PoolReason[];
   /** The startup taints that its record has, of the owner; absent when there are none. */
   startup?: StartupReason[];
+  /** Taints of the owner that wait until the pods that they would evict are gone; absent when there are none. */
+  draining?: Taint[];
   /** A deleted pool whose labels and taints stay on the node until the next reconcile. */
   gone: string | undefined;
   /** The value of POOL_LABEL, where no pool has set it; absent elsewhere. */
@@ -92,10 +95,15 @@ export function explain(
     node: node.name,
     owner: ownership.owner,
     ...startupReasons(node, ownership, byName),
+    ...drainingOf(ownership),
     pools: reasons.toSorted((a, b) => rank(a) - rank(b) || (a.pool < b.pool ? -1 : 1)),
     gone: holder !== undefined && !byName.has(holder) ? holder : undefined,
     ...(strayLabel === undefined ? {} : { strayLabel }),
   };
+}
+
+function drainingOf({ record, owner }: Ownership): Pick<Explanation, 'draining'> {
+  return record?.draining === undefined || record.pool !== owner ? {} : { draining: drainingTaints(record.draining) };
 }
 
 function startupReasons(

@@ -1,29 +1,30 @@
 /**
  * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired, and
  * startup taints whose condition is True are lifted. A slot that leaves the spec is left alone: whoever changes it now keeps
- * the change, as after the rollout.
+ * the change, as after the rollout. A taint that pods are evicted for first has to wait, as they do.
  */
 import { areAnnotationsKnown } from './annotations.ts';
+import { describeWrite } from './change.ts';
 import type { SlotWrite } from './merge-slots.ts';
-import { describe, type NodePlan, valuesOf } from './plan.ts';
+import { type NodePlan, valuesOf } from './plan.ts';
 import { rewriteTaints } from './plan-taints.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
 import { memberLabels } from './selector.ts';
 import { startupSince, startupTaintsById } from './startup-taints.ts';
 import { taintFrom, taintId } from './taint.ts';
-import type { Node, NodePool } from './types.ts';
+import type { Node, NodePool, Taint } from './types.ts';
 
 /** @param record what the pool applied to the member last */
 export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): NodePlan {
   const { name } = pool.metadata;
-  const { taints = [], annotations = {} } = pool.spec;
+  const { annotations = {} } = pool.spec;
   const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
   if (node.record === undefined) return plan;
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const startup = startupSince(node, record, withGiven(pool, record), live);
   const writes = {
     label: drifted(record.labels, new Set(Object.keys(memberLabels(pool))), new Map(Object.entries(node.labels))),
-    taint: [...startup.writes, ...drifted(record.taints, new Set(taints.map(taintId)), live)],
+    taint: [...startup.writes, ...drifted(record.taints, repairedTaints(pool, record), live)],
     annotation: drifted(
       record.annotations,
       new Set(Object.keys(annotations)),
@@ -32,7 +33,7 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   };
   if (!areAnnotationsKnown(node, record.annotations, Object.keys(annotations))) plan.isUnread = true;
   plan.changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
-    writes[kind].map(write => describe(kind, write, false)),
+    writes[kind].map(write => describeWrite(kind, write, false)),
   );
   const isNoted = [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
   if (plan.changes.length === 0 && isNoted) return plan;
@@ -58,6 +59,19 @@ function drifted(
     if (value === null || value === from || !wanted.has(id)) return [];
     return [{ id, from, to: value, action: from === null ? 'add' : 'change', why: 'drift' }];
   });
+}
+
+/**
+ * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the twins of those that
+ * a drain has begun for, and that are still wanted, are.
+ */
+function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {
+  const { taints = [], noExecute } = spec;
+  if (noExecute !== 'Drain') return new Set(taints.map(taintId));
+  const waits = ({ effect }: Taint) => effect === 'NoExecute';
+  const begun = taints.filter(taint => waits(taint) && draining?.has(taintId(taint)));
+  const twins = begun.map(({ key }) => taintId({ key, effect: 'NoSchedule' }));
+  return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...twins]);
 }
 
 /** Startup taints that left the spec go with it, in the node's turn. */

@@ -1,42 +1,77 @@
 /** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
 import { foldWrites, mergeSlots, type SlotWrite, written } from './merge-slots.ts';
-import type { AppliedRecord } from './record.ts';
-import { startupAtJoining, startupSince, startupTaintsById } from './startup-taints.ts';
+import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { startupAtJoining, startupDue, startupSince, startupTaintsById } from './startup-taints.ts';
 import { strip } from './strip.ts';
 import { taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
 
-/** The merge does not see startup taints: neither those that stay, nor those that the pool takes back. */
+/**
+ * The merge does not see startup taints: neither those that stay, nor those that the pool takes back. Nor does it see taints that
+ * wait until pods are evicted, and what they replace.
+ * @param isCleared the pods are gone that the taints in the record wait for
+ */
 export function planTaints(
   node: Node,
   record: AppliedRecord | undefined,
   owner: NodePool | undefined,
   leaving: boolean,
+  isCleared: boolean,
 ) {
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const since = startupSince(node, record, owner, live);
-  const seen = written(live, since.writes);
+  const kept = written(live, since.writes);
+  const seen = new Map(kept);
   for (const [id, given] of since.slots) if (given !== null) seen.delete(id);
-  const merged = mergeSlots(leaving, record?.taints, desiredTaints([...seen.keys()], record, owner), seen);
   const joins = owner !== undefined && (record === undefined || leaving);
-  const start = joins ? startupAtJoining(node, record, owner, written(seen, merged.writes)) : undefined;
+  const due = joins ? startupDue(node, record, owner) : new Set<string>();
+  const deferred = owner && deferredTaints(live, kept, record, owner, due);
+  // The record names the taints that the pods were looked at for: a spec that has others by now needs another look.
+  const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
+  const held = isCleared && begun ? undefined : deferred;
+  const had = held === undefined ? record?.taints : without(record?.taints, held.draining);
+  const visible = held === undefined ? seen : without(seen, held.untouched);
+  const merged = mergeSlots(leaving, had, desiredTaints([...visible.keys()], had, owner, held), visible);
+  for (const id of held?.draining.keys() ?? []) {
+    const slot = record?.taints.get(id);
+    if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
+  }
+  const start = joins ? startupAtJoining(due, owner, written(seen, merged.writes)) : undefined;
   return {
     applied: merged.applied,
     startup: start?.slots ?? since.slots,
     writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
+    draining: held?.draining,
+    deferred: deferred && {
+      hasBegun: begun,
+      writes: deferredWrites(deferred, live, leaving ? undefined : record?.taints),
+      lifted: liftedTwins(deferred, merged.applied),
+    },
   };
 }
 
-function desiredTaints(live: string[], record: AppliedRecord | undefined, owner: NodePool | undefined) {
-  const desired = new Map<string, string | null>(
-    (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? '']),
-  );
+function desiredTaints(
+  live: string[],
+  applied: ReadonlyMap<string, AppliedSlot> | undefined,
+  owner: NodePool | undefined,
+  held: Deferred | undefined,
+) {
+  const own = (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''] as const);
+  const desired = new Map<string, string | null>([
+    ...own.filter(([id]) => held?.draining.has(id) !== true),
+    ...(held?.twins ?? []),
+  ]);
   if (owner?.spec.unmanaged === 'Remove') {
     const startup = startupTaintsById(owner.spec);
     const others = live.filter(id => !startup.has(id));
-    strip(desired, others, record?.taints, () => true);
+    strip(desired, others, applied, () => true);
   }
   return desired;
+}
+
+function without<V>(map: ReadonlyMap<string, V> = new Map(), ids: { has(id: string): boolean }): Map<string, V> {
+  return new Map([...map].filter(([id]) => !ids.has(id)));
 }
 
 /** The live list with the writes applied. Keeps the order, and keeps untouched taints complete (with timeAdded). */

@@ -7,10 +7,13 @@
  *   changed it since, it stays.
  * - A slot in neither the spec nor the record is not touched, except a label or taint with `unmanaged: Remove`.
  *
- * Startup taints are not merged: startup-taints.ts says what becomes of them.
+ * Startup taints are not merged: startup-taints.ts says what becomes of them. Nor are taints that wait until pods are
+ * evicted: no-execute.ts.
  */
 import { areAnnotationsKnown } from './annotations.ts';
+import { type Change, describeWrite, isOfSpec } from './change.ts';
 import { mergeSlots, type SlotWrite } from './merge-slots.ts';
+import { drainingTaints, isOfDrain } from './no-execute.ts';
 import { planTaints, rewriteTaints } from './plan-taints.ts';
 import {
   type AppliedRecord,
@@ -24,40 +27,9 @@ import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { isStartupApplied } from './startup-taints.ts';
 import { strip } from './strip.ts';
 import { isSameTaint, taintId } from './taint.ts';
-import type { Node, NodePool, Taint, TaintEffect } from './types.ts';
+import type { Node, NodePool, Taint } from './types.ts';
 
-/**
- * `membership`: requested by `add`, `remove` or `move`. `joined the pool`: a startup taint is given. `condition`: it is
- * lifted, because the node has the condition that it waits for.
- */
-type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'joined the pool' | 'condition' | 'unmanaged' | 'membership';
-
-/** Who set a field, by the object's managedFields. */
-export interface FieldSetter {
-  manager: string;
-  /** `Apply` or `Update`. */
-  operation: string;
-  /** RFC 3339: the manager's last write to any of its fields. */
-  time?: string;
-}
-
-/** One change of a label, taint or annotation. */
-export interface Change {
-  kind: 'label' | 'taint' | 'annotation';
-  key: string;
-  effect?: TaintEffect;
-  action: SlotWrite['action'];
-  from?: string;
-  to?: string;
-  reason: ChangeReason;
-  /** Who set `from`, or of a taint the taints of the node, where that was read (see drift-setters.ts). */
-  setBy?: FieldSetter;
-}
-
-/** The field of the node that the change is in. Taints are one field. */
-export function fieldPath({ kind, key }: Pick<Change, 'kind' | 'key'>): string[] {
-  return kind === 'taint' ? ['spec', 'taints'] : ['metadata', `${kind}s`, key];
-}
+export type { Change, FieldSetter } from './change.ts';
 
 /** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */
 export interface NodePatch {
@@ -96,18 +68,38 @@ export interface NodePlan {
   pausedBy?: string;
   /** The changed spec of a pool with spec.rollout reaches a member: its turn has to come first. */
   isRollout?: boolean;
+  /** Taints that wait until the pods that they would evict are gone; absent when none does. */
+  drain?: PlannedDrain;
+  /** Sets taints that waited, as these pods are gone. */
+  isCleared?: boolean;
+}
+
+/** With those that follow when pods are evicted. */
+export function allChanges({ changes, drain }: Pick<NodePlan, 'changes' | 'drain'>): Change[] {
+  return drain === undefined ? changes : [...changes, ...drain.changes];
+}
+
+export interface PlannedDrain {
+  /** As the spec has them. */
+  taints: Taint[];
+  /** Not among the changes of the plan. */
+  changes: Change[];
+  /** The record has it: pods are evicted now. */
+  hasBegun: boolean;
 }
 
 /**
  * @param record what is currently applied, from `PoolIndex.ownership`
  * @param owner the pool that owns the node; undefined releases the node
  * @param rivals the other pools that match the node: labels of their selectors are never stripped
+ * @param isCleared no pod is left that the taints which wait, by the record, would evict
  */
 export function planNode(
   node: Node,
   record: AppliedRecord | undefined,
   owner: NodePool | undefined,
   rivals: readonly NodePool[] = [],
+  isCleared = false,
 ): NodePlan {
   const plan: NodePlan = {
     node,
@@ -126,21 +118,32 @@ export function planNode(
     desiredLabels(node, record, owner, rivals),
     new Map(Object.entries(node.labels)),
   );
-  const taints = planTaints(node, record, owner, leaving);
+  const taints = planTaints(node, record, owner, leaving, isCleared);
   const desired = new Map(Object.entries(owner?.spec.annotations ?? {}));
   const live = new Map(Object.entries(node.annotations ?? {}));
   const annotations = mergeSlots(leaving, record?.annotations, desired, live);
 
   plan.changes = [
-    ...labels.writes.map(write => describe('label', write, leaving)),
-    ...taints.writes.map(write => describe('taint', write, leaving)),
-    ...annotations.writes.map(write => describe('annotation', write, leaving)),
+    ...labels.writes.map(write => describeWrite('label', write, leaving)),
+    ...taints.writes.map(write => describeWrite('taint', write, leaving)),
+    ...annotations.writes.map(write => describeWrite('annotation', write, leaving)),
   ];
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
+  const { deferred, draining } = taints;
+  const waiting = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
+  if (deferred !== undefined && draining !== undefined) {
+    const lifted = deferred.lifted.map(write => describeWrite('taint', write, false));
+    plan.drain = { taints: drainingTaints(draining), changes: [...waiting, ...lifted], hasBegun: deferred.hasBegun };
+  }
+  if (deferred !== undefined && draining === undefined) plan.isCleared = true;
   // What was given at birth is completed by the first write: the node joins.
   const isMember = !leaving && record !== undefined && node.mark !== 'record';
-  const isNewSpec = isMember && plan.changes.some(isOfSpec);
-  if (isNewSpec && owner?.spec.rollout !== undefined) plan.isRollout = true;
+  const isDrained = waiting.some(isOfSpec);
+  const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
+  const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
+  // A drain that has begun had its turn, or needed none: the record has the time of a turn.
+  const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
+  if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;
   const applied = owner && {
     pool: owner.metadata.name,
     labels: labels.applied,
@@ -148,6 +151,7 @@ export function planNode(
     annotations: annotations.applied,
     startup: taints.startup,
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
+    ...(draining === undefined ? {} : { draining }),
   };
   const next = applied && formatRecord(applied);
   if (
@@ -176,15 +180,10 @@ function heldBy({ mark }: Node, record: AppliedRecord | undefined, owner: NodePo
   return mark === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
 }
 
-/** The rest is drift. Whether a label is removed because the spec says so now is not known from the record. */
-function isOfSpec({ reason }: Change): boolean {
-  return reason === 'spec' || reason === 'unmanaged';
-}
-
 /** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */
 function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { metadata, spec } = owner;
-  if (record.pool !== metadata.name || spec.unmanaged === 'Remove') return false;
+  if (record.pool !== metadata.name || spec.unmanaged === 'Remove' || record.draining !== undefined) return false;
   const { taints = [], annotations } = spec;
   if (record.taints.size !== taints.length) return false;
   if (!isMapApplied(memberLabels(owner), node.labels, record.labels)) return false;
@@ -228,28 +227,4 @@ function desiredLabels(
     strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key));
   }
   return desired;
-}
-
-export function describe(kind: Change['kind'], write: SlotWrite, leaving: boolean): Change {
-  const colon = kind === 'taint' ? write.id.lastIndexOf(':') : -1;
-  return {
-    kind,
-    key: colon < 0 ? write.id : write.id.slice(0, colon),
-    ...(colon < 0 ? {} : { effect: write.id.slice(colon + 1) as TaintEffect }),
-    action: write.action,
-    ...(write.from === null ? {} : { from: write.from }),
-    ...(write.to === null ? {} : { to: write.to }),
-    reason: reasonOf(write.why, leaving),
-  };
-}
-
-function reasonOf(why: SlotWrite['why'], leaving: boolean): ChangeReason {
-  switch (why) {
-    case 'released':
-      return leaving ? 'left the pool' : 'spec';
-    case 'joined':
-      return 'joined the pool';
-    default:
-      return why;
-  }
 }

@@ -37,6 +37,8 @@ export interface AppliedRecord {
   rollout?: string;
   /** The node was NotReady then: that it is says nothing about the change. */
   wasNotReady?: true;
+  /** Taints that wait until their pods are evicted, with their values by id (see no-execute.ts); absent when none does. */
+  draining?: ReadonlyMap<string, string>;
 }
 
 /** What a rollout adds to the record of a node that it changes. */
@@ -106,8 +108,9 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without the name of a pool' };
   const displaced = isObject(json.displaced) ? json.displaced : {};
   const [labels, taints, annotations] = [slotsOf(json.labels), slotsOf(json.taints), slotsOf(json.annotations)];
-  const startup = slotsOf(json.startup);
-  if (Math.max(labels.length, taints.length, annotations.length, startup.length) > MAX_RECORD_SLOTS) {
+  const [startup, draining] = [slotsOf(json.startup), slotsOf(json.draining)];
+  const most = Math.max(labels.length, taints.length, annotations.length, startup.length, draining.length);
+  if (most > MAX_RECORD_SLOTS) {
     return { problem: `more than ${MAX_RECORD_SLOTS} labels, taints or annotations` };
   }
   const record: AppliedRecord = {
@@ -117,6 +120,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
     startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
     ...parseStamp(json),
+    ...parseDraining(draining),
   };
   sources.set(record, raw);
   const kept = record.labels.size + record.taints.size + record.annotations.size + record.startup.size;
@@ -126,6 +130,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
 
 /** Shared: most records have no annotations. */
 export const NO_SLOTS: ReadonlyMap<string, AppliedSlot> = new Map();
+const NO_DRAINING: ReadonlyMap<string, string> = new Map();
 /** Shared, too. */
 export const NO_STARTUP: StartupSlots = new Map();
 
@@ -163,6 +168,12 @@ function parseStartup(values: readonly [string, unknown][]): StartupSlots {
   const isSlot = (slot: [string, unknown]): slot is [string, string | null] =>
     isTaintId(slot[0]) && (slot[1] === null || isValue(slot[1]));
   return new Map(values.filter(isSlot));
+}
+
+function parseDraining(values: readonly [string, unknown][]): Pick<AppliedRecord, 'draining'> {
+  const isSlot = (slot: [string, unknown]): slot is [string, string] => isTaintId(slot[0]) && isValue(slot[1]);
+  const draining = new Map(values.filter(isSlot));
+  return draining.size === 0 ? {} : { draining };
 }
 
 function isValue(value: unknown): value is string {
@@ -224,6 +235,7 @@ function format(record: AppliedRecord): string {
     ...section('startup', record.startup, value => value),
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
     ...stampOf(record),
+    ...section('draining', record.draining ?? NO_DRAINING, value => value),
   });
 }
 
@@ -240,7 +252,9 @@ export function stampOf({ changed, rollout, wasNotReady }: RolloutStamp): Rollou
 /** The record with the time at which a rollout changes the node. Those of one rollout share the rest of the stamp. */
 export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): string | undefined {
   const record = parseRecord(raw);
-  return record && formatRecord({ ...record, ...stamp });
+  if (record === undefined) return undefined;
+  const { changed: _changed, rollout: _rollout, wasNotReady: _wasNotReady, ...rest } = record;
+  return formatRecord({ ...rest, ...stamp });
 }
 
 function section<S>(

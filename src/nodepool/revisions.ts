@@ -33,7 +33,7 @@ const SAFE = 'bcdfghjklmnpqrstvwxz2456789';
 const MAX_DEPTH = 500;
 
 /** How a pool goes on, not what its nodes are given. */
-const NOT_KEPT = ['paused', 'rollout'];
+const NOT_KEPT = ['noExecute', 'paused', 'rollout'];
 
 export type RevisionPlan =
   | { kind: 'none' }
@@ -41,12 +41,12 @@ export type RevisionPlan =
   /** The number or the cause of a revision that is there already. */
   | { kind: 'update'; current: ControllerRevision; revision: number };
 
-/** What a revision restores: the spec without `paused` and `rollout`. */
+/** What a revision restores: the spec without `noExecute`, `paused` and `rollout`. */
 export function keptSpec(spec: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_KEPT.includes(field)));
 }
 
-/** The spec of a pool with what the revision kept; `paused` and `rollout` stay as they are. */
+/** The spec of a pool with what the revision kept; `noExecute`, `paused` and `rollout` stay as they are. */
 export function restoredSpec(spec: object, revision: ControllerRevision): Record<string, unknown> {
   const stays = Object.entries(spec).filter(([field]) => NOT_KEPT.includes(field));
   return { ...specOf(revision), ...Object.fromEntries(stays) };

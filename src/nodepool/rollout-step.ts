@@ -2,11 +2,12 @@
  * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change and
  * which rollout it was is remembered, in its record. So a process that is killed loses no count.
  *
- * - in flight: changed by a rollout, and not Ready for settleSeconds since. At most maxConcurrent are. A node that was
- *   NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
+ * - in flight: changed by a rollout, and not Ready for settleSeconds since, or drained for the change. At most maxConcurrent
+ *   are. A node that was NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
  * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
- * - failed: a node of this rollout that turned NotReady after its change. No further node is changed, until one that had failed is
- *   Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place, one after the other.
+ * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is changed,
+ *   until one that had failed is Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place,
+ *   one after the other.
  *
  * Not guaranteed: that clocks agree. A time of more than MAX_SKEW_MS ahead of ours is ignored, so nothing waits for ever.
  */
@@ -34,6 +35,8 @@ export interface RolloutNode {
   isPending: boolean;
   /** Its last write failed: the others come first, so that it does not keep a place from them. */
   isRefused: boolean;
+  /** Its pods are evicted before the change is complete; it is pending until then. */
+  isDraining?: boolean;
 }
 
 /** `waiting`: the current spec changes it, and it takes no place meanwhile. The others are as above. */
@@ -90,14 +93,16 @@ export function rolloutStep(
   const failed = nodes.filter(node => isIn(node, 'failed'));
   const inFlight = nodes.filter(node => isIn(node, 'in flight', 'failed'));
   const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
-  const isStopped = failed.length > 0 || (pending.length > 0 && staysStopped(changed, times.stopped, rules));
+  const begun = nodes.filter(({ isDraining, isOfThis }) => isOfThis && isDraining);
+  const isStopped =
+    failed.length > 0 || (pending.length > 0 && staysStopped([...changed, ...begun], times.stopped, rules));
   const isCanary = pending.length > 0 && changed.filter(node => isIn(node, 'settled')).length < canary;
 
   // Nodes that are in flight already take no further place.
   const again = sorted(pending.filter(node => isIn(node, 'in flight')));
   const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
   const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
-  const waits = inFlight.filter(settlesByTime).map(node => settlesIn(node, rules));
+  const waits = inFlight.filter(node => !node.isDraining && settlesByTime(node)).map(node => settlesIn(node, rules));
   return {
     nodes: nodes.length,
     pending: pending.length,
@@ -141,11 +146,15 @@ function rulesOf(
 }
 
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
-  const { ready, readySince, changed, isPending, isOfThis } = node;
+  const { ready, readySince, changed, isPending, isOfThis, isDraining } = node;
   const rest = isPending ? 'waiting' : 'settled';
+  // One that is accepted gives its place away, and is drained after the others.
+  const isAccepted = !ready && (readySince ?? 0) <= rules.accepted;
+  if (isDraining && !isAccepted)
+    return isOfThis && rules.stopOnNotReady && !settlesByTime(node) ? 'failed' : 'in flight';
   if (changed === undefined || rules.isOver) return rest;
   if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;
-  if (!ready && (readySince ?? 0) <= rules.accepted) return rest;
+  if (isAccepted) return rest;
   if (settlesByTime(node)) return 'in flight';
   const isOfNow = isOfThis && !isPending;
   // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.

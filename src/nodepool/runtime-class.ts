@@ -15,6 +15,7 @@ import {
   GROUP,
   type Node,
   type NodePool,
+  type NodePoolSpec,
   type RuntimeClass,
   type Taint,
   type Toleration,
@@ -29,7 +30,7 @@ export interface Reached {
 
 /** Whether members may have an earlier spec for longer than a reconcile. */
 export function isGradual(pool: NodePool): boolean {
-  return pool.spec.rollout !== undefined || isPaused(pool);
+  return pool.spec.rollout !== undefined || pool.spec.noExecute === 'Drain' || isPaused(pool);
 }
 
 export function runtimeClassName(pool: string): string {
@@ -77,7 +78,8 @@ export function planRuntimeClass(
 }
 
 function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): RuntimeClass | undefined {
-  const { handler, taints = [] } = pool.spec;
+  const { handler } = pool.spec;
+  const taints = toleratedTaints(pool.spec);
   if (handler === undefined || handler === '') return undefined;
   return {
     metadata: {
@@ -126,6 +128,16 @@ function earlierTaints(taints: readonly Taint[], reached: readonly Reached[]): T
     }
   }
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, taint]) => taint);
+}
+
+/** With what stands for a taint until the pods that it would evict are gone. */
+function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
+  if (noExecute !== 'Drain') return taints;
+  const own = new Set(taints.map(taintId));
+  const twins = taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .map((taint): Taint => ({ ...taint, effect: 'NoSchedule' }));
+  return [...taints, ...twins.filter(twin => !own.has(taintId(twin)))];
 }
 
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */

@@ -103,6 +103,7 @@ export const SPEC_SCHEMA: Schema = {
         stopOnNotReady: boolean,
       },
     },
+    noExecute: string,
   },
 };
 

@@ -21,20 +21,31 @@ export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<str
 }
 
 /**
- * What a node that joins is given. It gets no taint that it has already, or that its condition would lift. A record that
- * cannot be read shows that the node is not new: it gets none, since it may have had them.
+ * Ids of those that a node that joins is given, unless it has such a taint. A record that cannot be read shows that the node is
+ * not new: it gets none, since it may have had them.
  */
-export function startupAtJoining(
+export function startupDue(
   node: Conditions & Pick<Node, 'record'>,
   record: AppliedRecord | undefined,
+  { spec }: NodePool,
+): Set<string> {
+  if (record === undefined && node.record !== undefined) return new Set();
+  const due = [...startupTaintsById(spec)].filter(
+    ([, { until }]) => !(until && isConditionTrue(node, until.nodeCondition)),
+  );
+  return new Set(due.map(([id]) => id));
+}
+
+/** What a node that joins is given. It gets no taint that it has already. @param due as of startupDue() */
+export function startupAtJoining(
+  due: ReadonlySet<string>,
   { spec }: NodePool,
   live: ReadonlyMap<string, string>,
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
-  const isNew = record !== undefined || node.record === undefined;
-  for (const [id, { value = '', until }] of startupTaintsById(spec)) {
-    const isGiven = isNew && !live.has(id) && !(until && isConditionTrue(node, until.nodeCondition));
+  for (const [id, { value = '' }] of startupTaintsById(spec)) {
+    const isGiven = due.has(id) && !live.has(id);
     slots.set(id, isGiven ? value : null);
     if (isGiven) writes.push({ id, from: null, to: value, action: 'add', why: 'joined' });
   }

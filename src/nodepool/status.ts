@@ -2,6 +2,7 @@
 import { ellipsize } from './cut-bytes.ts';
 import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
+import { DRAINING } from './no-execute.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { firstFew, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
@@ -37,11 +38,13 @@ export interface Observation {
   podCount: number | undefined;
   /** Why nodes are not written for now, or that all are; only of a pool that is paused or has spec.rollout. */
   rollout?: RolloutProgress | undefined;
+  /** Pods are evicted before nodes get a taint: which, as a sentence. */
+  draining?: string | undefined;
 }
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, differing, failures, podCount, rollout } = observed;
+  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining } = observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -97,8 +100,10 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
     const verb = differing.length === 1 ? 'differs' : 'differ';
     const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the ${fields} of the pool`;
-    if (isWritten)
-      return [waitingReason ?? 'NodesNotUpdated', `${count}: ${firstFew(differing.toSorted(), MAX_NAMED)}`];
+    if (isWritten) {
+      const why = draining ?? firstFew(differing.toSorted(), MAX_NAMED);
+      return [waitingReason ?? (draining === undefined ? 'NodesNotUpdated' : DRAINING), `${count}: ${why}`];
+    }
     return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
   };
   // Of 422 and 500: kstatus reads it as Failed, and shows this message alone.
@@ -106,14 +111,16 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     rollout?.reason === 'RolloutStopped' ? [rollout.reason, rollout.message] : undefined;
   const stalledText = !isWritten ? appliedText() : unreadable.length > 0 ? unreadableText : stoppedText;
   const rolloutConditions = (): Condition[] => {
-    if (rollout === undefined) return [];
-    const { reason, message } = rollout;
-    const isRunning = reason === 'RolloutInProgress';
-    const isUnfinished = isRunning || (reason === 'Paused' && differing.length > 0);
+    const isRunning = rollout?.reason === 'RolloutInProgress';
+    const isUnfinished = isRunning || (rollout?.reason === 'Paused' && differing.length > 0);
+    const drain = draining === undefined ? undefined : { reason: DRAINING, message: draining };
+    const running = isUnfinished ? rollout : drain;
     return [
-      condition('Progressing', isRunning, reason, message),
+      ...(rollout === undefined ? [] : [condition('Progressing', isRunning, rollout.reason, rollout.message)]),
       // Of both, kstatus reads this one first.
-      ...(isUnfinished && stalledText === undefined ? [condition('Reconciling', true, reason, message)] : []),
+      ...(running && stalledText === undefined
+        ? [condition('Reconciling', true, running.reason, running.message)]
+        : []),
     ];
   };
   const omission = (left: number): Condition[] => {

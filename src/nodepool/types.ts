@@ -86,6 +86,8 @@ export interface NodePoolSpec {
   paused?: boolean;
   /** How a changed spec reaches the members; without it, all at once. */
   rollout?: RolloutStrategy;
+  /** `Drain`: the pods that a taint with NoExecute would evict are evicted by the Eviction API first (see no-execute.ts). */
+  noExecute?: 'Immediate' | 'Drain';
 }
 
 /** A count is a number of members or a percentage of them, as `5%`. */

@@ -171,12 +171,15 @@ function reserved(field: string): FieldError {
   return { field, message: `the label ${POOL_LABEL} is set by kubectl-nodepool itself`, next: 'choose another key' };
 }
 
-function otherErrors({ spec: { handler = '', unmanaged } }: NodePool): FieldError[] {
+function otherErrors({ spec: { handler = '', unmanaged, noExecute } }: NodePool): FieldError[] {
   const errors: FieldError[] = [];
   // The Go type of the API writes an unset handler as "".
   if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
   if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
     push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);
+  }
+  if (noExecute !== undefined && noExecute !== 'Immediate' && noExecute !== 'Drain') {
+    push(errors, 'spec.noExecute', `${JSON.stringify(noExecute)} must be Immediate or Drain`);
   }
   return errors;
 }

@@ -1,19 +1,21 @@
 /** Applies an intent: reconciles its pools, then the other pools that gained or lost nodes. */
 import type { Clock } from '../controller/clock.ts';
 import { createLimiter } from '../controller/limiter.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { andMore } from '../nodepool/plural.ts';
-import { type Warning, warningAbout, warningText } from '../nodepool/warning.ts';
+import { type Warning, warningAbout } from '../nodepool/warning.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { messagesOf } from '../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../reconciler/intent.ts';
 import type { NodeMove } from '../reconciler/node-move.ts';
 import type { NodeProgress } from '../reconciler/pool-nodes.ts';
-import type { PoolOutcome } from '../reconciler/pool-outcome.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { Reconciler, type ReconcilerOptions } from '../reconciler/reconciler.ts';
 import { WriteRateLimiter } from '../reconciler/write-rate-limiter.ts';
+import { merged, type PoolResult } from './pool-result.ts';
+import { untilDrained } from './until-drained.ts';
+
+export type { PoolResult };
 
 export interface ApplyOptions {
   /** Nodes and pools in progress at most: see limitObjects. */
@@ -24,26 +26,21 @@ export interface ApplyOptions {
   consent?: ReadonlySet<string> | undefined;
   /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
+  /** See untilDrained(). */
+  timeoutMs?: number;
 }
 
-export interface ApplyDeps {
+export interface ApplyDeps extends Pick<ReconcilerOptions, 'onEviction'> {
   cluster: ClusterPort;
   now: () => Date;
   clock: Pick<Clock, 'now'>;
-  sleep: (ms: number) => Promise<void>;
+  /** Ends early where the signal is aborted. */
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   progress?: NodeProgress;
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
   /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
   signal?: AbortSignal;
-}
-
-/** The result for one pool. */
-export interface PoolResult {
-  pool: string;
-  outcome: PoolOutcome | undefined;
-  /** Why the pool could not be reconciled at all. */
-  error: NodepoolError | undefined;
 }
 
 export interface Applied {
@@ -68,17 +65,19 @@ export async function apply(
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const writeLimiter = new WriteRateLimiter(deps.clock);
   const reconciler = reconcilerOf(state, options, deps, { writeLimiter, ...counted, ...defined({ changes }) });
-  const first = await Promise.all(pools.map(pool => resultOf(pool, reconciler.reconcile(pool))));
+  const reconciled = (pool: string, by: Reconciler) => untilDrained(pool, by, options, { ...deps, state });
+  const first = await Promise.all(pools.map(pool => reconciled(pool, reconciler)));
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
   // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
   for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
   const shared = touchedByOthers(first);
-  const own = await Promise.all(first.map(result => reconciledAgain(result, shared, reconciler)));
+  const again = (pool: string) => reconciled(pool, reconciler);
+  const own = await Promise.all(first.map(result => reconciledAgain(result, shared, again)));
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
   const rest = reconcilerOf(state, options, deps, { writeLimiter, ...counted, only });
-  return { own, others: await Promise.all(others.map(pool => resultOf(pool, rest.reconcile(pool)))) };
+  return { own, others: await Promise.all(others.map(pool => reconciled(pool, rest))) };
 }
 
 export function movesOf(results: readonly PoolResult[]): NodeMove[] {
@@ -100,25 +99,11 @@ export function notUpToDate({ pool, outcome, error }: PoolResult): Warning[] {
 async function reconciledAgain(
   result: PoolResult,
   touched: ReadonlySet<string>,
-  reconciler: Reconciler,
+  again: (pool: string) => Promise<PoolResult>,
 ): Promise<PoolResult> {
   const { pool, outcome: first } = result;
-  if (first === undefined || first.kind === 'interrupted' || !touched.has(pool)) return result;
-  const { outcome, error } = await resultOf(pool, reconciler.reconcile(pool));
-  if (outcome === undefined) return { pool, outcome: first, error };
-  const runtimeClass = outcome.runtimeClass.kind === 'unchanged' ? first.runtimeClass : outcome.runtimeClass;
-  return {
-    pool,
-    outcome: {
-      ...outcome,
-      runtimeClass,
-      lacking: [...new Set([...first.lacking, ...outcome.lacking])],
-      statusWritten: first.statusWritten || outcome.statusWritten,
-      moves: [...first.moves, ...outcome.moves],
-      warnings: [...new Map([...first.warnings, ...outcome.warnings].map(each => [warningText(each), each])).values()],
-    },
-    error,
-  };
+  const isLeft = first === undefined || first.kind === 'interrupted' || first.drain !== undefined;
+  return isLeft || !touched.has(pool) ? result : merged(result, await again(pool));
 }
 
 /** Pools that took part in moves of other pools' outcomes. */
@@ -135,20 +120,10 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
 function reconcilerOf(
   state: ClusterState,
   { concurrency, dryRun, consent, deleted }: ApplyOptions,
-  { cluster, now, clock, sleep, progress, signal }: ApplyDeps,
+  { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'podsOn'>,
 ): Reconciler {
   const limitObjects = createLimiter(concurrency);
-  const optional = defined({ progress, consent, deleted, signal });
+  const optional = defined({ progress, onEviction, consent, deleted, signal });
   return new Reconciler({ cluster, state, limitObjects, now, sleep, clock, dryRun, ...optional, ...own });
-}
-
-/** A NodepoolError is the pool's; any other error is thrown. */
-async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolResult> {
-  try {
-    return { pool, outcome: await work, error: undefined };
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
-    return { pool, outcome: undefined, error };
-  }
 }

@@ -17,6 +17,8 @@ export interface DescribedNode {
   node: Node;
   /** What the next reconcile would change on it. */
   changes: NodePlan['changes'];
+  /** What waits until pods are evicted, if anything does. */
+  drain?: NodePlan['drain'] | undefined;
   /** See NodePlan. */
   circle?: readonly string[] | undefined;
   /** `leaving`: it still carries what the pool applied and is not a member any more. */
@@ -54,8 +56,8 @@ export async function describe(
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
     const held = state.held(name).map((node): DescribedNode => {
-      const { changes = [], circle } = planOf(state, node.name) ?? {};
-      return { node, changes, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
+      const { changes = [], drain, circle } = planOf(state, node.name) ?? {};
+      return { node, changes, drain, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
     const lost = state.lost(name).map(({ node, owner }): DescribedNode => {
       return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };

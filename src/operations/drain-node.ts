@@ -6,6 +6,7 @@ import { type Clock, sleep } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, isStuck, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { holdText } from '../reconciler/eviction-hold.ts';
 import type { DrainScope, PodReader } from './drain-pods.ts';
 import type { DrainPort, Removal } from './drain-port.ts';
 
@@ -142,15 +143,12 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
       // The next list finds out whether the name is another pod's by now.
       pending.askAt = now + LOOK_MS;
       return;
-    case 'budget': {
-      const { budget, message } = removal;
-      const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
-      hold(`${name}: ${message}`, pending, work);
+    case 'budget':
+      hold(holdText(removal, pod), pending, work);
       pending.askAt = now + RETRY_MS;
       return;
-    }
     case 'busy':
-      hold(`the server: ${removal.message}`, pending, work);
+      hold(holdText(removal, pod), pending, work);
       pending.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
       return;
     case 'namespace ends':
@@ -158,7 +156,7 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
         pending.askAt = undefined;
         return;
       }
-      hold(`the deletion of its namespace: ${removal.message}`, pending, work);
+      hold(holdText(removal, pod), pending, work);
       pending.askAt = now + RETRY_MS;
   }
 }

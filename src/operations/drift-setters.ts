@@ -1,6 +1,7 @@
 /** Who set the labels, taints and annotations that a reconcile would change back, by the managedFields of the nodes. */
+
+import { type Change, fieldPath } from '../nodepool/change.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type Change, fieldPath } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { RecordCache } from '../nodepool/record-cache.ts';
 import type { Node } from '../nodepool/types.ts';

@@ -40,5 +40,6 @@ export function dryRunCluster(cluster: ClusterPort, state: ClusterState): Cluste
       create: async revision => ({ kind: 'created', revision }),
     },
     createEvent: async () => {},
+    evictions: cluster.evictions,
   };
 }

@@ -2,7 +2,7 @@
 
 import { collectGarbage } from '../controller/collect.ts';
 import { own, setOwn } from '../nodepool/json.ts';
-import type { Change } from '../nodepool/plan.ts';
+import { allChanges, type Change } from '../nodepool/plan.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import { heldStartupTaints } from '../nodepool/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../nodepool/taint.ts';
@@ -89,15 +89,15 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
   const ownership = state.ownership(node.name);
   const record = ownership?.record;
   const pool = ownership?.owner ?? record?.pool;
-  const { changes = [], circle } = planOf(state, node.name) ?? {};
+  const plan = planOf(state, node.name);
   return {
     node,
     pool,
     leaving: record !== undefined && ownership?.owner === undefined,
     // Of a node that has just changed pools the record is still the other's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
-    changes,
-    circle,
+    changes: plan === undefined ? [] : allChanges(plan),
+    circle: plan?.circle,
     conflicting: ownership?.conflicting ?? [],
   };
 }

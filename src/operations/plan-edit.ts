@@ -142,12 +142,13 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Plan
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
 function deciding(pool: NodePool): object {
-  const { taints = [], startupTaints = [], unmanaged = 'Keep' } = pool.spec;
+  const { taints = [], startupTaints = [], unmanaged = 'Keep', noExecute = 'Immediate' } = pool.spec;
   const isValid = validatePool(pool).length === 0;
   return {
     taints: [taints, startupTaints].map(list => list.filter(({ effect }) => effect === 'NoExecute')),
     selector: membershipSelector(pool),
     unmanaged,
+    noExecute,
     isValid,
   };
 }

@@ -3,6 +3,7 @@
 import { firstFew, noun } from '../nodepool/plural.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
+import type { NodeMove } from '../reconciler/node-move.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 import type { Proposal } from './consent.ts';
@@ -95,7 +96,9 @@ export async function reconcile(
     const { pool } = result;
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
-    const updated = moves.filter(move => move.from === pool && move.to === pool && move.changes.length > 0).length;
+    const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
+    // A node whose pods are evicted in between is written twice.
+    const updated = new Set(moves.filter(isUpdate).map(({ node }) => node)).size;
     return { ...result, joined, left, updated };
   });
 }

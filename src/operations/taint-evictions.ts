@@ -11,7 +11,7 @@ export interface NodeEvictions {
   taints: Taint[];
   /** `namespace/name`, in order. */
   now: string[];
-  /** They tolerate it for a while. */
+  /** They tolerate it for a while. None on a node that is drained: these pods are evicted, too. */
   later: { pod: string; seconds: number }[];
 }
 
@@ -20,7 +20,9 @@ export interface EvictionPreview {
   nodes: NodeEvictions[];
   now: number;
   later: number;
-  /** Of both together. */
+  /** Nodes of pools with `noExecute: Drain`. */
+  drained: number;
+  /** Of all together. */
   ofDaemonSets: number;
   withoutController: number;
   ended: number;
@@ -29,7 +31,7 @@ export interface EvictionPreview {
 }
 
 /** The node as it is, and the taints that it is to have. */
-export type TaintPlan = Pick<NodePlan, 'node' | 'patch'>;
+export type TaintPlan = Pick<NodePlan, 'node' | 'patch' | 'drain'>;
 
 /**
  * Which pods the plans evict. Pods that a taint on the node evicts already, and as soon, are not counted. Undefined when no
@@ -39,20 +41,22 @@ export async function previewEvictions(
   plans: readonly TaintPlan[],
   pods: Pick<PodsPort, 'placedOn'>,
 ): Promise<EvictionPreview | undefined> {
-  const arriving = new Map<string, { before: Taint[]; after: Taint[]; taints: Taint[] }>();
-  for (const { node, patch } of plans) {
-    const after = patch?.taints;
-    const taints = after === undefined ? [] : arrivingNoExecute(node.taints, after);
-    if (after !== undefined && taints.length > 0) arriving.set(node.name, { before: node.taints, after, taints });
+  const arriving = new Map<string, { before: Taint[]; after: Taint[]; taints: Taint[]; isDrained: boolean }>();
+  for (const { node, patch, drain } of plans) {
+    const [before, waiting] = [node.taints, drain?.taints ?? []];
+    const after = [...(patch?.taints ?? before), ...waiting];
+    const taints = arrivingNoExecute(before, after);
+    if (taints.length > 0) arriving.set(node.name, { before, after, taints, isDrained: waiting.length > 0 });
   }
   if (arriving.size === 0) return undefined;
   const byNode = Map.groupBy(await pods.placedOn([...arriving.keys()]), pod => pod.node);
   const nodes: NodeEvictions[] = [];
   const gone: { pod: PlacedPod; seconds: number }[] = [];
-  for (const [node, { before, after, taints }] of arriving) {
+  for (const [node, { before, after, taints, isDrained }] of arriving) {
     const found: NodeEvictions = { node, taints, now: [], later: [] };
     for (const pod of byNode.get(node) ?? []) {
-      const seconds = evictedAfter(pod.tolerations, after);
+      const due = evictedAfter(pod.tolerations, after);
+      const seconds = isDrained && due < Infinity ? 0 : due;
       if (seconds >= evictedAfter(pod.tolerations, before)) continue;
       gone.push({ pod, seconds });
       const name = `${pod.namespace}/${pod.name}`;
@@ -69,6 +73,7 @@ export async function previewEvictions(
     nodes: nodes.toSorted((a, b) => (a.node < b.node ? -1 : 1)),
     now: nodes.reduce((sum, { now }) => sum + now.length, 0),
     later: nodes.reduce((sum, { later }) => sum + later.length, 0),
+    drained: nodes.filter(({ node }) => arriving.get(node)?.isDrained).length,
     ofDaemonSets: count(pod => pod.controller?.kind === 'DaemonSet'),
     withoutController: count(pod => pod.controller === undefined && !pod.hasEnded),
     ended: count(pod => pod.hasEnded),

@@ -16,7 +16,7 @@ import { stepOf } from './rollout-gates.ts';
 import { reachedBy } from './runtime-class-writer.ts';
 
 export interface ClusterPlan {
-  /** Nodes that are written, by name. */
+  /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
   nodes: NodePlan[];
   /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
   later: NodePlan[];
@@ -54,9 +54,9 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   return {
     nodes: plans.flatMap(plan => {
       const now = !waits(plan) ? plan : plan.pausedBy === undefined ? repairOf(after, plan.node.name) : undefined;
-      return now?.patch === undefined ? [] : now;
+      return now?.patch === undefined && now?.drain === undefined ? [] : now;
     }),
-    later: plans.filter(plan => plan.changes.length > 0 && waits(plan)),
+    later: plans.filter(plan => (plan.changes.length > 0 || plan.drain !== undefined) && waits(plan)),
     rollouts,
     circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
     oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),

@@ -4,8 +4,9 @@
  */
 
 import { ellipsize } from '../nodepool/cut-bytes.ts';
+import { DRAINING } from '../nodepool/no-execute.ts';
 import type { Change } from '../nodepool/plan.ts';
-import { plural } from '../nodepool/plural.ts';
+import { andMore, plural } from '../nodepool/plural.ts';
 import { isRolloutReason, progressOf } from '../nodepool/rollout.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { NodeMove } from './node-move.ts';
@@ -27,6 +28,7 @@ export const REASON = {
   runtimeClassUpdated: 'RuntimeClassUpdated',
   runtimeClassDeleted: 'RuntimeClassDeleted',
   reconcileFailed: 'ReconcileFailed',
+  evictionBlocked: 'EvictionBlocked',
 } as const;
 
 export function normal(reason: string, note: string): PoolEvent {
@@ -94,12 +96,25 @@ export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEve
     if (type === 'Progressing') events.push(...progressEvents(pool, reason, message));
     // Progressing has said it.
     if (type === 'Applied' && isRolloutReason(reason)) continue;
+    if (type === 'Applied' && reason === DRAINING) {
+      if (conditionBefore(pool, type)?.reason !== reason) events.push(normal(reason, message));
+      continue;
+    }
     const bad = (type === 'Applied' && value === 'False') || (type === 'Conflict' && value === 'True');
-    const before = pool.status?.conditions?.find(condition => condition.type === type);
+    const before = conditionBefore(pool, type);
     if (!bad || (before?.status === value && before.message === message)) continue;
     events.push(warning(reason === 'WriteFailed' ? REASON.reconcileFailed : reason, message));
   }
   return events;
+}
+
+function conditionBefore({ status }: NodePool, type: string) {
+  return status?.conditions?.find(condition => condition.type === type);
+}
+
+/** @param stuck sentences about pods that are not evicted for long */
+export function stuckEvents([first, ...others]: readonly string[]): PoolEvent[] {
+  return first === undefined ? [] : [warning(REASON.evictionBlocked, `${first}${andMore(others.length, '; ')}`)];
 }
 
 function progressEvents({ status }: NodePool, reason: string, message: string): PoolEvent[] {

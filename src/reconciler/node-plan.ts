@@ -3,27 +3,28 @@
  * pool, and what that pool sets belongs to the same patch.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
 import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
-import { type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { allChanges, type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { planRepair } from '../nodepool/plan-repair.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
-import type { Node, NodePool } from '../nodepool/types.ts';
+import type { Node, NodePool, Taint } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
-/** Undefined when the node is not known. */
-export function planOf(state: ClusterState, name: string): NodePlan | undefined {
+/** Undefined when the node is not known. @param isCleared see planNode() */
+export function planOf(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
   const node = state.node(name);
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
   if (state.upToDate.has(ownership)) {
     return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
   }
-  const plan = followed(state, [planStep(state, node, ownership)]);
+  const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
   if (!hasPlan(plan)) state.upToDate.add(ownership);
   return plan;
 }
@@ -56,8 +57,8 @@ export function repairOf(state: ClusterState, name: string): NodePlan | undefine
   return owner === pool.metadata.name ? plan : undefined;
 }
 
-function hasPlan({ patch, circle, isOversized = false }: NodePlan): boolean {
-  return patch !== undefined || circle !== undefined || isOversized;
+function hasPlan({ patch, drain, circle, isOversized = false }: NodePlan): boolean {
+  return patch !== undefined || drain !== undefined || circle !== undefined || isOversized;
 }
 
 /** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
@@ -65,15 +66,23 @@ export function isDue(plan: NodePlan): boolean {
   return plan.pausedBy === undefined && hasPlan(plan);
 }
 
-/** Whether it may have to wait, although nothing fails: its pool is paused, or its turn in a rollout has not come. */
-export function mayWait({ pausedBy, isRollout = false }: Pick<NodePlan, 'pausedBy' | 'isRollout'> = {}): boolean {
-  return pausedBy !== undefined || isRollout;
+/**
+ * Whether it may have to wait, although nothing fails: its pool is paused, its turn in a rollout has not come, or its pods are
+ * not gone.
+ */
+export function mayWait({
+  pausedBy,
+  isRollout = false,
+  drain,
+}: Pick<NodePlan, 'pausedBy' | 'isRollout' | 'drain'> = {}): boolean {
+  return pausedBy !== undefined || isRollout || drain !== undefined;
 }
 
 /** Whether labels, taints or annotations of the node are not as its pool says. A record alone that is due is no difference. */
 export function differs(plan: NodePlan | undefined): boolean {
-  const { changes = [], circle, isOversized = false } = plan ?? {};
-  return changes.length > 0 || circle !== undefined || isOversized;
+  if (plan === undefined) return false;
+  const { circle, isOversized = false } = plan;
+  return allChanges(plan).length > 0 || circle !== undefined || isOversized;
 }
 
 /** Names of the members whose labels, taints or annotations are not as the pool says. */
@@ -81,14 +90,14 @@ export function differing(state: ClusterState, pool: string): string[] {
   return state.members(pool).flatMap(({ name }) => (differs(planOf(state, name)) ? name : []));
 }
 
-/** The plan of the owner alone. */
-export function planStep(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
+/** The plan of the owner alone. @param isCleared see planNode() */
+export function planStep(state: ClusterState, node: Node, ownership: Ownership, isCleared = false): NodePlan {
   const paused = pausedPool(state, ownership);
   const { record } = ownership;
   // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
   if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
     return planNode(node, record, undefined);
-  const plan = planOwned(state, node, ownership);
+  const plan = planOwned(state, node, ownership, isCleared);
   return paused === undefined || !hasPlan(plan) ? plan : { ...plan, pausedBy: paused };
 }
 
@@ -101,14 +110,15 @@ export function pausedPool(
   return pools.find(isPaused)?.metadata.name;
 }
 
-function planOwned(state: ClusterState, node: Node, ownership: Ownership): NodePlan {
+function planOwned(state: ClusterState, node: Node, ownership: Ownership, isCleared: boolean): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
-  const plan = planNode(node, ownership.record, owner, rivals);
+  const { drain, ...plan } = planNode(node, ownership.record, owner, rivals, isCleared);
   // A pool whose spec is invalid does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
-  return frozen ? { ...plan, changes: [], patch: undefined } : plan;
+  if (frozen) return { ...plan, changes: [], patch: undefined };
+  return drain === undefined ? plan : { ...plan, drain };
 }
 
 /** Longer chains of pools are taken for circles. */
@@ -138,6 +148,7 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
     ...(steps.some(({ isUnread }) => isUnread) ? { isUnread: true } : {}),
     ...(pausedBy === undefined ? {} : { pausedBy }),
     ...(steps.some(({ isRollout }) => isRollout) ? { isRollout: true } : {}),
+    ...defined({ drain: steps.at(-1)?.drain }),
   };
   if (steps.some(({ isOversized }) => isOversized)) {
     return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true, ...marks };
@@ -234,11 +245,24 @@ function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node,
   return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
 }
 
-/** The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. */
-export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch'>[]): Set<string> {
+/** Ends what noExecuteOf() gives of a taint that is set after evictions. */
+export const AFTER_EVICTIONS = ' after evictions';
+
+/**
+ * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
+ * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
+ */
+export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch' | 'drain' | 'isCleared'>[]): Set<string> {
   return new Set(
-    plans.flatMap(({ node, patch }) =>
-      arrivingNoExecute(node.taints, patch?.taints ?? []).map(taint => `${node.name} ${formatTaint(taint)}`),
-    ),
+    plans.flatMap(({ node, patch, drain, isCleared = false }) => {
+      const text = (taint: Taint) => `${node.name} ${formatTaint(taint)}`;
+      const arriving = arrivingNoExecute(node.taints, patch?.taints ?? []).map(text);
+      const later = (drain?.taints ?? []).map(text);
+      return isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
+    }),
   );
+}
+
+function drained(taint: string): string {
+  return taint + AFTER_EVICTIONS;
 }

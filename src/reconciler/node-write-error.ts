@@ -1,8 +1,8 @@
 /** A failed node write that must not be retried at once, or that followed a write of the same call. */
 
+import { type Change, fieldPath } from '../nodepool/change.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type Change, fieldPath } from '../nodepool/plan.ts';
 import type { NodeMove } from './node-move.ts';
 import type { NodesClient } from './ports.ts';
 import { type Held, MAX_WRITES } from './write-rate-limiter.ts';

@@ -2,16 +2,19 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { stampedRecord } from '../nodepool/record.ts';
+import { type RolloutStamp, stampedRecord } from '../nodepool/record.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from './altered.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
+import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
 import {
+  AFTER_EVICTIONS,
   circleError,
   isDue,
   isStep,
@@ -29,7 +32,7 @@ import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
 
-export interface NodeWriterDeps {
+export interface NodeWriterDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
@@ -66,6 +69,7 @@ export class NodeWriter {
   readonly #deps: NodeWriterDeps;
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
   readonly rollouts: RolloutGates;
+  readonly drainer: NodeDrainer;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Membership changes that are not written yet. */
@@ -77,6 +81,7 @@ export class NodeWriter {
     this.gonePools = new GonePools(deps);
     this.#pausedMeanwhile = new PausedMeanwhile(deps);
     this.rollouts = new RolloutGates(deps.state, deps.now);
+    this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
     this.#writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
     this.#changes = new Map(deps.changes);
@@ -143,19 +148,24 @@ export class NodeWriter {
   #admitted(plan: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
     const { node, owner, previous, isRollout = false } = plan;
     if (!isRollout || previous === undefined) return patch;
-    const stamp = this.rollouts.admits(previous, node.name);
+    const stamp = this.#admits(previous, node.name, written);
     if (stamp === undefined) return undefined;
-    written.admittedBy = previous;
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
+  }
+
+  #admits(pool: string, node: string, written: Written): RolloutStamp | undefined {
+    const stamp = this.rollouts.admits(pool, node);
+    if (stamp !== undefined) written.admittedBy = pool;
+    return stamp;
   }
 
   async #writeAll(name: string, written: Written): Promise<void> {
     const { cluster, state, sleep, dryRun } = this.#deps;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const change = this.#changes.get(name);
-      const plan = this.#planned(name);
+      let plan = this.#planned(name);
       const uid = state.node(name)?.uid;
       // It was paused after the node was chosen.
       if (plan?.pausedBy !== undefined) return;
@@ -170,6 +180,16 @@ export class NodeWriter {
       if (change !== undefined && plan?.patch === undefined) {
         this.#changes.delete(name);
         continue;
+      }
+      if (plan?.drain === undefined) this.drainer.forget(name);
+      else if (plan.patch === undefined) {
+        if (await this.#pausedMeanwhile.read(plan)) continue;
+        this.#assertConsent(plan);
+        const admits = (pool: string) => this.#admits(pool, name, written) !== undefined;
+        const drained = await drainStep({ ...plan, drain: plan.drain }, this.drainer, admits, this.#deps);
+        if (drained === 'waits') return;
+        if (drained === 'again') continue;
+        plan = drained;
       }
       if (plan?.patch === undefined || uid === undefined) return;
       await this.#assertFree(name, uid, plan.changes);
@@ -187,6 +207,8 @@ export class NodeWriter {
       const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
+        // A twin that is new, or was gone, has to be seen by schedulers first.
+        if (patch.taints !== undefined) this.drainer.forget(name);
         this.#changes.delete(name);
         this.#writeLimiter.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
@@ -254,7 +276,8 @@ export class NodeWriter {
   /** A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers. */
   #assertConsent(plan: NodePlan): void {
     const { consent } = this.#deps;
-    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !consent.has(taint));
+    const isCovered = (taint: string) => consent?.has(taint) || consent?.has(taint.replace(AFTER_EVICTIONS, ''));
+    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !isCovered(taint));
     if (first === undefined) return;
     throw new NodepoolError(
       'cluster',

@@ -4,6 +4,7 @@ import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
+import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
 import { differs, isDue, mayWait, planOf, repairOf, waitsForTurn } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
@@ -63,7 +64,7 @@ export class PoolNodes {
 
   /** Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried. */
   async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
-    const { limitObjects, progress, signal, cluster, state } = this.#options;
+    const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
     const reading = readAnnotationsOf(pool, state, cluster.nodes);
     if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
@@ -71,7 +72,9 @@ export class PoolNodes {
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
     if (!this.#isPaused(pool))
       holdBack({ retryAfterMs: this.#writer.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
-    progress?.planned(names.length);
+    // A node whose pods are not gone is only looked at.
+    const counted = new Set(names.filter(name => changes?.has(name) || planOf(state, name)?.patch !== undefined));
+    progress?.planned(counted.size);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
     let isAnswered = true;
@@ -91,7 +94,7 @@ export class PoolNodes {
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof NodeWriteError) holdBack(error, outcome);
       }
-      progress?.done();
+      if (counted.has(name)) progress?.done();
     };
     await Promise.all(names.map(name => limitObjects(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
@@ -144,6 +147,24 @@ export class PoolNodes {
     if (!state.isStaying(pool)) return [...new Set([...held, ...changed])];
     if (changed.length > 0) return changed;
     return only === undefined ? held : held.filter(name => only.has(name));
+  }
+
+  /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
+  drain(pool: string): DrainState | undefined {
+    const { state, dryRun } = this.#options;
+    if (dryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
+    const next = this.#writer.rollouts.begin(pool)?.next;
+    const nodes = state.members(pool).flatMap(({ name }) => {
+      const plan = planOf(state, name);
+      const isTurn = next === undefined || !plan?.isRollout || next.includes(name);
+      return plan?.drain?.hasBegun && plan.pausedBy === undefined && isTurn ? name : [];
+    });
+    return nodes.length === 0 ? undefined : this.#writer.drainer.stateOf(nodes.toSorted());
+  }
+
+  /** See NodeDrainer. */
+  takeStuck(nodes: readonly string[]): string[] {
+    return this.#writer.drainer.takeStuck(nodes);
   }
 
   /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */

@@ -2,6 +2,7 @@
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import type { WriteFailure } from './failure.ts';
+import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
@@ -27,6 +28,8 @@ export interface PoolOutcome {
   unwritten: number;
   /** Milliseconds until the first node that is held back, or the status, may be written. */
   retryAfterMs?: number;
+  /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */
+  drain?: DrainState;
   /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
   warnings: Warning[];
 }

@@ -1,5 +1,6 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 import type { Watched } from '../controller/source.ts';
+import type { DrainPod } from '../nodepool/drain-filters.ts';
 import type { FieldSetter, NodePatch } from '../nodepool/plan.ts';
 import type { ControllerRevision } from '../nodepool/revisions.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
@@ -119,6 +120,36 @@ export interface ControllerRevisionsClient {
   delete(current: ControllerRevision, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
+/** How a pod is evicted or deleted. */
+export interface PodRemoval {
+  /** Undefined: the pod's terminationGracePeriodSeconds. */
+  gracePeriodSeconds: number | undefined;
+  /** The server checks it and keeps the pod. */
+  dryRun: boolean;
+}
+
+/** The result of an eviction or delete. A permanent refusal is thrown. */
+export type Removal =
+  /** The pod terminates after its grace period. */
+  | { kind: 'accepted' }
+  /** No pod of that name and UID is there. */
+  | { kind: 'gone' }
+  /** A conflict: somebody changed or recreated the pod, or changed its budget, at the same time. */
+  | { kind: 'changed' }
+  /** A PodDisruptionBudget does not allow the eviction now. */
+  | { kind: 'budget'; budget: string | undefined; message: string }
+  /** The server is overloaded. @param afterMs its Retry-After, if any */
+  | { kind: 'busy'; afterMs: number | undefined; message: string }
+  /** Its namespace is being deleted: no eviction is accepted there, and the pod will be deleted. */
+  | { kind: 'namespace ends'; message: string };
+
+export interface EvictionsClient {
+  /** @param podSelector a label selector, as the server takes it */
+  podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
+  /** Throws NodepoolError when the eviction can never succeed. */
+  evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
+}
+
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
 export interface ClusterPort {
   nodes: NodesClient;
@@ -126,4 +157,6 @@ export interface ClusterPort {
   runtimeClasses: RuntimeClassesClient;
   revisions: ControllerRevisionsClient;
   createEvent(pool: NodePool, event: PoolEvent, options: WriteOptions): Promise<void>;
+  /** Only pools with `noExecute: Drain` need it. */
+  evictions(): Promise<EvictionsClient>;
 }

@@ -8,12 +8,13 @@
 
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
+import { drainingText } from '../nodepool/no-execute.ts';
 import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
 import type { Observation } from '../nodepool/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conflictMessages } from './conflicts.ts';
-import { conditionEvents, REASON, warning } from './events.ts';
+import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attempt, attemptHeld, holdBack, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
@@ -142,7 +143,10 @@ export class Reconciler {
       return outcome;
     }
     const step = valid && !isPaused(pool) ? this.#nodes.rollout(name) : undefined;
-    const isTried = valid && isAnswered && !isPaused(pool) && (step?.pending ?? 0) === 0;
+    const drain = this.#nodes.drain(name);
+    if (drain !== undefined) outcome.drain = drain;
+    if (drain?.afterMs !== undefined) holdBack({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
+    const isTried = valid && isAnswered && !isPaused(pool) && (step?.pending ?? 0) === 0 && drain === undefined;
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const members = state.members(name);
     const differing = this.#nodes.differing(name, outcome.failures);
@@ -156,6 +160,7 @@ export class Reconciler {
       rollout: isPaused(pool)
         ? pausedProgress(name, differing.length, members.length)
         : step && rolloutProgress(name, step),
+      draining: drain && drainingText(drain),
     };
     if (step?.settlesAfterMs !== undefined) holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
@@ -169,6 +174,7 @@ export class Reconciler {
         ...this.#events.ofWrites(outcome, pool),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
         ...(isNews ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
+        ...stuckEvents(this.#nodes.takeStuck(drain?.nodes ?? [])).map(event => [pool, event] as const),
       ],
       outcome,
     );

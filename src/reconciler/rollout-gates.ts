@@ -92,11 +92,16 @@ export class RolloutGates {
     if (!this.allows(pool, node)) return undefined;
     const underWay = this.#underWay.get(pool) ?? new Map();
     const current = this.#state.pool(pool);
+    const rollout = current && rolloutHash(current);
     this.#underWay.set(pool, underWay.set(node, current?.metadata.generation));
+    const record = recordOf(this.#state, node, pool);
+    // The change began with the drain: whether it broke the node is told by what the node was then.
+    const hasBegun = record?.draining !== undefined && record.rollout === rollout;
+    const isNotReady = this.#state.node(node)?.ready === false;
     return {
       changed: timestamp(this.#now()),
-      ...(current === undefined ? {} : { rollout: rolloutHash(current) }),
-      ...(this.#state.node(node)?.ready === false ? { wasNotReady: true } : {}),
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(isNotReady && (!hasBegun || record.wasNotReady) ? { wasNotReady: true } : {}),
     };
   }
 
@@ -128,6 +133,7 @@ export function stepOf(
     const record = recordOf(state, name, metadata.name);
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
+    const isDraining = isStep(state, name) && record?.draining !== undefined && record.changed !== undefined;
     const since = readySince === undefined ? undefined : readySince * 1000;
     const changed = isChanging ? time : timeOf(record?.changed);
     return {
@@ -135,10 +141,11 @@ export function stepOf(
       ready,
       readySince: since,
       changed,
-      wasNotReady: isChanging ? !ready : wasNotReady(record, since, changed),
-      isOfThis: isCurrent || (!isChanging && record?.rollout === hash),
-      isPending: !isCurrent && isStep(state, name),
+      wasNotReady: isChanging && !isDraining ? !ready : wasNotReady(record, since, changed),
+      isOfThis: isCurrent || ((!isChanging || isDraining) && record?.rollout === hash),
+      isPending: isDraining || (!isCurrent && isStep(state, name)),
       isRefused: refused.has(name),
+      isDraining,
     };
   });
   return rolloutStep(nodes, spec.rollout ?? {}, {

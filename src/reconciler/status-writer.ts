@@ -130,6 +130,10 @@ function specChanged({ metadata }: NodePool, { state, isFollowed = false }: Stat
   const latest = state.pool(name)?.metadata;
   if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
+  return specChangedFailure(name);
+}
+
+export function specChangedFailure(name: string): WriteFailure {
   return {
     message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
     next: `run \`kubectl nodepool reconcile ${name}\``,

@@ -69,13 +69,20 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
 }
 
 /** `in sync`, or why not. */
-export function stateCell(membership: DescribedNode['membership'], changes: number, style: Style): Cell {
+/** @param isDraining pods are evicted before the last change */
+export function stateCell(
+  membership: DescribedNode['membership'],
+  changes: number,
+  style: Style,
+  isDraining = false,
+): Cell {
   switch (membership.kind) {
     case 'conflict':
       return { text: `held by ${membership.owner}`, paint: style.red };
     case 'leaving':
       return { text: 'to be cleaned', paint: style.yellow };
     case 'member':
+      if (isDraining) return { text: 'evicting pods', paint: style.yellow };
       if (changes === 0) return { text: 'in sync', paint: style.green };
       return { text: `${plural(changes, 'change')} due`, paint: style.yellow };
   }

@@ -31,7 +31,7 @@ function countsText(nodes: DescribedNode[]): string {
   const count = (from: DescribedNode[], what: (described: DescribedNode) => boolean) => from.filter(what).length;
   const others = [
     [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
-    [count(members, ({ changes }) => changes.length > 0), 'to be changed'],
+    [count(members, ({ changes, drain }) => changes.length > 0 || drain !== undefined), 'to be changed'],
     [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
     [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'held by another pool'],
   ] as const;
@@ -47,7 +47,7 @@ function moreText(pool: NodePool, more: number): string {
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
 }
 
-function row({ node, changes, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
+function row({ node, changes, drain, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
   const status = nodeStatusText(node);
   return [
     node.name,
@@ -55,14 +55,16 @@ function row({ node, changes, circle, membership }: DescribedNode, now: Date, st
     resourceCell(node.allocatable, 'cpu'),
     resourceCell(node.allocatable, 'memory'),
     resourceCell(node.allocatable, 'pods'),
-    circle ? { text: betweenPools(circle), paint: style.red } : stateCell(membership, changes.length, style),
+    circle
+      ? { text: betweenPools(circle), paint: style.red }
+      : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun),
     formatAge(node.creationTimestamp, now),
   ];
 }
 
-function urgency({ node, changes, circle, membership }: DescribedNode): number {
+function urgency({ node, changes, drain, circle, membership }: DescribedNode): number {
   if (circle !== undefined || membership.kind === 'conflict') return 4;
   if (membership.kind === 'leaving') return 3;
-  if (changes.length > 0) return 2;
+  if (changes.length > 0 || drain !== undefined) return 2;
   return node.ready && !node.unschedulable ? 0 : 1;
 }

@@ -94,7 +94,8 @@ function statusLine(pool: NodePool, style: Style): Cell {
 }
 
 function specFields(pool: NodePool): Field[] {
-  const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false, rollout } = pool.spec;
+  const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false } = pool.spec;
+  const { rollout, noExecute } = pool.spec;
   const { labels: wanted, expressions } = membershipSelector(pool);
   const selector = [...pairs(wanted), ...partsOf({ labels: {}, expressions }).map(({ text }) => text)];
   return [
@@ -104,6 +105,7 @@ function specFields(pool: NodePool): Field[] {
     ['Node Selector', hasDefaultSelector(pool.spec) ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
     ['Unmanaged', unmanaged ?? 'Keep'],
     ...(startupTaints === undefined ? [] : [['Startup Taints', orNone(startupTaints.map(startupText))] as Field]),
+    ...(noExecute === undefined ? [] : [['No Execute', noExecute] as Field]),
     ...(paused ? [['Paused', 'true'] as Field] : []),
     ...(rollout === undefined ? [] : [['Rollout', orNone(rolloutPairs(rollout))] as Field]),
     ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as Field]),
@@ -136,7 +138,9 @@ function allocatableTable({ status }: NodePool): Table {
 }
 
 function conditionsTable({ pool: { status }, nodes }: Description, now: Date, style: Style): Table {
-  const differs = nodes.some(({ membership, changes }) => membership.kind === 'member' && changes.length > 0);
+  const differs = nodes.some(
+    ({ membership, changes, drain }) => membership.kind === 'member' && (changes.length > 0 || drain !== undefined),
+  );
   const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
   const ready = members.filter(({ ready }) => ready).length;
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;

@@ -12,7 +12,7 @@ export function printDiff(
   format: 'json' | 'yaml',
 ): string {
   const { conflicts, invalid, circles, oversized, rollouts } = rest;
-  const changed = nodes.filter(({ changes }) => changes.length > 0);
+  const changed = nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
   return printDocument(
     'Diff',
     {
@@ -31,6 +31,7 @@ export function printDiff(
   );
 }
 
-function nodeOf({ node, previous, owner, changes }: Diff['nodes'][number]) {
-  return { name: node.name, from: previous ?? null, to: owner ?? null, changes };
+function nodeOf({ node, previous, owner, changes, drain }: Diff['nodes'][number]) {
+  const afterEvictions = drain === undefined ? {} : { afterEvictions: drain.changes };
+  return { name: node.name, from: previous ?? null, to: owner ?? null, changes, ...afterEvictions };
 }

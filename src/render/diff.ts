@@ -1,6 +1,6 @@
 /** The output of `diff`: the changes of the next reconcile for each node, each with its reason. */
 
-import type { Change, NodePlan } from '../nodepool/plan.ts';
+import { allChanges, type Change, type NodePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import { stepsText } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
@@ -17,7 +17,7 @@ export interface Diff extends Omit<ClusterPlan, 'nodes' | 'later'> {
   later: (Planned & Pick<NodePlan, 'pausedBy'>)[];
 }
 
-type Planned = Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes'>;
+type Planned = Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
 
 /** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
 export function renderDiff(diff: Diff, style: Style, now?: Date): string {
@@ -46,7 +46,7 @@ export function renderDiff(diff: Diff, style: Style, now?: Date): string {
       .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
   ].map(note => style.red(`! ${sanitizeLine(note)}`));
   // A change of the record alone is no difference.
-  const nodes = diff.nodes.filter(({ changes }) => changes.length > 0);
+  const nodes = diff.nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
   const summary = summarize(nodes, diff.later.length, changed.length);
   const sections = [
     ...nodes.map(plan => nodeSection(plan, style, now)),
@@ -69,10 +69,21 @@ function rolloutLine(step: Diff['rollouts'][number]): string {
 }
 
 /** @param waits why it is not written now */
-function nodeSection({ node, owner, previous, changes }: Planned, style: Style, now?: Date, waits?: string): string {
+function nodeSection(
+  { node, owner, previous, changes, drain }: Planned,
+  style: Style,
+  now?: Date,
+  waits?: string,
+): string {
   const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)}${waits ? `; ${waits}` : ''})`));
-  return [head, ...changes.map(change => changeLine(change, style, now))].join('\n');
+  const later = (drain?.changes ?? []).map((change, at) => {
+    return `${changeLine(change, style, now)}${style.dim(at === 0 ? AFTER : THEN)}`;
+  });
+  return [head, ...changes.map(change => changeLine(change, style, now)), ...later].join('\n');
 }
+
+const AFTER = ', once the pods that it would evict are evicted within their budgets';
+const THEN = ', with it';
 
 function move(from: string | undefined, to: string | undefined): string {
   // A pool that was never reconciled holds no node.
@@ -138,7 +149,7 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
 
 /** `3 nodes would change: 4 set, 1 changed, 2 removed, 1 restored; 1 RuntimeClass would change` */
 function summarize(plans: Diff['nodes'], later: number, runtimeClasses: number): string {
-  const changes = plans.flatMap(plan => plan.changes);
+  const changes = plans.flatMap(allChanges);
   const counts = (
     [
       ['add', 'set'],

@@ -6,6 +6,7 @@ import type { NodeDrain } from '../operations/drain-node.ts';
 import type { PlannedPool } from '../operations/plan-drain.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
+import { evictionLine } from './eviction-line.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -18,9 +19,8 @@ export interface DrainWords {
   suffix: string;
 }
 
-/** Characters of a reason in a table or the spinner, and in a line of its own. */
+/** Characters of a reason in a table or the spinner. */
 const NOTE_WIDTH = 90;
-const REASON_WIDTH = 1000;
 /** Nodes named in the spinner's line. */
 const MAX_NODES = 2;
 /** What the pods of one node wait for. */
@@ -39,7 +39,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
     case 'held':
-      return { to: 'err', text: `pod ${event.pod} on node ${event.node} waits for ${oneLine(event.why)}${suffix}` };
+      return { to: 'err', text: evictionLine(event) + suffix };
     case 'drained':
       return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${suffix}` };
     case 'waits':
@@ -116,9 +116,4 @@ function waiting(held: ReadonlyMap<string, string>): string {
       return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(why, NOTE_WIDTH)}`;
     });
   return firstFew(texts, MAX_REASONS);
-}
-
-/** The reason may be a webhook's: of any length, with newlines. */
-function oneLine(reason: string): string {
-  return sanitizeLine(shorten(reason, REASON_WIDTH));
 }

@@ -28,8 +28,15 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
   ].join('\n');
 }
 
-/** `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes` */
-export function evictionsSentence({ nodes, now, later }: EvictionPreview): string {
+/**
+ * `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes`; where all are
+ * drained, `5 pods are evicted from 2 nodes before taints with the effect NoExecute are set there`
+ */
+export function evictionsSentence({ nodes, now, later, drained }: EvictionPreview): string {
+  if (drained === nodes.length) {
+    const are = now === 1 ? 'is' : 'are';
+    return `${plural(now, 'pod')} ${are} evicted from ${plural(drained, 'node')} before taints with the effect NoExecute are set there`;
+  }
   const atOnce = now > 0 ? `${plural(now, 'pod')} at once` : '';
   const afterwards = later > 0 ? `${plural(later, 'pod')} when tolerationSeconds are over` : '';
   return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${plural(nodes.length, 'node')}`;
@@ -46,11 +53,19 @@ function podsText({ now, later }: NodeEvictions, room: number): string {
   return shorten(listText(names, room), room);
 }
 
-function notes({ ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
+/** @param drained nodes of pools with noExecute: Drain */
+function budgetNote(drained: number, nodes: number): string {
+  const within = 'the Eviction API evicts them before the taints are set, and PodDisruptionBudgets are respected';
+  if (drained === nodes) return `The pool has noExecute: Drain: ${within}.`;
+  const others = 'PodDisruptionBudgets do not hold back evictions by taints.';
+  return drained === 0 ? others : `${others} On ${plural(drained, 'node')} of pools with noExecute: Drain, ${within}.`;
+}
+
+function notes({ nodes, drained, ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
   const note = (count: number, one: string, many: string, what: string) =>
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
-    'PodDisruptionBudgets do not hold back evictions by taints.',
+    budgetNote(drained, nodes.length),
     ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which recreates none there without a toleration'),
     ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
     ...note(ended, 'has', 'have', 'ended already'),

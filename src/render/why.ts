@@ -9,7 +9,8 @@ import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { DESCRIBE, renderTable } from './table.ts';
 
-export function renderWhy({ node, owner, pools, gone, startup = [], strayLabel }: Explanation, style: Style): string {
+export function renderWhy(explanation: Explanation, style: Style): string {
+  const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
   if (gone !== undefined) {
@@ -23,7 +24,10 @@ export function renderWhy({ node, owner, pools, gone, startup = [], strayLabel }
     const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} here; next: ${strayLabelRemedy(node)}`;
     sections.push(style.yellow(sanitizeLine(what)));
   }
-  const theirs = startup.map(reason => `  ${sanitizeLine(shorten(startupText(reason), MESSAGE_WIDTH))}`);
+  const waits = draining.map(
+    taint => `taint ${formatTaint(taint)}: set once the pods that it would evict are evicted within their budgets`,
+  );
+  const theirs = [...waits, ...startup.map(startupText)].map(text => `  ${sanitizeLine(shorten(text, MESSAGE_WIDTH))}`);
   return [
     ...sections,
     ...pools.map(pool => [poolSection(pool, style), ...(pool.pool === owner ? theirs : [])].join('\n')),

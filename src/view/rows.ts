@@ -1,5 +1,7 @@
 /** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
+
 import { own } from '../nodepool/json.ts';
+import { allChanges } from '../nodepool/plan.ts';
 import { sumResourceLists } from '../nodepool/quantity.ts';
 import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
@@ -80,7 +82,8 @@ export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
       return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
-    const changes = planOf(clusterState, node.name)?.changes.length ?? 0;
+    const plan = planOf(clusterState, node.name);
+    const changes = plan === undefined ? 0 : allChanges(plan).length;
     return { key: node.name, node, membership: { kind: 'member' }, changes };
   });
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {

@@ -1,5 +1,6 @@
 /** The detail texts: a node, an event, the help. No line is wider than the width. */
 
+import { allChanges } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
@@ -20,7 +21,8 @@ const TITLE_WIDTH = 14;
 export function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
-  const changes = planOf(clusterState, node.name)?.changes ?? [];
+  const plan = planOf(clusterState, node.name);
+  const changes = plan === undefined ? [] : allChanges(plan);
   const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
     ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,

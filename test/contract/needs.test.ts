@@ -52,6 +52,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     `edit with deleted RuntimeClass: ${CLASS_USERS}`,
     `edit with kubelet labels: ${PROTECTION}`,
     ...['add', 'remove', 'move', 'reconcile'].map(command => `${command} with NoExecute: list pods`),
+    'reconcile with noExecute: Drain: list pods, create pods/eviction',
     `reconcile with deleted RuntimeClass: ${CLASS_USERS}`,
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',

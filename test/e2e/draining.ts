@@ -1,5 +1,6 @@
 /** Pods and budgets for drains without kubelets and controllers: the statuses are written here. */
 import { beforeEach } from 'node:test';
+import type { Toleration } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
@@ -25,6 +26,9 @@ export interface PodSpec {
   phase?: string;
   finalizers?: string[];
   nodeSelector?: Record<string, string>;
+  tolerations?: Toleration[];
+  /** terminationGracePeriodSeconds; with 0 an eviction deletes it at once. */
+  graceSeconds?: number;
 }
 
 export interface Pods {
@@ -67,12 +71,15 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
       finalizers = [],
       nodeSelector = {},
       phase = 'Running',
+      tolerations = [],
+      graceSeconds,
     } = rest;
+    const grace = graceSeconds === undefined ? {} : { terminationGracePeriodSeconds: graceSeconds };
     const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
     const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
     await api().expect('POST', `${NAMESPACE}/pods`, {
       metadata: { name, labels, annotations, ownerReferences, finalizers },
-      spec: { nodeName: node, nodeSelector, containers: CONTAINERS, volumes },
+      spec: { nodeName: node, nodeSelector, tolerations, containers: CONTAINERS, volumes, ...grace },
     });
     const conditions = [{ type: 'Ready', status: 'True' }];
     await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });

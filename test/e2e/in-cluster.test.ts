@@ -19,7 +19,7 @@ import {
   readManifests,
   startController,
 } from './in-cluster.ts';
-import { condition, role, useTestEnv } from './test-env.ts';
+import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const USER = `system:serviceaccount:${NAMESPACE}:${NAME}`;
@@ -203,4 +203,27 @@ test('may read pods with --pod-counts, and does', async t => {
   assert.deepEqual(requests.filter(isRefused), []);
   const pods = requests.filter(({ resource }) => resource === 'pods').map(({ verb }) => verb);
   assert.deepEqual([...new Set(pods)].toSorted(), ['list', 'watch']);
+});
+
+test('may list and evict pods with --evictions alone, and does', async t => {
+  await api().request('DELETE', LEASE);
+  await api().expect('DELETE', '/api/v1/namespaces/default/pods?gracePeriodSeconds=0');
+  await ok([...INSTALL, '--evictions']);
+  await testEnv.nodes({ name: 'a', labels: role('one') });
+  await testEnv.pool('one', { noExecute: 'Drain', taints: [{ key: 'k', effect: 'NoExecute' }] });
+  const pod = {
+    metadata: { name: 'goes' },
+    spec: { nodeName: 'a', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] },
+  };
+  await api().expect('POST', '/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', ...pod });
+  const before = (await asked()).length;
+  const controller = await startController(t, testEnv.cluster());
+  await eventually('it has the taint', async () => taintsOf(await testEnv.node('a')).join() === 'k:NoExecute', 30_000);
+  assert.equal(await controller.end('SIGTERM'), 0);
+  const requests = (await asked()).slice(before);
+  assert.deepEqual(requests.filter(isRefused), []);
+  const pods = requests
+    .filter(({ resource }) => resource.startsWith('pods'))
+    .map(({ verb, resource }) => `${verb} ${resource}`);
+  assert.deepEqual([...new Set(pods)].toSorted(), ['create pods/eviction', 'list pods']);
 });

@@ -45,6 +45,10 @@ interface Run {
   /** The name in needs.ts. */
   command: string;
   lines: string[];
+  /** Runs before the first line. */
+  prepare?: () => Promise<unknown>;
+  /** Runs after the last one. */
+  finish?: () => Promise<unknown>;
   /** Exit code of the last line; default 0. */
   code?: number;
   /** Permissions that these lines do not use. */
@@ -101,6 +105,14 @@ const RUNS: Run[] = [
   { command: 'reconcile with deleted RuntimeClass', lines: ['reconcile classy'] },
   { command: 'reconcile', lines: ['reconcile one'] },
   { command: 'reconcile with NoExecute', lines: ['reconcile x'] },
+  {
+    command: 'reconcile with noExecute: Drain',
+    // Only now: beside such a pool, `create` looks for evictions, and the watch evicts.
+    prepare: () => testEnv.pool('drains', { noExecute: 'Drain', taints: [{ key: 'k', effect: 'NoExecute' }] }),
+    lines: ['reconcile drains --yes --timeout=1s'],
+    code: 1,
+    finish: () => testEnv.delete(['drains']),
+  },
   { command: 'reconcile --pod-counts', lines: ['reconcile one --pod-counts'] },
   { command: 'add', lines: ['add y e'] },
   { command: 'add with NoExecute', lines: ['add w f', 'add w g'] },
@@ -167,6 +179,7 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
     { name: 'd', labels: { own: 'd' } },
     { name: 'e' },
     { name: 'h', labels: role('drifted') },
+    { name: 'j', labels: role('drains') },
     ...['f', 'g'].map(name => ({ name, taints: [OLD] })),
     { name: 'i', labels: { group: 'i' }, taints: [{ key: 'k', effect: 'NoSchedule' }] },
     ...['both', 'z'].map(grp => ({ name: grp, labels: { grp } })),
@@ -187,9 +200,11 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });
   await pods.pod({ name: 'deleted', node: 'b' });
+  await pods.pod({ name: 'drained', node: 'j' });
   const users = new Map<string, string>();
   for (const [at, { command }] of RUNS.entries()) users.set(command, await userFor(command, `user-${at}`));
-  for (const { command, lines, code = 0 } of RUNS) {
+  for (const { command, lines, prepare, finish, code = 0 } of RUNS) {
+    await prepare?.();
     const kubeconfig = users.get(command) ?? '';
     for (const line of lines) {
       const args = line.split(' ');
@@ -200,6 +215,7 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
         assert.equal(result.code, line === lines.at(-1) ? code : 0, `${line}: ${result.stdout}${result.stderr}`);
       }
     }
+    await finish?.();
   }
   const audit = await readAudit(testEnv.cluster());
   const problems = RUNS.flatMap(({ command, unseen = /^$/, optional = /^$/ }, at) => {

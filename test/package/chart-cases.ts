@@ -70,6 +70,10 @@ export const VALUE_CASES: Record<string, ValueCase> = {
       [ROLE]: rules(may('', 'pods', ['list', 'watch'])),
     },
   },
+  evictions: {
+    value: true,
+    changes: { [ROLE]: rules(may('', 'pods', ['list']), may('', 'pods/eviction', ['create'])) },
+  },
   extraArgs: { value: ['--v=4'], changes: { [DEPLOYMENT]: argsAfter(/^--log-format/, ['--v=4']) } },
   'crds.install': { value: false, changes: { [CRD]: 'gone' } },
   'crds.keep': { value: false, changes: { [CRD]: { 'metadata/annotations': without('helm.sh/resource-policy') } } },

@@ -53,9 +53,9 @@ test('renders the objects of manifests/, but for the namespace, which Helm creat
   assert.equal(rendered.size, expected.length);
 });
 
-test('pod counts are those of --pod-counts', async () => {
-  const rendered = byKey(await (await useHelm(home)).template('--set', 'podCounts=true'));
-  const { objects } = await readControllerWith(ROOT, undefined, true);
+test('pod counts and evictions are those of --pod-counts and --evictions', async () => {
+  const rendered = byKey(await (await useHelm(home)).template('--set', 'podCounts=true,evictions=true'));
+  const { objects } = await readControllerWith(ROOT, undefined, { podCounts: true, evictions: true });
   for (const object of objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Deployment')) {
     assert.deepEqual(withoutHelm(rendered.get(keyOf(object)) as ManifestObject, object), object);
   }

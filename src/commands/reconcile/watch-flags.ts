@@ -61,6 +61,7 @@ interface WatchFlags {
   'pod-counts': boolean;
   output?: 'json' | 'yaml' | undefined;
   quiet: boolean;
+  timeout: string | undefined;
   verbosity: number;
   resync: string | undefined;
   'leader-elect': boolean;
@@ -88,6 +89,7 @@ export async function watch(flags: WatchFlags, pools: PoolChoice, deps: Deps): P
   if (flags.output !== undefined) {
     throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
   }
+  if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout exclude each other');
   if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
   if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');

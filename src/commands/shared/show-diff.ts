@@ -28,7 +28,7 @@ export async function showDiff(
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) showNote(io, `${note}; reconcile writes it`);
-  const nodes = [...plan.nodes.filter(({ changes }) => changes.length > 0), ...plan.later];
+  const nodes = [...plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain), ...plan.later];
   // Without a difference the answer would be "none", which is not known.
   if (forbidden !== undefined && nodes.length === 0) throw forbidden;
   if (output !== undefined) {

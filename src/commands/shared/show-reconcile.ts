@@ -9,6 +9,7 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { defined } from '../../nodepool/json.ts';
 import { unfinishedRollout } from '../../nodepool/status.ts';
 import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
@@ -30,6 +31,8 @@ export interface ReconcileChoice {
   warn?: (warnings: readonly Warning[]) => void;
   /** See proposeReconcile(). */
   released?: ReadonlySet<string> | undefined;
+  /** See untilDrained(). */
+  timeoutMs?: number;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -45,7 +48,9 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     reportNoPools(io);
     return EXIT.done;
   }
-  const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`);
+  const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`, {
+    quiet: choice.print === 'nothing',
+  });
   const { warn = warnOnce(io) } = choice;
   const { workloads } = connection;
   const reading = {
@@ -74,7 +79,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     await work.aside(() => printChanges(proposal.plan, cluster, io));
   }
   const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-  const options = { concurrency, dryRun: dryRun !== 'none', consent };
+  const options = { concurrency, dryRun: dryRun !== 'none', consent, ...defined({ timeoutMs: choice.timeoutMs }) };
   const summaries = await interruptible(io, signal =>
     reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
   );

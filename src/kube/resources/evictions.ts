@@ -165,6 +165,6 @@ function manyBudgets(pod: DrainPod, budgets: string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
     `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
-    'keep one of them, or use --disable-eviction',
+    'keep one of them',
   );
 }

@@ -94,7 +94,7 @@ async function examine(
     unlessRefused(() =>
       checkPermissions(needsOf(options.commands, { policies, bornInPool, controller: manifest }), port),
     ),
-    unlessRefused(() => checkControllerPermissions(manifest, findDeployment, port)),
+    unlessRefused(async () => checkControllerPermissions(manifest, await drainedPools(read), findDeployment, port)),
     unlessRefused(() => checkController(leases, { own, findDeployment })),
   ]);
   const policiesFound = await off;
@@ -117,6 +117,13 @@ async function examine(
         ? 'the NodePool resource is not served'
         : 'pools or nodes could not be read',
   };
+}
+
+/** Of those that can be read. */
+async function drainedPools(read: Promise<State>): Promise<string[]> {
+  const { pools } = await read;
+  if ('refusal' in pools) return [];
+  return pools.value.filter(({ spec }) => spec.noExecute === 'Drain').map(({ metadata }) => metadata.name);
 }
 
 /** A server that refuses the user, or is overloaded, says nothing about the resource. */

@@ -14,6 +14,11 @@ export function reinstallRemedy(deployment: ManifestObject): string {
     : `run \`${helmUpgrade(release)}\`, with the version that is installed`;
 }
 
+/** How the controller is allowed to evict pods. */
+export function evictionsFlag(deployment: ManifestObject): string {
+  return helmReleaseOf(deployment) === undefined ? '--evictions' : '--set evictions=true';
+}
+
 export function hasNoReplicas({ spec }: ManifestObject): boolean {
   return isObject(spec) && spec.replicas === 0;
 }

@@ -31,6 +31,8 @@ const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
+/** Of a pool with `noExecute: Drain`. */
+const EVICT = [...PODS, 'create pods/eviction'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
 const CLASS_USERS = [
   ...PODS,
@@ -41,7 +43,8 @@ const CLASS_USERS = [
 ];
 
 /**
- * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes.
+ * By command, with a flag where that needs more; `with NoExecute` is where a taint with that effect is added to nodes. Where
+ * the pool has `noExecute: Drain`, every command that reconciles needs what `reconcile` does.
  * Where kubelets may set the labels that a pool selects by, a refusal only costs a warning.
  * Commands that need no permission are left out. Where the admission plugin OwnerReferencesPermissionEnforcement is on, which
  * no request can find out, creating RuntimeClasses needs `update` on nodepools/finalizers as well.
@@ -90,6 +93,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'move with NoExecute': PODS,
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
+  'reconcile with noExecute: Drain': EVICT,
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
   // Without it, `rollout undo` does not find the spec.

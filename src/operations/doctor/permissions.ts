@@ -1,10 +1,10 @@
 /** What the user may do with this program, and what the controller's service account may do. */
 
-import { plural } from '../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../doctor-port.ts';
 import type { ManifestObject } from '../ports.ts';
 import { error, type Finding, ok, type PermissionRow, skipped, warning } from './check.ts';
-import { type FindDeployment, reinstallRemedy } from './installed.ts';
+import { evictionsFlag, type FindDeployment, reinstallRemedy } from './installed.ts';
 import { boundGrantsOf } from './manifest-access.ts';
 import { type CommandNeeds, nameOf } from './needs.ts';
 import { objectText, questionText, questionTexts } from './question.ts';
@@ -13,6 +13,12 @@ import { objectText, questionText, questionTexts } from './question.ts';
 const MAX_OF_CONTROLLER = 8;
 /** The command without which no other is of use. */
 const LEAST_NEEDED = 'get';
+/** What a pool with `noExecute: Drain` needs. */
+const EVICTIONS: AccessQuestion[] = [
+  { verb: 'list', group: '', resource: 'pods' },
+  { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
+];
+const MAX_POOLS = 5;
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
 export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<Finding> {
@@ -107,9 +113,13 @@ function commands(needs: readonly CommandNeeds[]): Set<string> {
   return new Set(needs.map(({ command }) => nameOf(command)));
 }
 
-/** @param controller the objects that it is installed with: their roles say what it needs, and who it is */
+/**
+ * @param controller the objects that it is installed with: their roles say what it needs, and who it is
+ * @param drained names of the pools with `noExecute: Drain`
+ */
 export async function checkControllerPermissions(
   controller: readonly ManifestObject[],
+  drained: readonly string[],
   findDeployment: FindDeployment,
   port: DoctorPort,
 ): Promise<Finding> {
@@ -119,8 +129,16 @@ export async function checkControllerPermissions(
   if (!mayAsk) return skipped(`this user lacks the permission for the check: ${questionText(MAY_ASK)}`);
   const subject = subjectOf(controller);
   const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
-  if (denied.size === 0) return ok(`${subject.user} has the permissions of the controller`);
-  return error(`${subject.user} lacks ${plural(denied.size, 'permission')}`, reinstallRemedy(deployment), [...denied]);
+  if (denied.size > 0) {
+    const lacks = `${subject.user} lacks ${plural(denied.size, 'permission')}`;
+    return error(lacks, reinstallRemedy(deployment), [...denied]);
+  }
+  const mayNot = drained.length === 0 ? [] : await deniedOf(EVICTIONS, questions => port.allowed(questions, subject));
+  const lacking = [...mayNot];
+  if (lacking.length === 0) return ok(`${subject.user} has the permissions of the controller`);
+  const pools = `${noun(drained.length, 'pool')} ${firstFew(drained, MAX_POOLS)}`;
+  const message = `${subject.user} may not evict pods, so NoExecute taints of ${pools} are not set where pods do not tolerate them`;
+  return error(message, `${reinstallRemedy(deployment)}, with ${evictionsFlag(deployment)}`, lacking);
 }
 
 /** The texts of the questions whose answer is no. Each is sent once, all at the same time. */

@@ -12,35 +12,39 @@ const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
 
 test("the image flag replaces the manifest's image, in text and objects", async () => {
   const image = 'registry.example.com:5000/team/nodepool@sha256:0123abcd';
-  const { text, objects } = await readControllerWith(root, image, false);
+  const { text, objects } = await readControllerWith(root, image, { podCounts: false, evictions: false });
   assert.deepEqual(imagesOf(text), [`"${image}"`]);
   assert.match(JSON.stringify(objects), new RegExp(`"image":"${image}"`));
   assert.deepEqual(imagesOf((await readController(root)).text), [published], 'one place to replace');
-  assert.deepEqual(imagesOf((await readControllerWith(root, undefined, false)).text), [published]);
+  assert.deepEqual(imagesOf((await readControllerWith(root, undefined, { podCounts: false, evictions: false })).text), [
+    published,
+  ]);
 });
 
 test('refuses an invalid image name', async () => {
   for (const image of ['', 'a b', 'a"b', '-x', 'a\nb', 'a#$&']) {
     await assert.rejects(
-      readControllerWith(root, image, false),
+      readControllerWith(root, image, { podCounts: false, evictions: false }),
       { kind: 'usage', message: `--image "${image}" is not an image` },
       image,
     );
   }
 });
 
-test('grants and counts pods only with --pod-counts', async () => {
-  const has = async (podCounts: boolean) => {
-    const text = JSON.stringify((await readControllerWith(root, 'i', podCounts)).objects);
-    return [text.includes('"resources":["pods"],"verbs":["list","watch"]'), text.includes('"--pod-counts"')];
+test('grants and counts pods only with --pod-counts, and evictions only with --evictions', async () => {
+  const has = async (podCounts: boolean, evictions: boolean) => {
+    const text = JSON.stringify((await readControllerWith(root, 'i', { podCounts, evictions })).objects);
+    const pods = '"resources":["pods"],"verbs":';
+    return [
+      text.includes(`${pods}["list","watch"]`),
+      text.includes('"--pod-counts"'),
+      text.includes(`${pods}["list"]`) && text.includes('"resources":["pods/eviction"],"verbs":["create"]'),
+      text.includes('eviction'),
+    ];
   };
-  assert.deepEqual(
-    [await has(false), await has(true)],
-    [
-      [false, false],
-      [true, true],
-    ],
-  );
+  for (const podCounts of [false, true])
+    for (const evictions of [false, true])
+      assert.deepEqual(await has(podCounts, evictions), [podCounts, podCounts, evictions, evictions]);
 });
 
 test('puts the namespace before the objects in it', async () => {

@@ -38,7 +38,10 @@ test('edits set fields, and remove them with null', () => {
     removeStartupTaints: [],
     handler: undefined,
     unmanaged: undefined,
+    noExecute: undefined,
   });
+  assert.equal(editsFromFlags({ noexecute: 'Drain' }).noExecute, 'Drain');
+  assert.deepEqual(specFromFlags({ noexecute: 'Drain' }), { noExecute: 'Drain' });
 });
 
 test('reports a flag that cannot be parsed as a usage error with the next step', () => {

@@ -24,6 +24,7 @@ const NO_EDITS = {
   removeStartupTaints: [],
   handler: undefined,
   unmanaged: undefined,
+  noExecute: undefined,
 };
 
 for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {

@@ -4,8 +4,8 @@ import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 
 /** Plans, and applies the plan's patch as the server would. */
-export function step(node: Node, owner: NodePool | undefined, rivals: NodePool[] = []) {
-  const plan = planNode(node, parseRecord(node.record), owner, rivals);
+export function step(node: Node, owner: NodePool | undefined, rivals: NodePool[] = [], isCleared = false) {
+  const plan = planNode(node, parseRecord(node.record), owner, rivals, isCleared);
   const [labels, annotations] = [{ ...node.labels }, { ...node.annotations }];
   for (const [live, patch] of [
     [labels, plan.patch?.labels ?? {}],

@@ -18,8 +18,9 @@ const kept = (tier: string, revision: number, more: Partial<ControllerRevision> 
   ...more,
 });
 
-test('keeps the spec without paused and rollout, under a name by its content, owned by the pool', () => {
-  const pool = aPool({ labels: { b: '2', a: '1' }, paused: true, rollout: { canary: 1 } }, annotated('why'));
+test('keeps the spec without noExecute, paused and rollout, under a name by its content, owned by the pool', () => {
+  const stays = { noExecute: 'Drain' as const, paused: true, rollout: { canary: 1 } };
+  const pool = aPool({ labels: { b: '2', a: '1' }, ...stays }, annotated('why'));
   const made = newRevision(pool, 3, 0);
   assert.deepEqual(made, {
     metadata: {

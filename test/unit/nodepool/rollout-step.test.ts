@@ -253,3 +253,29 @@ test('a rollout that is done stays done, whatever happens to its nodes later', (
     'RolloutStopped',
   );
 });
+
+test('a node whose pods are evicted is in flight for as long as that takes, and nothing waits for it to settle', () => {
+  const draining = (name: string, secondsAgo: number) => pending(name, { changed: ago(secondsAgo), isDraining: true });
+  const nodes = [draining('a', 3_600), draining('b', 10), pending('c'), pending('d')];
+  const limited = step(nodes, { maxConcurrent: 3 });
+  assert.deepEqual([limited.next, limited.settling, limited.pending], [['a', 'b', 'c'], 2, 4]);
+  assert.equal(limited.settlesAfterMs, undefined);
+  assert.deepEqual(step(nodes, { maxConcurrent: 2 }).next, ['a', 'b']);
+  assert.deepEqual(step(nodes, { canary: 2 }).next, ['a', 'b']);
+  assert.deepEqual(step([...nodes, broken('e', 100, 50)], { maxConcurrent: 9 }).next, [], 'a changed node has failed');
+});
+
+test('a node that turns NotReady while its pods are evicted stops the rollout, its own drain included', () => {
+  const node = (more: Partial<RolloutNode>) =>
+    pending('a', { changed: ago(3_600), isOfThis: true, isDraining: true, ready: false, readySince: ago(30), ...more });
+  const rest = [pending('b')];
+  const stopped = step([node({}), ...rest], { maxConcurrent: 5 });
+  assert.deepEqual([stopped.failed, stopped.isStopped, stopped.next, stopped.settling], [['a'], true, [], 1]);
+  const resumed = step([node({}), ...rest], { maxConcurrent: 5 }, { resumed: ago(30), stopped: ago(30) });
+  assert.deepEqual([resumed.isStopped, resumed.next, resumed.settling], [false, ['b', 'a'], 0]);
+  assert.deepEqual(step([node({}), ...rest], { canary: 1 }, { resumed: ago(30) }).next, ['b'], 'without it');
+  const back = node({ ready: true, readySince: ago(10) });
+  assert.deepEqual(step([back, ...rest], { maxConcurrent: 1 }, { stopped: ago(30) }).next, ['a'], 'it is Ready again');
+  for (const more of [{ wasNotReady: true }, { isOfThis: false }]) assert.equal(step([node(more)]).isStopped, false);
+  assert.equal(step([node({})], { stopOnNotReady: false }).isStopped, false);
+});

@@ -80,6 +80,17 @@ test('while a spec reaches the members step by step, pods fit on all of them', (
   const another = { ...spec, taints: [taint('a=2:NoSchedule')] };
   assert.deepEqual(scheduling(another, [old])[1], ['a=2:NoSchedule', 'a=1:NoSchedule', 'z=:NoExecute'], 'both values');
   assert.deepEqual(scheduling(spec, [{ ...old, taints: [taint('a=1:NoExecute')] }])[1], ['b=:NoSchedule'], 'forged');
+  // Of a node that is drained: the value of before, and the twin of the one that comes.
+  const drains = { ...spec, noExecute: 'Drain' as const, taints: [taint('z=2:NoExecute')] };
+  const drained = member({ tier: '2', zone: 'a' }, 'z=1:NoExecute', 'z=2:NoSchedule');
+  const tolerated = ['z=2:NoExecute', 'z=2:NoSchedule', 'z=1:NoExecute'];
+  assert.deepEqual(scheduling(drains, [drained, drained])[1], tolerated);
+  const later = { ...drains, taints: [taint('z=3:NoExecute')] };
+  assert.deepEqual(
+    scheduling(later, [drained])[1],
+    ['z=3:NoExecute', 'z=3:NoSchedule', 'z=1:NoExecute', 'z=2:NoSchedule'],
+    'also of a drain for a former spec',
+  );
   const selecting = { ...spec, matchExpressions: [{ key: 'spot', operator: 'Exists' }], nodeSelector: { c: 'd' } };
   assert.deepEqual(
     scheduling(selecting, [current])[0],
@@ -87,8 +98,8 @@ test('while a spec reaches the members step by step, pods fit on all of them', (
     'without the label of the pool',
   );
   assert.deepEqual(
-    [{ rollout: {} }, { paused: true }, {}].map(each => isGradual(aPool(each))),
-    [true, true, false],
+    [{ rollout: {} }, { paused: true }, { noExecute: 'Drain' as const }, {}].map(each => isGradual(aPool(each))),
+    [true, true, true, false],
   );
 });
 
@@ -115,3 +126,18 @@ const cases: [string, Parameters<typeof planRuntimeClass>, string][] = [
 for (const [name, args, want] of cases) {
   test(`RuntimeClass, ${name}: ${want}`, () => assert.equal(planRuntimeClass(...args).kind, want));
 }
+
+test('with noExecute: Drain it tolerates what stands for NoExecute taints, too', () => {
+  const drains = aPool({
+    handler: 'runc',
+    noExecute: 'Drain',
+    taints: [taint('a=b:NoSchedule'), taint('c:NoExecute'), taint('d=1:NoExecute'), taint('d=2:NoSchedule')],
+  });
+  const plan = planRuntimeClass(drains, undefined);
+  assert.ok(plan.kind === 'create');
+  assert.deepEqual(
+    plan.desired.scheduling?.tolerations?.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`),
+    ['a=b:NoSchedule', 'c=:NoExecute', 'd=1:NoExecute', 'd=2:NoSchedule', 'c=:NoSchedule'],
+  );
+  assert.equal(planRuntimeClass(drains, plan.desired).kind, 'none');
+});

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { proposeEdit } from '../../../src/operations/plan-edit.ts';
+import { noExecuteOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const runtimeClass: RuntimeClass = {
@@ -148,4 +149,27 @@ test('takes a field that the edit removes for removed, not for one that the CRD 
   const nodes = [selected('a')];
   const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
   assert.deepEqual(selector.warnings, ['with the new selector 1 of 1 node leave pool web: a; no pool takes them']);
+});
+
+test('asks about the pods of a node that waits where the pool becomes Immediate', async () => {
+  const taints = [{ key: 'dedicated', value: 'x', effect: 'NoExecute' as const }];
+  const selector = { nodeSelector: { app: 'web' } };
+  const drains = web({ ...selector, taints, noExecute: 'Drain' });
+  const record = recordOf({
+    pool: 'web',
+    taints: { 'dedicated:NoSchedule': 'x' },
+    draining: { 'dedicated:NoExecute': 'x' },
+  });
+  const node = aNode({
+    labels: { app: 'web' },
+    taints: [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }],
+    record,
+  });
+  const arriving = async (after: NodePool) => {
+    const { plan } = await propose(drains, after, { nodes: [node] });
+    assert.ok(!(plan instanceof NodepoolError));
+    return [...noExecuteOf(plan.nodes)];
+  };
+  assert.deepEqual(await arriving(web({ ...selector, taints })), ['n1 dedicated=x:NoExecute']);
+  assert.deepEqual(await arriving(web({ ...selector, taints, noExecute: 'Drain', labels: { a: 'b' } })), []);
 });

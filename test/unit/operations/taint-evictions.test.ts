@@ -71,6 +71,7 @@ test('counts pods that are evicted at once and later, by kind, without pods that
     ],
     now: 5,
     later: 1,
+    drained: 0,
     ofDaemonSets: 1,
     withoutController: 1,
     ended: 1,

@@ -42,11 +42,13 @@ const spec = (unmanaged: fc.Arbitrary<'Ignore' | 'Remove'>): fc.Arbitrary<NodePo
       annotations: labelsOf(OWN),
       startup: startupTaints,
       unmanaged,
+      drains: fc.boolean(),
     })
-    .map(({ unmanaged: rule, startup, ...rest }) => {
+    .map(({ unmanaged: rule, startup, drains, ...rest }) => {
       const ids = rest.taints.map(taintId);
       const startupTaints = startup.filter(one => !ids.includes(taintId(one)));
-      return { ...rest, startupTaints, ...(rule === 'Remove' ? { unmanaged: 'Remove' as const } : {}) };
+      const noExecute = drains ? { noExecute: 'Drain' as const } : {};
+      return { ...rest, startupTaints, ...noExecute, ...(rule === 'Remove' ? { unmanaged: 'Remove' as const } : {}) };
     });
 const pool = (unmanaged = fc.constantFrom<'Ignore' | 'Remove'>('Ignore', 'Ignore', 'Remove')) =>
   fc.tuple(fc.constantFrom('gpu', 'worker'), spec(unmanaged)).map(([name, one]) => aPool(one, { name }));
@@ -60,9 +62,9 @@ const node = fc
   })
   .map(one => aNode({ ...one, keptAnnotations: new Set([...OWN, ...FOREIGN]) }));
 
-/** Plans, and returns the node with the patch applied. */
-function applied(before: Node, owner: NodePool | undefined): Node {
-  const { patch } = planNode(before, parseRecord(before.record), owner);
+/** Plans, and returns the node with the patch applied. @param isCleared the pods that a taint waits for are gone */
+function applied(before: Node, owner: NodePool | undefined, isCleared = false): Node {
+  const { patch } = planNode(before, parseRecord(before.record), owner, [], isCleared);
   const patched = (live = {}, values = {}) =>
     Object.fromEntries(
       Object.entries({ ...live, ...values }).filter((pair): pair is [string, string] => pair[1] !== null),
@@ -115,16 +117,38 @@ function after(step: Step, before: Node): Node {
 property(
   'an applied plan leaves nothing to plan, and the node has what the pool wants',
   fc.property(node, steps(), pool(), (fresh, before, owner) => {
-    const last = applied(
+    const half = applied(
       before.reduce<Node>((one, step) => after(step, one), fresh),
       owner,
     );
-    assert.equal(planNode(last, parseRecord(last.record), owner).patch, undefined);
+    assert.equal(planNode(half, parseRecord(half.record), owner).patch, undefined);
+    const last = applied(half, owner, true);
+    const { patch, drain } = planNode(last, parseRecord(last.record), owner);
+    assert.deepEqual([patch, drain], [undefined, undefined]);
     for (const [key, text] of Object.entries(owner.spec.labels ?? {})) assert.equal(last.labels[key], text);
     for (const [key, text] of Object.entries(owner.spec.annotations ?? {})) assert.equal(last.annotations?.[key], text);
     const ids = slotsOf(last).taints;
     for (const { key, effect: how, value: text = '' } of owner.spec.taints ?? [])
       assert.ok(ids.includes(`${key}:${how}=${text}`));
+  }),
+  500,
+);
+
+property(
+  'with noExecute: Drain, no plan sets a NoExecute taint of the spec while pods are there',
+  fc.property(node, steps(), pool(), (fresh, before, owner) => {
+    const last = before.reduce<Node>((one, step) => after(step, one), fresh);
+    const drains = { ...owner, spec: { ...owner.spec, noExecute: 'Drain' as const } };
+    const had = slotsOf(last).taints;
+    const [begun, done] = [applied(last, drains), applied(applied(last, drains), drains, true)];
+    const ours = (owner.spec.taints ?? []).map(({ key, effect: how, value: text = '' }) => `${key}:${how}=${text}`);
+    const arrived = (one: Node) =>
+      slotsOf(one).taints.filter(id => id.includes(':NoExecute=') && ours.includes(id) && !had.includes(id));
+    assert.deepEqual(arrived(begun), []);
+    assert.deepEqual(
+      ours.filter(id => !slotsOf(done).taints.includes(id)),
+      [],
+    );
   }),
   500,
 );

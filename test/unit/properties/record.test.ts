@@ -35,6 +35,7 @@ const record = fc.record({
   taints: fc.array(fc.tuple(taint.map(taintId), slot)).map(pairs => new Map(pairs)),
   annotations: fc.array(fc.tuple(key.filter(isPoolAnnotation), annotation)).map(pairs => new Map(pairs)),
   startup: fc.array(fc.tuple(taint.map(taintId), fc.option(value, { nil: null }))).map(pairs => new Map(pairs)),
+  draining: fc.array(fc.tuple(taint.map(taintId), value), { minLength: 1 }).map(pairs => new Map(pairs)),
 });
 const sorted = <S>(slots: ReadonlyMap<string, S>) => new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -43,9 +44,9 @@ property(
   fc.property(record, one => {
     const read = parseRecord(formatRecord(one));
     assert.ok(read !== undefined);
-    const content = ({ pool, labels, taints, annotations, startup }: AppliedRecord) => {
+    const content = ({ pool, labels, taints, annotations, startup, draining = new Map() }: AppliedRecord) => {
       const slots = { labels: sorted(labels), taints: sorted(taints), annotations: sorted(annotations) };
-      return { pool, ...slots, startup: sorted(startup) };
+      return { pool, ...slots, startup: sorted(startup), draining: sorted(draining) };
     };
     assert.deepEqual(content(read), content(one));
     assert.equal(formatRecord(read), formatRecord(one));

@@ -63,6 +63,36 @@ test('a node that was NotReady when it was changed has that in its stamp', () =>
   assert.equal(gates.admits('worker', 'a')?.wasNotReady, true);
 });
 
+test('what a node was when its drain began tells whether the change broke it', () => {
+  const drains = pool({ noExecute: 'Drain', taints: [{ key: 'a', effect: 'NoExecute' }] });
+  const stamp = { changed: '2026-05-01T11:00:00Z', rollout: rolloutHash(drains) };
+  const draining = (more: object, live: Partial<Node>) => {
+    const labels = { tier: '2' };
+    const record = { pool: 'worker', labels, taints: { 'a:NoSchedule': '' }, draining: { 'a:NoExecute': '' } };
+    const taints = [{ key: 'a', effect: 'NoSchedule' as const }];
+    const all = {
+      labels: { ...role('worker'), ...labels },
+      record: recordOf({ ...record, ...stamp, ...more }),
+      taints,
+    };
+    return begin([old('a', { ...all, ...live }), old('b')], [drains]).gates;
+  };
+  const gates = draining({}, {});
+  const step = gates.begin('worker');
+  assert.deepEqual([step?.next, step?.settling, step?.settlesAfterMs], [['a'], 1, undefined]);
+  gates.admits('worker', 'a');
+  assert.deepEqual([gates.begin('worker')?.next, gates.begin('worker')?.settling], [['a'], 1], 'while it is looked at');
+
+  const broken = draining({}, { ready: false });
+  assert.deepEqual(broken.begin('worker')?.failed, ['a']);
+  assert.equal(broken.admits('worker', 'a'), undefined);
+  const accepted = draining({ wasNotReady: true }, { ready: false });
+  assert.equal(accepted.admits('worker', 'a')?.wasNotReady, true);
+  assert.equal(draining({ wasNotReady: true }, {}).admits('worker', 'a')?.wasNotReady, undefined, 'it is Ready now');
+  const former = draining({ rollout: 'abcdef0123' }, { ready: false });
+  assert.equal(former.admits('worker', 'a')?.wasNotReady, true, 'a drain for a former spec');
+});
+
 test('the step is computed again when the pool, or the readiness of its nodes, has changed; not for nodes of others', () => {
   const other = aNode({ name: 'x', uid: 'x', labels: role('other') });
   const { state, gates } = begin([done('a', '2026-05-01T11:00:00Z'), old('b'), other]);

@@ -23,6 +23,7 @@ const preview: EvictionPreview = {
   ],
   now: 4,
   later: 1,
+  drained: 0,
   ofDaemonSets: 1,
   withoutController: 2,
   ended: 1,

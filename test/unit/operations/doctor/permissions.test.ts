@@ -199,7 +199,7 @@ test('fills the lines of a pipe and of a terminal, and no more where a resource 
 test('checks the controller for the permissions of its own roles', async () => {
   const installed = async () => deployment({});
   const { port: all, asked } = port(() => true);
-  const { status } = await checkControllerPermissions(CONTROLLER, installed, all);
+  const { status } = await checkControllerPermissions(CONTROLLER, [], installed, all);
   assert.equal(status, 'ok');
   const about = asked.slice(1);
   assert.deepEqual(
@@ -207,7 +207,12 @@ test('checks the controller for the permissions of its own roles', async () => {
     ['patch pools.g/status', 'patch pools.g', 'get leases.l "one" in ns'],
   );
   assert.equal(about[0]?.subject?.user, 'system:serviceaccount:ns:sa');
-  const lacking = await checkControllerPermissions(CONTROLLER, installed, port(text => !text.includes('leases')).port);
+  const lacking = await checkControllerPermissions(
+    CONTROLLER,
+    [],
+    installed,
+    port(text => !text.includes('leases')).port,
+  );
   assert.deepEqual([lacking.status, lacking.details], ['error', ['get leases.l "one" in ns']]);
   assert.match(lacking.remedy ?? '', /^run `kubectl nodepool install --controller --image IMAGE` again/);
 });
@@ -219,6 +224,7 @@ test('names the command of Helm where a release has the controller', async () =>
   };
   const { remedy } = await checkControllerPermissions(
     CONTROLLER,
+    [],
     async () => deployment(ofHelm),
     port(text => !text.includes('leases')).port,
   );
@@ -226,13 +232,25 @@ test('names the command of Helm where a release has the controller', async () =>
 });
 
 test('does not ask without a controller, or for a user who may not ask', async () => {
-  const none = await checkControllerPermissions(CONTROLLER, async () => undefined, port(() => true).port);
+  const none = await checkControllerPermissions(CONTROLLER, [], async () => undefined, port(() => true).port);
   assert.equal(none.status, 'skipped');
   const { port: closed, asked } = port(() => false);
-  const refused = await checkControllerPermissions(CONTROLLER, async () => deployment({}), closed);
+  const refused = await checkControllerPermissions(CONTROLLER, [], async () => deployment({}), closed);
   assert.deepEqual([refused.status, asked.length], ['skipped', 1]);
 });
 
 function deployment(metadata: object): ManifestObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'c', ...metadata } };
 }
+
+test('asks about evictions only where a pool drains, and says how they are granted', async () => {
+  const installed = async () => deployment({});
+  const { port: mayNot, asked } = port(text => !text.includes('pods'));
+  assert.equal((await checkControllerPermissions(CONTROLLER, [], installed, mayNot)).status, 'ok');
+  assert.ok(!asked.some(({ text }) => text.includes('pods')));
+  const lacking = await checkControllerPermissions(CONTROLLER, ['gpu', 'web'], installed, mayNot);
+  assert.deepEqual([lacking.status, lacking.details], ['error', ['list pods', 'create pods/eviction']]);
+  assert.match(lacking.message, /may not evict pods, so NoExecute taints of pools gpu, web are not set/);
+  assert.match(lacking.remedy ?? '', /, with --evictions$/);
+  assert.equal((await checkControllerPermissions(CONTROLLER, ['gpu'], installed, port(() => true).port)).status, 'ok');
+});

@@ -1,0 +1,182 @@
+/**
+ * `noExecute: Drain` on a whole cluster of 100 nodes: controller manager, scheduler and kwok as the kubelets. Pods are counted
+ * at each change, as budgets count them.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { samplePods } from './pod-samples.ts';
+import { condition, role, taintsOf } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const TEST_MS = 600_000;
+const NODES = 100;
+const SPARE = 20;
+const APPS = 6;
+const REPLICAS = 50;
+/** 90 % of them. */
+const MIN_AVAILABLE = 45;
+const PODS = '/api/v1/namespaces/default/pods';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+interface Pod {
+  metadata: { deletionTimestamp?: string };
+  status: { phase: string };
+}
+
+describe('noExecute: Drain on 100 nodes', () => {
+  const testEnv = useFullTestEnv();
+  const api = () => raw(testEnv.cluster());
+  const names = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, at) => `${prefix}-${String(at).padStart(3, '0')}`);
+  const apps = names('app', APPS);
+  const nodes = names('w', NODES);
+
+  async function deploy(app: string): Promise<void> {
+    const labels = { app };
+    const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+    const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers } };
+    const selector = { matchLabels: labels };
+    await api().expect('POST', DEPLOYMENTS, {
+      metadata: { name: app },
+      spec: { replicas: REPLICAS, selector, template },
+    });
+    await api().expect('POST', BUDGETS, { metadata: { name: app }, spec: { minAvailable: '90%', selector } });
+  }
+
+  const running = async () => {
+    const { items } = (await api().expect('GET', PODS)) as { items: Pod[] };
+    return items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running').length;
+  };
+  const allRun = (what: string) =>
+    eventually(what, async () => (await running()) === APPS * REPLICAS, 120_000).then(() =>
+      eventually('the budgets know', async () => {
+        const { items } = (await api().expect('GET', BUDGETS)) as { items: { status: { currentHealthy?: number } }[] };
+        return items.every(({ status }) => status.currentHealthy === REPLICAS);
+      }),
+    );
+
+  test('no budget is undercut, every node is tainted in the end, also after SIGKILLs; kubectl taint undercuts', {
+    timeout: TEST_MS,
+  }, async t => {
+    await testEnv.nodes(...nodes.map(name => ({ name, labels: role('web') })));
+    await testEnv.pool('web', { labels: { tier: 'web' }, noExecute: 'Drain' });
+    let watching = await startWatching(t, testEnv.cluster());
+    // Its pods would be scheduled to the nodes of the next test.
+    t.after(async () => {
+      await api().expect('DELETE', `${DEPLOYMENTS}?propagationPolicy=Background`);
+      await api().expect('DELETE', BUDGETS);
+      await eventually('no pods are left', async () => (await running()) === 0, 60_000);
+    });
+    for (const app of apps) await deploy(app);
+    await allRun('all pods run');
+    await testEnv.nodes(...names('spare', SPARE).map(name => ({ name, labels: { spare: 'yes' } })));
+    const samples = await samplePods(t, testEnv.cluster());
+    const isPools = (name: string) => name.startsWith('w-');
+    assert.equal(samples.on(isPools), APPS * REPLICAS);
+
+    const manifest = JSON.stringify({
+      apiVersion: 'nodes.lailin.xyz/v1',
+      kind: 'NodePool',
+      metadata: { name: 'web' },
+      spec: {
+        labels: { tier: 'web' },
+        noExecute: 'Drain',
+        taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }],
+      },
+    });
+    const began = performance.now();
+    const applied = await kubectl(testEnv.cluster(), ['apply', '--server-side', '--force-conflicts', '-f', '-'], {
+      stdin: manifest,
+    });
+    assert.equal(applied.code, 0, applied.stderr);
+    const tainted = async () => {
+      const { items } = (await api().expect('GET', '/api/v1/nodes')) as { items: Parameters<typeof taintsOf>[0][] };
+      return items.filter(node => taintsOf(node).includes('dedicated=x:NoExecute')).length;
+    };
+    for (const left of [270, 180, 60]) {
+      await eventually(`${left} pods are left`, () => samples.on(isPools) <= left, 240_000);
+      await watching.end('SIGKILL');
+      watching = await startWatching(t, testEnv.cluster());
+    }
+    await eventually('every node has the taint', async () => (await tainted()) === NODES, 240_000);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    for (const name of nodes) assert.deepEqual(taintsOf(await testEnv.node(name)), ['dedicated=x:NoExecute'], name);
+    assert.equal(samples.on(isPools), 0);
+    const least = [...samples.fewest().values()];
+    t.diagnostic(
+      `${APPS * REPLICAS} pods of ${APPS} budgets in ${seconds} s: at least ${Math.min(...least)} of ${REPLICAS} were healthy, in ${samples.count()} samples`,
+    );
+    assert.ok(Math.min(...least) >= MIN_AVAILABLE, `a budget was undercut: ${least}`);
+    assert.ok(Math.min(...least) < REPLICAS, 'it evicts');
+    await eventually('the status says so', async () => {
+      const pool = await testEnv.getPool('web');
+      return condition(pool, 'Applied').status === 'True' && pool?.status?.updatedNodeCount === NODES;
+    });
+    await watching.end();
+
+    await allRun('all pods run again');
+    samples.reset();
+    const plain = await kubectl(testEnv.cluster(), ['taint', 'nodes', '-l', 'spare=yes', 'plain=x:NoExecute']);
+    assert.equal(plain.code, 0, plain.stderr);
+    await eventually('the taint manager deletes pods', () => Math.min(...samples.fewest().values()) < MIN_AVAILABLE);
+    await eventually('all are gone', () => samples.on(name => name.startsWith('spare-')) === 0);
+    t.diagnostic(`kubectl taint: at least ${Math.min(...samples.fewest().values())} of ${REPLICAS} were healthy`);
+  });
+
+  test('a rollout counts nodes whose pods are evicted; pods of DaemonSets go and do not come back', {
+    timeout: TEST_MS,
+  }, async t => {
+    const few = names('r', 6);
+    await testEnv.nodes(...few.map(name => ({ name, labels: role('rolled') })));
+    await testEnv.pool('rolled', {
+      labels: { tier: 'x' },
+      noExecute: 'Drain',
+      rollout: { maxConcurrent: 2, settleSeconds: 1 },
+    });
+    const watching = await startWatching(t, testEnv.cluster());
+    const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+    for (const [name, tolerations] of [
+      ['plain', []],
+      ['tolerant', [{ operator: 'Exists', effect: 'NoSchedule' }]],
+      ['agent', [{ operator: 'Exists' }]],
+    ] as const) {
+      const labels = { daemon: name };
+      const nodeSelector = role('rolled');
+      const template = { metadata: { labels }, spec: { tolerations, nodeSelector, containers } };
+      const spec = { selector: { matchLabels: labels }, template };
+      await api().expect('POST', '/apis/apps/v1/namespaces/default/daemonsets', { metadata: { name }, spec });
+    }
+    const daemons = async (name: string) => {
+      const { items } = (await api().expect('GET', `${PODS}?labelSelector=daemon=${name}`)) as { items: Pod[] };
+      return items.filter(({ status }) => status.phase === 'Running').length;
+    };
+    await eventually(
+      'all run',
+      async () => (await Promise.all(['plain', 'tolerant', 'agent'].map(daemons))).join() === '6,6,6',
+    );
+    await testEnv.edit('rolled', { spec: { taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] } });
+    let most = 0;
+    await eventually(
+      'every node has the taint',
+      async () => {
+        const taints = (await Promise.all(few.map(testEnv.node))).map(node => taintsOf(node).join());
+        most = Math.max(most, taints.filter(text => text === 'dedicated=x:NoSchedule').length);
+        return taints.every(text => text === 'dedicated=x:NoExecute');
+      },
+      120_000,
+    );
+    assert.equal(most, 2);
+    await eventually('the rollout is complete', async () =>
+      (await testEnv.getPool('rolled'))?.status?.conditions?.some(({ reason }) => reason === 'RolloutComplete'),
+    );
+    await eventually(
+      'they are gone',
+      async () => (await Promise.all(['plain', 'tolerant', 'agent'].map(daemons))).join() === '0,0,6',
+    );
+    await watching.end();
+  });
+});

@@ -1,0 +1,109 @@
+/**
+ * `noExecute: Drain` killed after any write, evictions included: the next run ends in the same state, with as many writes. The
+ * kill is simulated: after the Nth response to a write nothing more is sent.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
+import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { isWrite, readAudit } from '../cluster/audit.ts';
+import { wrapped } from '../override.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv({ audit: true });
+const pods = poolsWithPods(testEnv);
+const TAINT = { key: 'dedicated', value: 'x', effect: 'NoExecute' as const };
+
+class Killed extends Error {}
+
+/** Forwards calls until the Nth write got its response. */
+async function killAfter(writes: number): Promise<ClusterPort> {
+  const { cluster } = await testEnv.connection();
+  let left = writes;
+  const once =
+    <Args extends unknown[], T>(name: string, call: (...args: Args) => Promise<T>) =>
+    async (...args: Args) => {
+      if (left <= 0) throw new Killed();
+      const result = await call(...args);
+      if (!/\.(list|get|podsOn)/.test(name) && --left <= 0) throw new Killed();
+      return result;
+    };
+  return {
+    ...wrapped(cluster, once as never),
+    async evictions() {
+      const client = await cluster.evictions();
+      return { podsOn: once('pods.podsOn', client.podsOn), evict: once('pods.evict', client.evict) };
+    },
+  };
+}
+
+async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
+  const deps = { cluster, now: () => new Date(), clock: systemClock, sleep: (ms: number) => sleep(ms), warn: () => {} };
+  try {
+    const proposed = await proposeReconcile([], { ...(await testEnv.connection()), cluster });
+    await reconcile(proposed, { concurrency: 1, dryRun: false }, deps);
+    return 'done';
+  } catch (error) {
+    if (error instanceof Killed) return 'killed';
+    throw error;
+  }
+}
+
+/** A member that gets the taint, one that gets another value, and one that joins; all with pods. */
+async function prepare(): Promise<void> {
+  await testEnv.clean();
+  await testEnv.nodes({ name: 'empty', labels: role('web') }, { name: 'busy', labels: role('web') }, { name: 'joins' });
+  await testEnv.pool('web', { noExecute: 'Drain', labels: { tier: 'x' } });
+  await testEnv.reconcile();
+  await testEnv.patchNode('joins', { metadata: { labels: role('web') } });
+  await testEnv.edit('web', { spec: { taints: [TAINT] } });
+  await pods.pod({ name: 'p', node: 'busy', graceSeconds: 0 });
+  await pods.pod({ name: 'q', node: 'busy', graceSeconds: 0 });
+  await pods.pod({ name: 'r', node: 'joins', graceSeconds: 0 });
+}
+
+async function endState() {
+  const nodes = await Promise.all(
+    ['empty', 'busy', 'joins'].map(async name => {
+      const node = await testEnv.node(name);
+      return [name, taintsOf(node), node.metadata.annotations?.[RECORD_ANNOTATION]];
+    }),
+  );
+  return { nodes, pods: await pods.names() };
+}
+
+/** Of nodes and pods, since the line of the audit log. */
+async function writesSince(start: number) {
+  const events = (await readAudit(testEnv.cluster())).slice(start).filter(isWrite);
+  const count = (resource: string, verb: string) =>
+    events.filter(event => event.resource === resource && event.verb === verb && event.code < 300).length;
+  return { nodes: count('nodes', 'patch'), evictions: count('pods/eviction', 'create') };
+}
+
+test('killed after each write, the next run goes on', { timeout: 300_000 }, async () => {
+  await prepare();
+  let start = (await readAudit(testEnv.cluster())).length;
+  assert.equal(await run((await testEnv.connection()).cluster), 'done');
+  const [expected, writes] = [await endState(), await writesSince(start)];
+  assert.deepEqual(
+    [expected.nodes.map(([, taints]) => taints), expected.pods],
+    [[['dedicated=x:NoExecute'], ['dedicated=x:NoExecute'], ['dedicated=x:NoExecute']], []],
+  );
+  // A twin and a taint for each node.
+  assert.deepEqual(writes, { nodes: 6, evictions: 3 });
+  for (let kills = 1; ; kills++) {
+    await prepare();
+    start = (await readAudit(testEnv.cluster())).length;
+    const first = await run(await killAfter(kills));
+    if (first === 'done') {
+      assert.ok(kills > 9, `${kills}`);
+      return;
+    }
+    assert.equal(await run((await testEnv.connection()).cluster), 'done');
+    assert.deepEqual([await endState(), await writesSince(start)], [expected, writes], `killed after write ${kills}`);
+  }
+});

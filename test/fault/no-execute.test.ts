@@ -1,0 +1,88 @@
+/** `noExecute: Drain` while `reconcile --watch` is killed again and again, and a budget allows one eviction after the other. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isWrite, readAudit } from '../cluster/audit.ts';
+import { createNodes } from '../cluster/nodes.ts';
+import { poolsWithPods } from '../e2e/draining.ts';
+import { role, taintsOf } from '../e2e/test-env.ts';
+import { eventually } from '../e2e/watching.ts';
+import { startChild } from './child.ts';
+import { useFaultEnv } from './fault-env.ts';
+import { seeded } from './random.ts';
+import { row } from './row.ts';
+
+const testEnv = useFaultEnv();
+const pods = poolsWithPods(testEnv);
+const NODES = 12;
+const PODS = 24;
+const WEB = { app: 'web' };
+const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
+
+row(
+  {
+    fault: 'killed half-way',
+    how: `SIGKILL ${PODS} times while the pods of ${NODES} nodes are evicted before a NoExecute taint`,
+    holds:
+      'never more evictions than the budget allows; every node is tainted, each by two writes, and only without pods',
+    timeout: 400_000,
+  },
+  async (t, facts) => {
+    const random = seeded(Number(process.env.SEED ?? 7));
+    await createNodes(
+      testEnv.cluster(),
+      names.map(name => ({ name, labels: role('p') })),
+    );
+    await testEnv.pool('p', { noExecute: 'Drain' });
+    await testEnv.reconcile();
+    for (let at = 0; at < PODS; at++)
+      await pods.pod({ name: `p${at}`, node: `n${at % NODES}`, labels: WEB, graceSeconds: 0 });
+    await pods.budget('web', WEB, 0);
+    const since = (await readAudit(testEnv.cluster())).length;
+    const writes = async (resource: string) =>
+      (await readAudit(testEnv.cluster()))
+        .slice(since)
+        .filter(event => event.resource === resource && isWrite(event) && event.userAgent.includes('nodepool'));
+    const evicted = async () => (await writes('pods/eviction')).filter(({ code }) => code < 300).length;
+    await testEnv.edit('p', { spec: { taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] } });
+    const tainted = async () => {
+      const all = await Promise.all(
+        names.map(async name => [name, taintsOf(await testEnv.node(name)).join()] as const),
+      );
+      return all.filter(([, taints]) => taints === 'dedicated=x:NoExecute').map(([name]) => name);
+    };
+    let halfway = 0;
+    for (let kill = 1; kill <= PODS; kill++) {
+      const child = startChild(t, testEnv.cluster());
+      await child.synced();
+      const before = (await pods.names()).length;
+      await pods.budget('web', WEB, 1);
+      if (kill % 3 === 0) await eventually('a pod is evicted', async () => (await pods.names()).length < before);
+      await sleep(random() * 1_500);
+      await child.end('SIGKILL');
+      const left = await pods.names();
+      assert.equal(left.length, PODS - (await evicted()));
+      assert.ok(left.length >= PODS - kill, `${PODS - left.length} evictions, and ${kill} were allowed`);
+      if (left.length > 0 && left.length < PODS) halfway++;
+      const busy = new Set(left.map(name => `n${Number(name.slice(1)) % NODES}`));
+      assert.deepEqual(
+        (await tainted()).filter(name => busy.has(name)),
+        [],
+        'a taint with pods',
+      );
+    }
+    const last = startChild(t, testEnv.cluster());
+    await last.synced();
+    await pods.budget('web', WEB, PODS);
+    await eventually('every node has the taint', async () => (await tainted()).length === NODES, 120_000);
+    await last.end();
+    assert.deepEqual([await pods.names(), await evicted()], [[], PODS]);
+    const patches = (await writes('nodes')).filter(({ code }) => code < 300);
+    const byNode = Object.groupBy(patches, ({ name }) => name);
+    assert.deepEqual(
+      names.map(name => byNode[name]?.length),
+      names.map(() => 2),
+    );
+    Object.assign(facts, { kills: PODS, halfway, evictions: PODS });
+    assert.ok(halfway > PODS / 3, `${halfway} kills between evictions`);
+  },
+);

@@ -1,0 +1,68 @@
+/** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planRepair } from '../../../src/nodepool/plan-repair.ts';
+import { parseRecord, stampedRecord } from '../../../src/nodepool/record.ts';
+import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from './fixtures.ts';
+import { step } from './plan-step.ts';
+
+const TIME = '2026-05-01T12:00:00Z';
+const STAMP = { changed: TIME, rollout: 'abcdef0123' };
+const [EXECUTE, TWIN] = ['dedicated:NoExecute', 'dedicated:NoSchedule'];
+const rolled = (more: NodePoolSpec = {}) =>
+  aPool({ noExecute: 'Drain', rollout: { maxConcurrent: 1 }, taints: [taint('dedicated=x:NoExecute')], ...more });
+const node = (record: object, ...taints: string[]): Node =>
+  aNode({ record: recordOf({ pool: 'worker', ...record }), taints: taints.map(taint) });
+const begun = { taints: { [TWIN]: 'x' }, draining: { [EXECUTE]: 'x' } };
+
+test('a node that joined, or whose taint somebody removed, is drained without a turn; a changed spec has one all the same', () => {
+  const joined = node(begun, 'dedicated=x:NoSchedule');
+  const drifted = node({ ...STAMP, taints: { [EXECUTE]: 'x' } });
+  for (const each of [joined, drifted, step(drifted, rolled()).after]) {
+    for (const isCleared of [false, true]) assert.equal(step(each, rolled(), [], isCleared).plan.isRollout, undefined);
+    const labelled = rolled({ labels: { tier: '2' } });
+    for (const isCleared of [false, true])
+      assert.equal(step(each, labelled, [], isCleared).plan.isRollout, true, 'the label has its turn');
+  }
+  const repaired = step(step(drifted, rolled()).after, rolled(), [], true).after;
+  assert.deepEqual(parseRecord(repaired.record)?.changed, TIME, 'drift is no change by a rollout');
+});
+
+test('the stamp of the turn stays while pods are evicted, and that of the taint replaces all of it', () => {
+  const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
+  assert.equal(first.plan.isRollout, true);
+  assert.equal(parseRecord(first.after.record)?.changed, undefined, 'the writer stamps it');
+  const record = stampedRecord(first.after.record, { ...STAMP, wasNotReady: true }) ?? '';
+  const closed = { ...first.after, record };
+  const { plan } = step(closed, rolled());
+  assert.deepEqual([plan.patch, plan.isRollout, plan.drain?.hasBegun], [undefined, true, true]);
+  const done = step(closed, rolled(), [], true);
+  const last = stampedRecord(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
+  assert.equal(
+    last,
+    '{"pool":"worker","taints":{"dedicated:NoExecute":"x"},"changed":"2026-05-01T12:01:00Z","rollout":"abcdef0123"}',
+  );
+});
+
+/** Taints after a repair, as text. */
+function repaired(each: Node, spec: NodePoolSpec = {}): string[] {
+  const record = parseRecord(each.record);
+  assert.ok(record);
+  const { patch } = planRepair(each, record, rolled({ labels: { tier: '2' }, ...spec }));
+  return (patch?.taints ?? each.taints).map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);
+}
+
+test('a member that waits gets no NoExecute taint back by repair, and keeps its twin', () => {
+  const lost = node({ ...STAMP, taints: { [EXECUTE]: 'x', 'a:NoSchedule': '1' } });
+  const both = { taints: [taint('dedicated=x:NoExecute'), taint('a=1:NoSchedule')] };
+  assert.deepEqual(repaired(lost, both), ['a=1:NoSchedule'], 'it would evict pods without a budget');
+  assert.deepEqual(repaired(lost, { ...both, noExecute: 'Immediate' }), ['a=1:NoSchedule', 'dedicated=x:NoExecute']);
+  const another = node({ ...STAMP, taints: { [EXECUTE]: 'old' } }, 'dedicated=y:NoExecute');
+  assert.deepEqual(repaired(another), ['dedicated=y:NoExecute'], 'another value');
+
+  assert.deepEqual(repaired(node({ ...STAMP, ...begun }, 'dedicated=x:NoSchedule')), ['dedicated=x:NoSchedule']);
+  assert.deepEqual(repaired(node({ ...STAMP, ...begun })), ['dedicated=x:NoSchedule'], 'somebody removed the twin');
+  assert.deepEqual(repaired(node({ ...STAMP, ...begun }), { taints: [] }), [], 'the spec has it no more');
+  assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not begun');
+});
