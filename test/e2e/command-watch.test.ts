@@ -37,7 +37,7 @@ test('get --watch prints the table, then a row for each change under the same co
   await watching.has(8);
   await testEnv.pool('new');
   await watching.has(9);
-  assert.equal(await watching.end(), 0);
+  assert.equal(await watching.end(), 130);
   assert.deepEqual(watching.lines().map(words), [
     'NAME STATUS NODES',
     'gpu Pending 1',
@@ -78,7 +78,7 @@ test('nodes --watch prints the table, then each row that changes', async t => {
   await testEnv.patchNode('b', { metadata: { labels: { late: '' } } });
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
   await watching.has(before + 1);
-  assert.equal(await watching.end(), 0);
+  assert.equal(await watching.end(), 130);
   assert.deepEqual(
     watching
       .lines()
@@ -97,7 +97,7 @@ test('events --watch -o json prints each Event', async t => {
   await eventually('it prints the event', () => watching.stdout().endsWith('\n}\n'));
   const { apiVersion, kind, reason } = JSON.parse(watching.stdout()) as Record<string, string>;
   assert.deepEqual([apiVersion, kind, reason], ['events.k8s.io/v1', 'Event', 'RuntimeClassCreated']);
-  assert.equal(await watching.end(), 0);
+  assert.equal(await watching.end(), 130);
 });
 
 test('get --watch waits for the first pool', async t => {
@@ -127,7 +127,7 @@ test('get --watch survives a restart of the API server without repeated or misse
   await watching.has(6);
   const names = watching.lines().map(line => line.replace('nodepool.nodes.lailin.xyz/', ''));
   assert.deepEqual([names.slice(0, 3), names.slice(3, 5).sort(), names.slice(5)], [['a', 'b', 'c'], ['b', 'c'], ['a']]);
-  assert.equal(await watching.end(), 0);
+  assert.equal(await watching.end(), 130);
 });
 
 test('get --watch ends quietly when its reader closes the pipe', async t => {
@@ -191,7 +191,7 @@ test('events --watch shows existing events, new ones, and repeated ones with the
     '9s (x12 over 9s) | Warning | Tested | gpu | red \\u001b[31mtext',
     '9s | Normal | RuntimeClassCreated | last | RuntimeClass node-pool-last created',
   ]);
-  assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 0, 0]);
+  assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 130, 130]);
 });
 
 test('--watch names a missing permission; the permission for one pool is enough to watch it', async t => {

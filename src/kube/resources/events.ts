@@ -71,7 +71,8 @@ function toObject(event: WireEvent): PoolEventObject {
 }
 
 export function eventsPort(api: Api, transport: Transport): EventsPort {
-  const list = <T>(map: (event: WireEvent) => T, pool: string | undefined) =>
+  // Async: a name that is none rejects, as a request that the server refuses.
+  const list = async <T>(map: (event: WireEvent) => T, pool: string | undefined) =>
     api.list(EVENTS, (event: WireEvent) => (isOurs(event) ? map(event) : undefined), aboutPools(pool));
   const watch = <T>(map: (event: WireEvent) => T, pool: string | undefined) => ({
     source: listWatch(transport, EVENTS, aboutPools(pool)),
