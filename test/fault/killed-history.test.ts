@@ -5,12 +5,11 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { isReconcileWrite, isWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { type Test, useFaultEnv } from './fault-env.ts';
+import { limitWrites } from './limit-writes.ts';
 import { auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
-import { hang } from './treatments.ts';
 
 const testEnv = useFaultEnv();
 const NAMES = ['a', 'b', 'c'];
@@ -35,19 +34,11 @@ async function killAfter(t: Test, most: number, tier: string, change: () => Prom
   const child = startChild(t, proxy);
   await child.synced();
   await sleep(300);
-  let [sent, answered] = [0, 0];
-  const undo = proxy.onRequest(asked => {
-    if (sent >= most && isWrite(asked)) return hang;
-    if (isReconcileWrite(asked)) sent += 1;
-    return undefined;
-  });
-  proxy.onAnswered(asked => {
-    if (isReconcileWrite(asked)) answered += 1;
-  });
+  const { undo, reached } = limitWrites(proxy, most);
   await change();
   const end = performance.now() + QUIET_MS;
-  while (answered < most && performance.now() < end) await sleep(1);
-  const kills = answered >= most;
+  while (!reached() && performance.now() < end) await sleep(1);
+  const kills = reached();
   if (kills) await child.end('SIGKILL');
   undo();
   const next = kills ? startChild(t, proxy) : child;
