@@ -81,7 +81,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       await churn.model.createPool('last', { labels: { tier: 'last' } });
       await converged(churn.model, proxy, SETTLE_MS);
       candidates.assertNeverBack();
-      assertOnlyClasses(await createsAndDeletes(cluster));
+      assertOnlyOurs(await createsAndDeletes(cluster));
       classes.judge(churn.handlers);
       tell(candidates.flatness());
       isOver = true;
@@ -105,9 +105,10 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
   }
 }
 
-/** The product creates and deletes RuntimeClasses only. */
-function assertOnlyClasses(counts: Record<string, number>): void {
-  const others = Object.keys(counts).filter(what => !/^(create|delete) runtimeclasses node-pool-/.test(what));
+/** The product creates and deletes RuntimeClasses, and ControllerRevisions of pools with a rollout, only. */
+function assertOnlyOurs(counts: Record<string, number>): void {
+  const ours = /^(create|delete) (runtimeclasses node-pool-|controllerrevisions pool-\d+-[0-9a-f]+$)/;
+  const others = Object.keys(counts).filter(what => !ours.test(what));
   assert.deepEqual(others, []);
 }
 
