@@ -54,9 +54,9 @@ export async function start(root: string): Promise<void> {
   }
   process.exitCode = await run(line, io, root);
   if (process.exitCode !== EXIT.interrupted) return;
-  const { endBySigint } = await import('./cli/signals.ts');
+  const { endBySignal } = await import('./cli/signals.ts');
   await Promise.all([process.stdout, process.stderr].map(stream => new Promise(flushed => stream.write('', flushed))));
-  endBySigint();
+  endBySignal('SIGINT');
 }
 
 /** Does not load oclif and the commands: completion has to be fast. */

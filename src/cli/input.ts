@@ -41,15 +41,11 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
   if (source === '-') return [{ name, text: await readAll(io.stdin, name) }];
   if (isUrl(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
   try {
-    if (!(await stat(source)).isDirectory()) return [{ name, text: await readAll(createReadStream(source), name) }];
+    if (!(await stat(source)).isDirectory()) return [await readFile(source)];
     const entries = await readdir(source, { withFileTypes: true });
     const files = entries.filter(entry => !entry.isDirectory() && EXTENSIONS.includes(extname(entry.name)));
     const paths = files.map(file => join(source, file.name)).sort();
-    const read = async (path: string, shown = shownUrl(path)) => ({
-      name: shown,
-      text: await readAll(createReadStream(path), shown),
-    });
-    return await Promise.all(paths.map(path => read(path)));
+    return await Promise.all(paths.map(readFile));
   } catch (error) {
     if (error instanceof NodepoolError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -57,6 +53,11 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
     // The cause contains the name as it was given, with its secrets.
     throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
   }
+}
+
+async function readFile(path: string) {
+  const name = shownUrl(path);
+  return { name, text: await readAll(createReadStream(path), name) };
 }
 
 /** Stops reading where the parser would refuse the text: a pipe may have no end. */

@@ -4,7 +4,7 @@ import { movesOf, type PoolResult } from '../operations/apply.ts';
 import { showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';
-import { endBySigint, onStopSignal } from './signals.ts';
+import { endBySignal, onStopSignal } from './signals.ts';
 
 /**
  * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
@@ -19,7 +19,7 @@ export async function interruptible<T>(
   const stopping = new AbortController();
   const unsubscribe = onStopSignal(() => {
     if (stopping.signal.aborted) {
-      endBySigint();
+      endBySignal('SIGINT');
       process.exit(EXIT.interrupted);
     }
     stopping.abort();

@@ -19,14 +19,9 @@ function onSignals(signals: readonly NodeJS.Signals[], callback: (signal: NodeJS
 }
 
 /**
- * Ends the process by SIGINT, as a program that does not catch it: only then a shell ends the loop that the command is in. Does
- * nothing where that is not possible, as on Windows and for process 1 of a container, whose exit code says the same.
+ * Ends the process by the signal, as a program that does not catch it: only after SIGINT a shell ends the loop that the command is
+ * in. Does nothing where that is not possible, as on Windows and for process 1 of a container, whose exit code says the same.
  */
-export function endBySigint(): void {
-  endBySignal('SIGINT');
-}
-
-/** As endBySigint(), by any signal. */
 export function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
   process.removeAllListeners(signal);
