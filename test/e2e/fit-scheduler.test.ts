@@ -79,6 +79,11 @@ describe('the rules of scheduling', () => {
     await api().expect('DELETE', `${pathOf(namespace)}/${name}?gracePeriodSeconds=0`);
   };
 
+  const forget = async (namespace: string, claim: string) => {
+    const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${claim}`;
+    await api().expect('PATCH', path, { metadata: { annotations: { 'volume.kubernetes.io/selected-node': null } } });
+  };
+
   /** As fit reads it, of a pod that needs everything. */
   const snapshotNow = async (): Promise<Snapshot> => {
     const connection = await testEnv.connection();
@@ -86,7 +91,8 @@ describe('the rules of scheduling', () => {
     const claims = [{ name: 'any', template: undefined }];
     const selector = { topologyKey: '', namespaces: [], namespaceSelector: {}, selector: {} };
     const pods = Object.keys(NAMESPACES).map(namespace => ({ ...anyPod(namespace), claims, affinity: [selector] }));
-    return (await readSnapshot(connection.cluster.nodes.list(), pods, undefined, port)).snapshot;
+    return (await readSnapshot(connection.cluster.nodes.list(), { pods, keep: () => false, judgesKept: false }, port))
+      .snapshot;
   };
 
   test(`decide as kube-scheduler does, seed ${SEED}`, { timeout: 600_000 }, async t => {
@@ -124,11 +130,23 @@ describe('the rules of scheduling', () => {
       const said = 'node' in found ? `on ${found.node}` : found.message;
       const isSame = 'node' in found ? expected.fitting.has(found.node) : found.message.startsWith(expected.text);
       if (!isSame) {
+        const fresh = new Judge(pod, await snapshotNow());
+        const where2 =
+          'node' in found
+            ? JSON.stringify(
+                [new Judge(pod, snapshot).whyNot(found.node), fresh.whyNot(found.node)].map(each =>
+                  each.map(r => r.words + (r.detail ?? '')),
+                ),
+              )
+            : JSON.stringify(reasonTexts(countsOf(fresh, nodes)));
         differences.push(
-          `${name} ${pool ?? ''}: kube-scheduler: ${said}\n  ours: ${expected.text} (${expected.fitting.size})\n  ${JSON.stringify(where.spec)}`,
+          where2 +
+            `${name} ${pool ?? ''}: kube-scheduler: ${said}\n  ours: ${expected.text} (${expected.fitting.size})\n  ${JSON.stringify(where.spec)}`,
         );
       }
       const isBound = 'node' in found && made.length === 0;
+      // The node that was chosen for a volume would stay so.
+      if ('node' in found) for (const claim of made) await forget(namespace, claim);
       if (isBound) {
         snapshot.add(pod, found.node);
         placed.push({ pod, node: found.node });
@@ -157,6 +175,12 @@ describe('the rules of scheduling', () => {
     assert.deepEqual(differences, []);
   });
 });
+
+function countsOf(judge: Judge, nodes: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  if (judge.refusal === undefined) for (const node of nodes) countReasons(counts, judge.firstWhyNot(node));
+  return counts;
+}
 
 interface Verdict {
   fitting: ReadonlySet<string>;
