@@ -34,6 +34,7 @@ export const SECTIONS: readonly Section[] = [
       'docs/commands/get.md': 'get, describe, events',
       'docs/commands/nodes.md': 'nodes, add, remove, move',
       'docs/commands/top.md': 'top',
+      'docs/commands/fit.md': 'fit',
       'docs/commands/view.md': 'view',
       'docs/commands/create.md': 'create, edit',
       'docs/commands/adopt.md': 'adopt',

@@ -28,10 +28,6 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
     },
     {
-      description: 'Only if the other nodes have room for the pods',
-      command: '<%= config.bin %> drain worker --ignore-daemonsets --check-fit',
-    },
-    {
       description: 'Show what would happen, and which budgets refuse evictions',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
@@ -43,7 +39,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes draining or not Ready at a time; a drained node does not count.',
+      summary: 'Nodes draining or not Ready at a time.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
@@ -82,7 +78,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     }),
     'check-fit': Flags.boolean({
       ...PODS,
-      summary: 'Refuse if evicted pods have no place on other nodes.',
+      summary: 'Refuse if pods fit on no other node.',
     }),
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
