@@ -240,7 +240,6 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (true) patch.labels = { ...patch.labels, ...labels };',
         `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,
         'if (false) break;',
-        `arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(taint => \`\${node.name} \${formatTaint(taint)}\`),`,
       ],
     },
     {
@@ -258,7 +257,6 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'const held = false ? undefined : this.#writeLimiter.contested(uid);',
         'const written: Written = {};',
         'if (plan?.patch === undefined || false) return;',
         'const pool = false ? undefined : this.#deps.state.pool(owner);',
@@ -268,10 +266,22 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: UNREACHABLE,
       mutants: [
-        'const retryAfterMs = this.#writeLimiter.altered(uid, next()?.changes ?? ["Stryker was here"], error);',
         'const isReplaced = patch.record !== undefined && node.record !== undefined;',
         'const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? "Stryker was here!") : undefined);',
       ],
+    },
+  ],
+  'src/reconciler/node-write-limits.ts': [
+    { why: EQUIVALENT, mutants: ['const held = false ? undefined : this.#limiter.contested(uid);'] },
+    {
+      why: UNREACHABLE,
+      mutants: ['const retryAfterMs = this.#limiter.altered(uid, next()?.changes ?? ["Stryker was here"], error);'],
+    },
+  ],
+  'src/reconciler/no-execute-consent.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: ['const arriving = arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(text);'],
     },
   ],
   'src/reconciler/altered.ts': [
