@@ -135,14 +135,18 @@ export const ACCEPTED: Record<string, Accepted[]> = {
   'src/nodepool/record.ts': [
     {
       why: EQUIVALENT,
+      mutants: ['if (false) return undefined;', '} catch {}'],
+    },
+    { why: SPEED, mutants: ['if (false) return known;', ';'] },
+  ],
+  'src/nodepool/record-slots.ts': [
+    {
+      why: EQUIVALENT,
       mutants: [
-        'if (false) return undefined;',
-        '} catch {}',
         'return colon >= 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));',
         '.sort(([a], [b]) => (a <= b ? -1 : 1));',
       ],
     },
-    { why: SPEED, mutants: ['if (false) return known;', ';'] },
   ],
   'src/nodepool/status.ts': [
     {
