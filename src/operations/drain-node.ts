@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, groupByOutcome, isStuck, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { holdText } from '../reconciler/eviction-hold.ts';
+import { holdText, manyBudgetsError } from '../reconciler/eviction-hold.ts';
 import type { DrainScope, PodReader } from './drain-pods.ts';
 import type { DrainPort, Removal } from './drain-port.ts';
 
@@ -151,6 +151,8 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
       hold(holdText(removal, pod), pending, work);
       pending.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
       return;
+    case 'many budgets':
+      throw manyBudgetsError(pod, removal.budgets, ', or use --disable-eviction');
     case 'namespace ends':
       if (pod.deletionTimestamp !== undefined && !work.options.dryRun) {
         pending.askAt = undefined;

@@ -3,6 +3,7 @@ import type { Clock } from '../controller/clock.ts';
 import { drainingText } from '../nodepool/no-execute.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
+import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import type { Reconciler } from '../reconciler/reconciler.ts';
 import { specChangedFailure } from '../reconciler/status-writer.ts';
@@ -32,13 +33,12 @@ export async function untilDrained(
 ): Promise<PoolResult> {
   const known = new KnownSpec(pool, state);
   let result = await resultOf(pool, reconciler.reconcile(pool));
-  let [least, since, waiting] = [Number.POSITIVE_INFINITY, clock.now(), 0];
+  let [least, since] = [Number.POSITIVE_INFINITY, clock.now()];
   for (;;) {
     const { outcome, error } = result;
     const drain = outcome?.drain;
-    if (outcome?.kind === 'interrupted') return interrupted(result, waiting);
+    if (outcome?.kind === 'interrupted') return interrupted(result, state);
     if (outcome === undefined || error !== undefined || drain?.afterMs === undefined) return result;
-    waiting = drain.nodes.length;
     const left = drain.nodes.length + drain.pods;
     if (left < least) [least, since] = [left, clock.now()];
     if (timeoutMs > 0 && clock.now() - since >= timeoutMs) {
@@ -47,7 +47,7 @@ export async function untilDrained(
       return result;
     }
     await sleep(Math.min(drain.afterMs, ...(timeoutMs > 0 ? [since + timeoutMs - clock.now()] : [])), signal);
-    if (signal?.aborted) return interrupted(result, waiting);
+    if (signal?.aborted) return interrupted(result, state);
     if (await known.isChanged(cluster)) {
       const failure = specChangedFailure(pool);
       // The write of the status may have noticed it first.
@@ -58,10 +58,14 @@ export async function untilDrained(
   }
 }
 
-/** @param waiting nodes that had pods when they were looked at last */
-function interrupted(result: PoolResult, waiting: number): PoolResult {
-  const { outcome } = result;
+/** Of the nodes that it has begun to drain, those that are not finished are left; the last reconcile may have finished some. */
+function interrupted(result: PoolResult, state: ClusterState): PoolResult {
+  const { pool, outcome } = result;
   if (outcome === undefined) return result;
+  const waiting = state.members(pool).filter(({ name }) => {
+    const plan = planOf(state, name);
+    return plan?.drain?.hasBegun === true && plan.pausedBy === undefined;
+  }).length;
   return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten: Math.max(outcome.unwritten, waiting) } };
 }
 

@@ -127,14 +127,14 @@ describe('draining one node', () => {
   });
 
   test('continues with other pods when one can never be evicted, and fails the node', async () => {
-    const never = new NodepoolError('cluster', 'pod ns/p has more than one PodDisruptionBudget', 'mend it');
+    const never = { kind: 'many budgets', budgets: ['one', 'two'] } as const;
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
     const { ended } = cluster.begin();
     await flushPromises();
     cluster.removePods('q');
     await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a failed 1/2']);
-    assert.match(cluster.reported.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*\(mend it\)$/);
+    assert.match(cluster.reported.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*: one, two \(keep one of them, or use --disable-eviction\)$/);
   });
 
   test('reports at the timeout why another pod could not be evicted', async () => {

@@ -109,6 +109,16 @@ test('a conflict of the last write lists the pods again', async () => {
   assert.deepEqual(await write(), ['list', 'patch n1', 'get n1', 'list', 'evict late']);
 });
 
+test('two budgets of one pod: an error with both names and no flag of drain; the other pods are evicted', async () => {
+  const { write, answers, taints } = drained([pod('a'), pod('b')]);
+  answers.set('a', { kind: 'many budgets', budgets: ['one', 'two'] });
+  await assert.rejects(write(), {
+    message: 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: one, two',
+    next: 'keep one of them',
+  });
+  assert.deepEqual(taints(), ['dedicated:NoSchedule']);
+});
+
 test('a budget: tried again after 5 s, told once, and asked once for all pods that are alike', async () => {
   const pods = ['a', 'b', 'c'].map(name => pod(name, { labels: { app: 'web' } }));
   const { write, answers, clock, events, writer } = drained([
