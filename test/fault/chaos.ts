@@ -92,8 +92,8 @@ class Chaos {
       clearInterval(ticker);
       taints.end();
     }
-    const { taints: set, evicted } = taints.counts();
-    tell(`${set} NoExecute taints were set after drains, and ${evicted} pods were gone before`);
+    const { taints: set, gone } = taints.counts();
+    tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
     tell(this.#summary());
     return this.#counts;
   }

@@ -97,8 +97,8 @@ export class EvictedPods {
 export interface TaintLog {
   /** Throws where a node got a taint while there was a pod that does not tolerate it. @param late names of pods that do not count */
   judge(late: ReadonlySet<string>): void;
-  /** How many taints were set, and how many pods were gone before. */
-  counts(): { taints: number; evicted: number };
+  /** How many taints were set, and how many pods went: evicted, or with their node. */
+  counts(): { taints: number; gone: number };
   end(): void;
 }
 
@@ -129,20 +129,20 @@ export async function listenToTaints(etcd: string): Promise<TaintLog> {
       if (isNew || value === undefined) seen.push({ revision, node, pod: { name, isThere: value !== undefined } });
     }),
   ];
-  let [taints, evicted] = [0, 0];
+  let [taints, gone] = [0, 0];
   return {
     end() {
       for (const end of ends) end();
     },
-    counts: () => ({ taints, evicted }),
+    counts: () => ({ taints, gone }),
     judge(late) {
       const on = new Map<string, Set<string>>();
-      [taints, evicted] = [0, 0];
+      [taints, gone] = [0, 0];
       for (const { node, pod, value } of seen.toSorted((a, b) => a.revision - b.revision)) {
         const pods = on.get(node) ?? new Set();
         on.set(node, pods);
         if (pod?.isThere) pods.add(pod.name);
-        else if (pod !== undefined && pods.delete(pod.name)) evicted++;
+        else if (pod !== undefined && pods.delete(pod.name)) gone++;
         if (value === undefined) continue;
         taints++;
         const left = [...pods].filter(name => !name.startsWith('tolerant.') && !late.has(name));

@@ -86,8 +86,8 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       assertOnlyOurs(await createsAndDeletes(cluster));
       classes.judge(churn.handlers);
       taints.judge(churn.pods.late);
-      const { taints: set, evicted } = taints.counts();
-      tell(`${set} NoExecute taints were set after drains, and ${evicted} pods were gone before`);
+      const { taints: set, gone } = taints.counts();
+      tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
       tell(candidates.flatness());
       isOver = true;
     };
