@@ -6,6 +6,7 @@ export const commands: CommandTable = {
   describe: { group: 'LOOK', load: () => import('./describe.ts') },
   nodes: { group: 'LOOK', load: () => import('./nodes.ts') },
   events: { group: 'LOOK', load: () => import('./events.ts') },
+  history: { group: 'LOOK', load: () => import('./history.ts') },
   view: { group: 'LOOK', load: () => import('./view.ts') },
   top: { group: 'LOOK', load: () => import('./top.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },

@@ -62,6 +62,9 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
+  history: [`list ${POOLS}`, 'list nodes', `list ${EVENTS}`, `list ${REVISIONS}`],
+  // Of a node, and of members that somebody changed or cordoned.
+  'history of nodes': ['get nodes'],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`, `patch ${POOLS}/status`],
   'view with describe': [`list ${CLASSES}`],
   'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
