@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { maintenanceFlags, parseMaintenance } from '../cli/maintenance-flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace, wholePoolWarning } from './drain/pace.ts';
 
@@ -26,6 +27,10 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     {
       description: 'At most a quarter of the nodes unavailable, the others schedulable',
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
+    },
+    {
+      description: 'Say why the nodes are taken out of service, and until when',
+      command: "<%= config.bin %> drain worker --ignore-daemonsets --reason 'new disks' --until 3h",
     },
     {
       description: 'Show what would happen, and which budgets refuse evictions',
@@ -76,6 +81,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       summary: 'Ignore pods terminating for more than N s.',
       helpValue: 'N',
     }),
+    ...maintenanceFlags,
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
   };
@@ -103,6 +109,8 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         podSelector: flags['pod-selector'],
         gracePeriodSeconds: grace < 0 ? undefined : grace,
         disableEviction: flags['disable-eviction'],
+        maintenance: parseMaintenance(flags, deps.io.now()),
+        takeover: flags.takeover,
         timeoutMs: parseDuration(flags.timeout, '--timeout'),
       },
       deps,

@@ -25,7 +25,10 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
       description: 'A node that has the name of a pool, with times and sources',
       command: '<%= config.bin %> history node/node-1 -o wide',
     },
-    { description: 'The last ten lines of the last hour', command: '<%= config.bin %> history worker --since 1h --limit 10' },
+    {
+      description: 'The last ten lines of the last hour',
+      command: '<%= config.bin %> history worker --since 1h --limit 10',
+    },
     { description: 'For a script', command: '<%= config.bin %> history worker -o json' },
   ];
   static override args = {

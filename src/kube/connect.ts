@@ -93,6 +93,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
+    maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),
     clusterName: access.cluster.name,
     close: () => {

@@ -7,6 +7,7 @@ import type { DatedNode } from '../nodepool/dated-node.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
+import type { MaintenancePort } from './maintenance-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
@@ -121,6 +122,7 @@ export interface Connection {
   /** Who may read the metrics. */
   readerReviews(): Promise<ReviewPort>;
   doctor(): Promise<DoctorPort>;
+  maintenance(): Promise<MaintenancePort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Of the kubeconfig: what people call the cluster. */

@@ -57,11 +57,13 @@ export function historyCsv(entries: readonly HistoryEntry[], headers: boolean): 
 function historyFields(subject: History['subject'], entries: readonly HistoryEntry[]) {
   return {
     subject,
-    items: entries.map(({ time = null, what, who = null, detail, sources, pool, node, count, firstTime, isWarning }) => ({
-      ...{ time, what, who, detail, sources, pool, node },
-      ...(count === undefined ? {} : { count, firstTime }),
-      isWarning: isWarning ?? false,
-    })),
+    items: entries.map(
+      ({ time = null, what, who = null, detail, sources, pool, node, count, firstTime, isWarning }) => ({
+        ...{ time, what, who, detail, sources, pool, node },
+        ...(count === undefined ? {} : { count, firstTime }),
+        isWarning: isWarning ?? false,
+      }),
+    ),
   };
 }
 

@@ -116,6 +116,26 @@ test('a node: who made it a member, who changed what its pool set, and what nobo
   assert.equal(found('NodeRegistered')[0]?.node, 'c');
 });
 
+test('a maintenance stands for its cordon; another cordon stands beside one that is stale', async () => {
+  await gpu();
+  await product('cordon', 'gpu', '--node', 'a', '--reason', 'kernel upgrade', '--until', '2h');
+  const maintained = async (...name: string[]) =>
+    (await historyOf(...name))
+      .filter(({ what }) => /^(Cordoned|Maintenance)$/.test(what))
+      .map(({ what, who, node, sources }) => [what, who, node, sources]);
+  const [one, ...more] = await maintained('gpu');
+  assert.deepEqual([one?.[0], one?.[2], one?.[3]], ['Maintenance', 'a', ['object', 'managedFields']]);
+  assert.deepEqual(more, []);
+  assert.deepEqual(await maintained('a'), [one]);
+  const [entry] = (await historyOf('a')).filter(({ what }) => what === 'Maintenance');
+  assert.match(entry?.detail ?? '', /^cordoned by .* until \d{4}-.*: kernel upgrade$/);
+  await ofKubectl('uncordon', 'a');
+  assert.match(
+    (await historyOf('a')).find(({ what }) => what === 'Maintenance')?.detail ?? '',
+    /stale: .*schedulable\)$/,
+  );
+});
+
 test('Events about a node are shown, and one that tells what a condition tells is shown once', async () => {
   await gpu();
   const { status } = (await raw(cluster()).expect('GET', '/api/v1/nodes/a')) as {
@@ -153,7 +173,9 @@ test('revisions: changes of the spec with their cause, and an undo', async () =>
   await product('reconcile', '--yes');
   const items = await historyOf('gpu');
   assert.deepEqual(
-    items.filter(({ what }) => /^Spec(Changed|Restored)$/.test(what)).map(({ what, who, detail }) => [what, who, detail]),
+    items
+      .filter(({ what }) => /^Spec(Changed|Restored)$/.test(what))
+      .map(({ what, who, detail }) => [what, who, detail]),
     [
       ['SpecChanged', 'kubectl-nodepool', 'the spec of revision 3 was kept first'],
       ['SpecChanged', 'kubectl-nodepool', 'revision 2: the oldest spec that is kept; cause: more shine'],
@@ -169,7 +191,8 @@ test('with expired Events it tells what the objects have', async () => {
   await dropEvents();
   const pool = await historyOf('gpu');
   assert.ok(!pool.some(({ sources }) => sources.includes('Event')));
-  for (const what of ['PoolCreated', 'NodeRegistered', 'PoolReady', 'Drift']) assert.ok(whats(pool).includes(what), what);
+  for (const what of ['PoolCreated', 'NodeRegistered', 'PoolReady', 'Drift'])
+    assert.ok(whats(pool).includes(what), what);
   const written = (await historyOf('a')).filter(({ what }) => what === 'NodeWritten');
   assert.deepEqual(
     written.map(({ who, detail, sources }) => [who, detail, sources]),
@@ -186,7 +209,11 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
   assert.match(stderr, /^A node has this name, too: `kubectl nodepool history node\/a`\.\nNot shown: /);
   assert.ok(whats(await historyOf('node/a')).includes('NodeRegistered'));
   assert.ok(whats(await historyOf('pool/a')).includes('PoolCreated'));
-  await refused(['history', 'node/gpu'], 1, 'error: node "gpu" not found; next: list the nodes with `kubectl get nodes`');
+  await refused(
+    ['history', 'node/gpu'],
+    1,
+    'error: node "gpu" not found; next: list the nodes with `kubectl get nodes`',
+  );
   await refused(['history', 'pool/b'], 1, /^error: nodepool "b" not found/);
   await refused(['history', 'gp'], 1, 'error: neither a nodepool nor a node is named "gp"; did you mean "gpu"?');
   await refused(

@@ -129,6 +129,12 @@ const RUNS: Run[] = [
   { command: 'rollout status', lines: ['rollout status one --timeout=1s'], code: 1 },
   { command: 'cordon', lines: ['cordon one'] },
   { command: 'uncordon', lines: ['uncordon one'] },
+  // The server is older than the condition.
+  {
+    command: 'cordon --reason',
+    lines: ['cordon one --reason=disks --until=2h', 'uncordon one'],
+    unseen: /^patch nodes\/status/,
+  },
   // Only to name the budgets of a pod that has several.
   {
     command: 'drain',

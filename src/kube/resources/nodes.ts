@@ -1,10 +1,17 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 import type { DatedNode } from '../../nodepool/dated-node.ts';
+import { maintenanceIn } from '../../nodepool/maintenance.ts';
 import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
-import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import {
+  BORN_ANNOTATION,
+  MAINTENANCE_ANNOTATION,
+  type Node,
+  RECORD_ANNOTATION,
+  type Taint,
+} from '../../nodepool/types.ts';
 import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -36,6 +43,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
     ...(record === undefined ? {} : { record: keptRecord(record), ...markIn(metadata.annotations) }),
+    ...maintenanceIn(metadata.annotations),
     ...kept.of(raw),
     ...trueConditions(status?.conditions ?? []),
     unschedulable: spec?.unschedulable ?? false,
@@ -46,11 +54,12 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
 
 /** The body of the one merge patch that changes a node. */
 export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
-  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable } = patch;
+  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable, maintenance } = patch;
   const annotations = {
     ...patch.annotations,
     ...(record === undefined ? {} : { [RECORD_ANNOTATION]: record }),
     ...(dropsMark ? { [BORN_ANNOTATION]: null } : {}),
+    ...(maintenance === undefined ? {} : { [MAINTENANCE_ANNOTATION]: maintenance }),
   };
   const spec = {
     ...(taints === undefined ? {} : { taints }),

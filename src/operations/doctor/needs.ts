@@ -29,6 +29,8 @@ const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
 const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
+/** Only on servers that have the condition: see maintenance-condition.ts. */
+export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
 /** Of a pool with `noExecute: Drain`. */
@@ -118,6 +120,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
   uncordon: CORDON,
+  // Without it, a maintenance is not published as a condition of the node.
+  [PUBLISHES]: ['patch nodes/status'],
   drain: [
     ...CORDON,
     'list,get pods',

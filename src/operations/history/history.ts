@@ -130,7 +130,11 @@ async function readTouched(
   const records = new RecordCache();
   const touched = held.filter(node => {
     const record = node.record === undefined ? undefined : records.read(node.record);
-    return node.unschedulable || (record !== undefined && driftedFrom(record, node).length > 0);
+    return (
+      node.unschedulable ||
+      node.maintenance !== undefined ||
+      (record !== undefined && driftedFrom(record, node).length > 0)
+    );
   });
   const read = await Promise.all(
     touched.slice(0, MAX_READ).map(async node => {

@@ -1,6 +1,7 @@
 /** What a node itself says of its past: by its managedFields, its conditions, and how it differs from its record. */
 import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { own } from '../../nodepool/json.ts';
+import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/maintenance.ts';
 import { FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/record.ts';
 import { keysOf, membershipSelector } from '../../nodepool/selector.ts';
@@ -132,13 +133,29 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
   });
 }
 
+/** The cordon, and the maintenance that it belongs to. */
 function cordoned({ node, managedFields }: DatedNode): HistoryEntry[] {
-  if (!node.unschedulable) return [];
   const path = ['spec', 'unschedulable'];
   const ours = managedFields.find(entry => entry.manager === FIELD_MANAGER && managedAt(entry, path) !== undefined);
+  const maintenance = maintenanceEntries(node, ours !== undefined);
+  if (!node.unschedulable) return maintenance;
   const { time, manager: who } = lastSetter(managedFields, path) ?? ours ?? {};
+  // The annotation, which the same write set, says more.
+  if (ours !== undefined && who === FIELD_MANAGER && activeMaintenance(node) !== undefined) return maintenance;
   const detail = 'the node is unschedulable';
-  return [{ time, what: 'Cordoned', who, detail, sources: who === undefined ? ['object'] : ['managedFields'] }];
+  const sources = who === undefined ? ['object' as const] : ['managedFields' as const];
+  return [...maintenance, { time, what: 'Cordoned', who, detail, sources }];
+}
+
+function maintenanceEntries(node: Node, isOurs: boolean): HistoryEntry[] {
+  const state = maintenanceOf(node);
+  if (state === undefined || state.kind === 'unreadable') return [];
+  const { owner, since: time, until, reason } = state.maintenance;
+  const stale = state.kind === 'active' ? '' : ` (stale: the node is ${state.why})`;
+  const end = until === undefined ? '' : ` until ${until}`;
+  const detail = `cordoned by ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}${stale}`;
+  const sources = isOurs ? (['object', 'managedFields'] as const) : (['object'] as const);
+  return [{ time, what: 'Maintenance', who: owner.name, detail, sources }];
 }
 
 /** Ready, and what else is True: each with the time of its last change. */
