@@ -9,6 +9,7 @@ export const commands: CommandTable = {
   history: { group: 'LOOK', load: () => import('./history.ts') },
   view: { group: 'LOOK', load: () => import('./view.ts') },
   top: { group: 'LOOK', load: () => import('./top.ts') },
+  report: { group: 'LOOK', load: () => import('./report.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
   adopt: { group: 'CHANGE', load: () => import('./adopt.ts') },

@@ -95,6 +95,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),
+    serverFacts: async () => (await import('./resources/server-facts.ts')).serverFacts(transport),
+    contextName: access.context,
     clusterName: access.cluster.name,
     close: () => {
       ended.abort();

@@ -98,6 +98,14 @@ export interface ClusterReader {
 
 export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
 
+/** What the server says of itself, as far as it does. */
+export interface ServerFacts {
+  /** As `v1.36.3`. */
+  version?: string;
+  /** Its clock, to the second. */
+  time?: Date;
+}
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -125,6 +133,9 @@ export interface Connection {
   maintenance(): Promise<MaintenancePort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
+  serverFacts(): Promise<ServerFacts>;
+  /** Of the kubeconfig; undefined with --cluster alone, and inside of a cluster. */
+  contextName: string | undefined;
   /** Of the kubeconfig: what people call the cluster. */
   clusterName: string;
   /** Ends the sockets, so that the process can end. */

@@ -10,6 +10,7 @@ type Kind =
   | 'History'
   | 'NodeExplanation'
   | 'PoolNodeList'
+  | 'PoolReport'
   | 'PoolUsage'
   | 'ReconcileResultList';
 

@@ -72,6 +72,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
   'top --pods': ['list pods.metrics.k8s.io'],
+  report: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io', `list ${EVENTS}`],
+  'report with drift': ['get nodes'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff with NoExecute': PODS,
