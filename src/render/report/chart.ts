@@ -16,7 +16,7 @@ export function trendSection({ counts, intervalMs, earlier }: EventTrend): Html 
     { header: 'Warning', cell: ({ warning }: EventCount) => warning, kind: 'number' as const },
   ];
   return html`${chart(counts, minutes)}
-${table(`Events in each ${minutes} minutes`, columns, { items: counts, total: counts.length }, '')}
+<div class="narrow">${table(`Events in each ${minutes} minutes`, columns, { items: counts, total: counts.length }, '')}</div>
 <p>A repeated Event counts once, when it was seen last.${earlierText(earlier)}</p>`;
 }
 

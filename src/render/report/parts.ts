@@ -9,6 +9,9 @@ export interface Column<Row> {
   kind?: 'name' | 'text' | 'number';
 }
 
+/** Rows of a table that is kept on one page of paper. */
+const SHORT = 15;
+
 /** A table with its caption; the first column has the header of each row. Without rows a sentence. */
 export function table<Row>(
   caption: string,
@@ -24,7 +27,7 @@ export function table<Row>(
       ({ kind = '', cell }) => html`<td class="${kind}">${cell(row)}</td>`,
     )}</tr>\n`;
   const more = total - items.length;
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+  return html`<div class="${items.length > SHORT ? 'scroll' : 'scroll short'}" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ header, kind = '' }) => html`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
 <tbody>

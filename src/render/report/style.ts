@@ -28,11 +28,15 @@ table { border-collapse: collapse; margin: .5rem 0; width: 100%; font-size: .937
 caption { text-align: left; color: var(--dim); padding: .25rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
 thead th { background: var(--head); vertical-align: bottom; }
+thead th.name, thead th.text { overflow-wrap: normal; }
 tbody th { font-weight: 600; }
 .name { overflow-wrap: anywhere; min-width: 7rem; }
 .text { overflow-wrap: anywhere; min-width: 14rem; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+time { white-space: nowrap; }
+.narrow table { width: auto; min-width: 24rem; }
 td ul { margin: 0; padding: 0; list-style: none; }
+.good, .warn, .bad { white-space: nowrap; }
 .good { color: var(--good); }
 .warn { color: var(--warn); font-weight: 600; }
 .bad { color: var(--bad); font-weight: 600; }
@@ -57,11 +61,12 @@ footer { margin-top: 2.5rem; color: var(--dim); font-size: .875rem; }
   nav { display: none; }
   .scroll { overflow: visible; }
   h2 { break-after: avoid; }
-  tr, svg, .numbers li { break-inside: avoid; }
+  tr, svg, .short, .numbers li { break-inside: avoid; }
+  caption, .chart { break-after: avoid; }
   thead { display: table-header-group; }
   th, td { padding: .15rem .35rem; }
   .text { min-width: 0; }
-  .name { min-width: 0; }
+  .name { min-width: 4.5rem; }
   @page { size: A4 landscape; margin: 12mm; }
 }
 `;
