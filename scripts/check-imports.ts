@@ -72,6 +72,7 @@ export const DOORS: Record<string, string[]> = {
       'evictions.ts',
       'kept-annotations.ts',
       'leases.ts',
+      'maintenance.ts',
       'manifests.ts',
     ],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],

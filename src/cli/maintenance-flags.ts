@@ -5,13 +5,11 @@ import { isReason, MAX_REASON_LENGTH } from '../nodepool/maintenance.ts';
 import type { MaintenanceWish } from '../nodepool/plan-cordon.ts';
 import { parseUntil } from './until.ts';
 
-const GROUP = { helpGroup: 'MAINTENANCE' };
-
-export const takeoverFlag = Flags.boolean({ ...GROUP, summary: "Include nodes in somebody else's maintenance." });
+export const takeoverFlag = Flags.boolean({ summary: "Include nodes in others' maintenance." });
 
 export const maintenanceFlags = {
-  reason: Flags.string({ ...GROUP, summary: 'Why: a maintenance in your name, shown to others.', helpValue: 'TEXT' }),
-  until: Flags.string({ ...GROUP, summary: 'Its end: 2h, 3d, 18:00 or a date; for show.', helpValue: 'TIME' }),
+  reason: Flags.string({ summary: 'Why; others see it, with your name.', helpValue: 'TEXT' }),
+  until: Flags.string({ summary: 'Until when: 2h, 3d, 18:00 or a date.', helpValue: 'TIME' }),
   takeover: takeoverFlag,
 };
 

@@ -16,9 +16,9 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
-Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
+Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
     {
       description: 'Two nodes of the pool, one after the other',
@@ -27,10 +27,6 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     {
       description: 'At most a quarter of the nodes unavailable, the others schedulable',
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
-    },
-    {
-      description: 'Say why the nodes are taken out of service, and until when',
-      command: "<%= config.bin %> drain worker --ignore-daemonsets --reason 'new disks' --until 3h",
     },
     {
       description: 'Show what would happen, and which budgets refuse evictions',
@@ -44,7 +40,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes draining or not Ready at a time; a drained node does not count.',
+      summary: 'Nodes draining or not Ready at a time.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),

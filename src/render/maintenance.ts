@@ -9,6 +9,8 @@ import type { Cell } from './table.ts';
 import { formatDuration } from './time.ts';
 import { cut } from './width.ts';
 
+const MINUTE_MS = 60_000;
+
 type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
 /** `alice(2h-left):kernel_upgrade`, `bob(overdue-30m)`, `stale:alice`. One word: scripts split tables at spaces. */
@@ -31,7 +33,12 @@ function cellText(state: MaintenanceState, now: Date): string {
 /** `2h-left`, `overdue-30m`. */
 function endText(until: string, now: Date): string {
   const left = Date.parse(until) - now.getTime();
-  return left > 0 ? `${formatDuration(left)}-left` : `overdue-${formatDuration(-left)}`;
+  return left > 0 ? `${formatLeft(left)}-left` : `overdue-${formatDuration(-left)}`;
+}
+
+/** Rounded up to a minute: what was set to 3 days is not shown as 2 days and 23 hours. */
+function formatLeft(milliseconds: number): string {
+  return formatDuration(Math.ceil(milliseconds / MINUTE_MS) * MINUTE_MS);
 }
 
 function ownerName({ name, from }: Owner): string {
@@ -56,7 +63,7 @@ function staleReason(why: 'schedulable' | 'recreated'): string {
 /** `in 2h`, `overdue for 30m`. */
 function relativeEnd(until: string, now: Date): string {
   const left = Date.parse(until) - now.getTime();
-  return left > 0 ? `in ${formatDuration(left)}` : `overdue for ${formatDuration(-left)}`;
+  return left > 0 ? `in ${formatLeft(left)}` : `overdue for ${formatDuration(-left)}`;
 }
 
 /** What a command is about to write, with the time that `--until` means. */

@@ -106,10 +106,11 @@ test('wide: prints nothing shortened, resources, and other matching pools', () =
     '110',
     '<none>',
     '<none>',
+    '<none>',
   ]);
   assert.match(
     lines[1] ?? '',
-    / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later +kubectl-label\(3m\),a_b$/,
+    / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later +<none> +kubectl-label\(3m\),a_b$/,
   );
 });
 
@@ -134,6 +135,7 @@ test('prints names, and everything as JSON and YAML', () => {
     leaving: true,
     ready: false,
     unschedulable: false,
+    maintenance: null,
     creationTimestamp: '2026-11-01T09:00:00Z',
     taints: [],
     applied: { labels: {}, taints: [], annotations: {} },
