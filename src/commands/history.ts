@@ -71,7 +71,7 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
       const { makeStyle } = await import('../render/style.ts');
       const wide = output === 'wide';
       const table = { wide, headers: !noHeaders, terminalWidth: wide ? undefined : terminalWidth(io) };
-      io.out(render.renderHistory(entries, table, now, makeStyle(io.color)));
+      io.out(render.renderHistory(found, entries, table, now, makeStyle(io.color)));
       for (const note of notesOn(found)) showNote(io, note);
     }
     return EXIT.done;

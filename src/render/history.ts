@@ -1,13 +1,13 @@
 /** `history`: the table, and `-o csv|json|yaml`. */
 import type { HistoryEntry } from '../operations/history/entry.ts';
 import type { History } from '../operations/history/history.ts';
-import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from './cells.ts';
+import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from './cells.ts';
 import { renderCsv } from './csv.ts';
 import { printDocument } from './documents.ts';
 import { type Column, fitColumns } from './fit-columns.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
-import { formatAge } from './time.ts';
+import { formatAge, UNKNOWN } from './time.ts';
 
 export interface HistoryTableOptions {
   /** Times as they are, and what each line is known from. */
@@ -17,6 +17,8 @@ export interface HistoryTableOptions {
   terminalWidth: number | undefined;
 }
 
+type Kind = History['subject']['kind'];
+
 /** A detail is not wrapped to less while other columns can be cut. */
 const LEAST_DETAIL = 24;
 
@@ -24,13 +26,14 @@ const LEAST_DETAIL = 24;
 const NOW = 'now';
 
 export function renderHistory(
+  { subject }: Pick<History, 'subject'>,
   entries: readonly HistoryEntry[],
   { wide, headers, terminalWidth }: HistoryTableOptions,
   now: Date,
   style: Style,
 ): string {
   const short = entries.map(shortEntry);
-  const all = columnsOf(wide, style);
+  const all = columnsOf(subject.kind, wide, style);
   const columns = terminalWidth === undefined ? all : fitColumns(all, short, now, terminalWidth);
   const header = headers ? columns.map(column => column.header) : undefined;
   const rows = short.map(entry => columns.map(({ cell }) => cell(entry, now, Infinity)));
@@ -76,13 +79,13 @@ function shortEntry(entry: HistoryEntry): HistoryEntry {
   };
 }
 
-function columnsOf(wide: boolean, style: Style): Column<HistoryEntry>[] {
+function columnsOf(kind: Kind, wide: boolean, style: Style): Column<HistoryEntry>[] {
   return [
     { header: 'TIME', cell: wide ? timeCell : ageCell, cutFrom: Infinity },
     { header: 'WHAT', cell: entry => whatCell(entry, style), rank: 1, cutFrom: 1 },
-    { header: 'WHO', cell: ({ who = NONE }) => who, cutFrom: 1 },
+    { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1 },
     ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: HistoryEntry) => sources.join(',') }] : []),
-    { header: 'DETAIL', cell: detailCell, wrapsAt: LEAST_DETAIL },
+    { header: 'DETAIL', cell: entry => detailCell(entry, kind), wrapsAt: LEAST_DETAIL },
   ];
 }
 
@@ -102,8 +105,9 @@ function whatCell({ what, isWarning = false }: HistoryEntry, style: Style): Cell
   return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
 }
 
-/** An Event of a pool in the history of a node. */
-function detailCell({ detail, node, pool, sources }: HistoryEntry): string {
-  if (node === undefined || pool === undefined || !sources.includes('Event')) return detail;
-  return `pool ${shorten(pool, REASON_WIDTH)}: ${detail}`;
+/** Names the other object where an entry is about two: the node of a pool, or the pool of a node whose Event it is. */
+function detailCell({ detail, node, pool, sources }: HistoryEntry, kind: Kind): string {
+  if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
+  const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
+  return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;
 }
