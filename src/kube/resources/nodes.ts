@@ -1,5 +1,7 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
+import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { maintenanceIn } from '../../nodepool/maintenance.ts';
+import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
@@ -109,6 +111,18 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
 /** A node exactly as the server sends it; undefined if there is none. */
 export function nodeObject(api: Api, name: string): Promise<RawNode | undefined> {
   return api.get(inJson(NODES), name);
+}
+
+/** See the port. */
+export async function datedNode(api: Api, kept: KeptAnnotations, name: string): Promise<DatedNode | undefined> {
+  const node = await api.get<WireNode>(inJson(NODES), name);
+  return (
+    node && {
+      node: toNode(node, kept),
+      managedFields: readManagedFields(node.metadata?.managedFields),
+      conditions: node.status?.conditions ?? [],
+    }
+  );
 }
 
 /** The labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */
