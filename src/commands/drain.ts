@@ -29,6 +29,10 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
     },
     {
+      description: 'Only if the other nodes have room for the pods',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --check-fit',
+    },
+    {
       description: 'Show what would happen, and which budgets refuse evictions',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
@@ -78,6 +82,10 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
       helpValue: 'N',
     }),
     ...maintenanceFlags,
+    'check-fit': Flags.boolean({
+      ...PODS,
+      summary: 'Refuse if evicted pods have no place on other nodes.',
+    }),
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
   };
@@ -94,6 +102,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
         yes: flags.yes,
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
+        checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
         warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {
