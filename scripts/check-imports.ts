@@ -54,7 +54,8 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'workloads.ts'],
+    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
+    'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
@@ -76,7 +77,7 @@ export const DOORS: Record<string, string[]> = {
       'manifests.ts',
     ],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['reader-reviews.ts', 'runtime-classes.ts', 'workloads.ts'],
+    ...['reader-reviews.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);

@@ -7,6 +7,7 @@ import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reco
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
+import type { SchedulingPort } from './scheduling-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -107,6 +108,7 @@ export interface Connection {
   /** The same of all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
+  scheduling(): Promise<SchedulingPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;

@@ -20,21 +20,40 @@ export interface Placed {
 
 /** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
 export function place(pod: Pod, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): Placed {
-  const judge = new Judge(pod, snapshot);
+  return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
+}
+
+/**
+ * As place(), of a judge that has placed nothing. It can be used again unless the replicas depend on each other.
+ * @param limits `perNode`: 1 for a DaemonSet
+ */
+export function placeBy(
+  judge: Judge,
+  nodes: Iterable<string>,
+  snapshot: Snapshot,
+  { limit = Infinity, perNode = Infinity }: { limit?: number; perNode?: number } = {},
+): Placed {
+  const { pod } = judge;
+  const most = Math.min(perNode, alone(pod));
   const sites: Site[] = [];
   for (const name of nodes) {
     const state = snapshot.nodes.get(name);
     if (state === undefined || !judge.isAllowed(name)) continue;
-    const room = Math.min(roomFor(pod.requests, state), perNode(pod));
+    const room = Math.min(roomFor(pod.requests, state), most);
     if (room > 0) sites.push({ state, room, placed: 0 });
   }
   const total = Math.min(limit, perCluster(pod, snapshot));
-  const isDependent = judge.spread.isSelfMatching || judge.affinity.isSelfMatching;
+  const isDependent = dependsOnItself(judge);
   const replicas = isDependent ? placeInTurns(judge, sites, total) : fill(judge, sites, total);
   const byNode = new Map(
     sites.filter(({ placed }) => placed > 0).map(({ state, placed }) => [state.node.name, placed]),
   );
   return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
+}
+
+/** Whether the place of one replica matters to the next. */
+export function dependsOnItself({ spread, affinity }: Judge): boolean {
+  return spread.isSelfMatching || affinity.isSelfMatching;
 }
 
 interface Site {
@@ -45,7 +64,7 @@ interface Site {
 }
 
 /** Replicas with a host port or a disk of their own do not share a node. */
-function perNode({ hostPorts, disks }: Pod): number {
+function alone({ hostPorts, disks }: Pod): number {
   return hostPorts.length > 0 || disksClash(disks, disks) !== undefined ? 1 : Infinity;
 }
 

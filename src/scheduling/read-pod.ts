@@ -1,6 +1,7 @@
 /** Reads a v1 Pod. */
 import type { ReadQuantity } from '../nodepool/amounts.ts';
 import type { PodPlacement } from '../nodepool/placement.ts';
+import { QuantityError } from '../nodepool/quantity.ts';
 import type { Toleration } from '../nodepool/types.ts';
 import { disksOf } from './disks.ts';
 import { hostPortsOf } from './host-ports.ts';
@@ -35,6 +36,25 @@ export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: Read
     gates: spec.schedulingGates?.map(gate => gate.name ?? '') ?? NO_GATES,
     isTerminating: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
   };
+}
+
+/** As readPod(); a pod on a node whose amounts cannot be read requests nothing. @param onProblem receives a sentence */
+export function readPlacedPod(raw: RawPod, read: ReadQuantity, onProblem: (problem: string) => void): Pod {
+  try {
+    return readPod(raw, read);
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    const { namespace = '', name = '' } = raw.metadata ?? {};
+    onProblem(`pod ${namespace}/${name}: ${error.message}`);
+    const {
+      containers: _,
+      initContainers: _init,
+      overhead: _overhead,
+      resources: _resources,
+      ...spec
+    } = raw.spec ?? {};
+    return readPod(raw.metadata === undefined ? { spec } : { metadata: raw.metadata, spec }, read);
+  }
 }
 
 export function placementOf({

@@ -22,6 +22,8 @@ export interface Reason {
   words: string;
   /** What in particular: the taint, what is free and asked for, the label that is missing. */
   detail?: string;
+  /** Of a resource that is short. */
+  short?: { resource: string; asked: bigint; free: bigint };
 }
 
 /** How many nodes each of the scheduler's reasons holds for: of each node, those of the first rule that fails. */

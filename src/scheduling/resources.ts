@@ -19,7 +19,8 @@ export function judgeResources(requests: Requests, { allocatable, requested, pod
   for (const [name, asked] of requests) {
     const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
     if (asked > free) {
-      reasons.push({ rule: 'resources', words: `Insufficient ${name}`, detail: shortText(name, asked, free) });
+      const short = { resource: name, asked, free };
+      reasons.push({ rule: 'resources', words: `Insufficient ${name}`, detail: shortText(name, asked, free), short });
     }
   }
   return reasons;

@@ -46,19 +46,19 @@ export class Snapshot {
   readonly nodes = new Map<string, NodeState>();
   /** Volumes and claims; what was not read counts as absent. */
   storage: Storage;
-  readonly #namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
+  /** Labels by name; undefined: only the label with the name that every namespace has is known. */
+  namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
   readonly #groups = new Map<string, LabelGroup>();
   readonly #antiAffinity = new Map<string, AntiAffinityGroup>();
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
-  /** @param namespaces labels by name; undefined: only the label with the name that every namespace has is known */
   constructor(
     nodes: readonly Node[],
     namespaces?: ReadonlyMap<string, Record<string, string>>,
     storage: Storage = NO_STORAGE,
   ) {
-    this.#namespaces = namespaces;
+    this.namespaces = namespaces;
     this.storage = storage;
     const read = quantityReader();
     for (const node of nodes) {
@@ -109,7 +109,7 @@ export class Snapshot {
   }
 
   namespaceLabels(name: string): Record<string, string> {
-    return this.#namespaces?.get(name) ?? { 'kubernetes.io/metadata.name': name };
+    return this.namespaces?.get(name) ?? { 'kubernetes.io/metadata.name': name };
   }
 
   #useClaim(key: string, users: 1 | -1): void {

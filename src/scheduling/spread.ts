@@ -38,26 +38,34 @@ class Domains {
   readonly counts = new Map<string, number>();
   /** 1: a pod placed counts for the next one. */
   readonly selfMatch: 0 | 1;
+  /** Undefined: to be found again. */
   #min: number | undefined;
+  /** Domains that have as few pods as that. */
+  #atMin = 0;
 
   constructor(constraint: SpreadConstraint, pod: Pod) {
     this.constraint = constraint;
     this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
   }
 
+  /** @param pods at least 0 */
   add(domain: string, pods: number): void {
-    const before = this.counts.get(domain) ?? 0;
-    this.counts.set(domain, before + pods);
-    if (before === this.#min || pods < 0) this.#min = undefined;
+    const before = this.counts.get(domain);
+    this.counts.set(domain, (before ?? 0) + pods);
+    if (before === undefined) this.#min = undefined;
+    else if (before === this.#min && pods > 0 && --this.#atMin === 0) this.#min = undefined;
   }
 
   min(): number {
     if (this.counts.size < this.constraint.minDomains) return 0;
-    if (this.#min === undefined) {
-      this.#min = Infinity;
-      for (const count of this.counts.values()) if (count < this.#min) this.#min = count;
+    if (this.#min !== undefined) return this.#min;
+    let [min, atMin] = [Infinity, 0];
+    for (const count of this.counts.values()) {
+      if (count < min) [min, atMin] = [count, 1];
+      else if (count === min) atMin++;
     }
-    return this.#min;
+    [this.#min, this.#atMin] = [min, atMin];
+    return min;
   }
 
   skewAt(domain: string): number {

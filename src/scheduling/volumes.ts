@@ -35,8 +35,6 @@ export class PodVolumes {
   readonly #storage: Storage;
   readonly #bound: Volume[] = [];
   readonly #waiting: Claim[] = [];
-  /** A bound claim names a volume that does not exist. */
-  #missesVolume = false;
   /** A claim that one pod alone may use is in use. */
   readonly #usedClaim: string | undefined;
 
@@ -79,9 +77,6 @@ export class PodVolumes {
     if (unmet !== undefined) {
       add("node(s) didn't find available persistent volumes to bind", `claim ${unmet.name}`);
     }
-    if (elsewhere === undefined && this.#missesVolume) {
-      add('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', 'the volume is gone');
-    }
     return reasons;
   }
 
@@ -103,8 +98,7 @@ export class PodVolumes {
 
   #addBound({ volumeName }: Claim): void {
     const volume = this.#storage.volumes.get(volumeName);
-    if (volume === undefined) this.#missesVolume = true;
-    else this.#bound.push(volume);
+    if (volume !== undefined) this.#bound.push(volume);
   }
 
   /** A claim that the node can neither be given an existing volume for, nor a new one. */
