@@ -1,6 +1,6 @@
 /** Custom resources that name labels of nodes in fields that are known beforehand. */
 import { isObject } from '../../nodepool/json.ts';
-import type { SelectorPath } from '../../operations/impact/port.ts';
+import type { SelectorPath } from '../../operations/impact-port.ts';
 import { namesLabel } from '../../scheduling/impact/selecting.ts';
 import type { Selecting } from '../../scheduling/impact/types.ts';
 import type { Api } from './api.ts';

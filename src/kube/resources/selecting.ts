@@ -1,6 +1,6 @@
 /** Objects that select nodes by labels, of all namespaces. */
 import { isObject } from '../../nodepool/json.ts';
-import type { SelectingKind } from '../../operations/impact/port.ts';
+import type { SelectingKind } from '../../operations/impact-port.ts';
 import { keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
@@ -39,7 +39,6 @@ const BATCH = { group: 'batch', version: 'v1' };
 const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
   Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment' },
   StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' },
-  DaemonSet: { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' },
   ReplicaSet: { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' },
   Job: { ...BATCH, plural: 'jobs', kind: 'Job' },
   CronJob: { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
@@ -48,8 +47,10 @@ const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
   RuntimeClass: RUNTIME_CLASSES,
 };
 
+const DAEMON_SETS: Resource = { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' };
+
 export function listDaemonSets(api: Api): Promise<DaemonSet[]> {
-  return api.list(RESOURCES.DaemonSet, ({ metadata = {}, spec }: Templated) => {
+  return api.list(DAEMON_SETS, ({ metadata = {}, spec }: Templated) => {
     const { name = '', namespace = '' } = metadata;
     return { namespace, name, template: spec?.template?.spec ?? {} };
   });

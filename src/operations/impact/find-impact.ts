@@ -1,7 +1,7 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { allChanges, type NodePlan } from '../../nodepool/plan.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { noun } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
@@ -9,11 +9,18 @@ import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
 import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
-import type { Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import { Snapshot } from '../../scheduling/snapshot.ts';
-import { NO_STORAGE } from '../../scheduling/storage.ts';
+import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
-import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from './port.ts';
+import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import type { SchedulingPort } from '../scheduling-port.ts';
+import { readRunningPods } from './running-pods.ts';
+
+export interface ImpactPorts {
+  impact(): Promise<ImpactPort>;
+  scheduling(): Promise<SchedulingPort>;
+}
 
 export interface FoundImpact {
   impact: Impact;
@@ -31,7 +38,7 @@ export async function findImpact(
   { nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>,
   state: Pick<ClusterState, 'nodes' | 'ownership'>,
   paths: readonly SelectorPath[],
-  port: () => Promise<ImpactPort>,
+  ports: ImpactPorts,
 ): Promise<FoundImpact> {
   const plans = [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
   const changes = changesOf(plans);
@@ -41,7 +48,7 @@ export async function findImpact(
     return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [] }, warnings: [], poolOf };
   }
   const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
-  const read = await readAll(await port(), paths, [...labels]);
+  const read = await readAll(ports, paths, [...labels]);
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
   const snapshot = new Snapshot(everyNode, read.namespaces, read.storage);
@@ -51,7 +58,7 @@ export async function findImpact(
     changes,
     pods: Map.groupBy(here, ({ node }) => node),
     daemonSets: read.daemonSets,
-    selecting: [...read.selecting, ...barePods(read.pods)],
+    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...barePods(read.pods)],
     snapshot,
   });
   return { impact, warnings: read.warnings, poolOf };
@@ -68,7 +75,8 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
   });
 }
 
-async function readAll(port: ImpactPort, paths: readonly SelectorPath[], labels: readonly string[]) {
+async function readAll(ports: ImpactPorts, paths: readonly SelectorPath[], labels: readonly string[]) {
+  const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
   const warnings: Warning[] = [];
   const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
     const answer = await attempt(read);
@@ -76,23 +84,42 @@ async function readAll(port: ImpactPort, paths: readonly SelectorPath[], labels:
     warnings.push(unread(what, answer.refusal));
     return otherwise;
   };
-  const [pods, daemonSets, storage, namespaces, ...selecting] = await Promise.all([
-    reading('pods', () => port.pods(), { pods: [], problems: [] }),
+  const kinds = labels.length === 0 ? [] : SELECTING_KINDS;
+  const [found, daemonSets, custom, ...selecting] = await Promise.all([
+    reading('pods', () => readRunningPods(scheduling), { pods: [], problems: [] }),
     reading('DaemonSets', () => port.daemonSets(), []),
-    reading('volumes and claims', () => port.storage(), NO_STORAGE),
-    reading('namespaces', () => port.namespaces(), undefined),
-    ...SELECTING_KINDS.filter(() => labels.length > 0).map(kind =>
-      reading<Selecting[]>(plural(2, kind).slice(2), () => port.selecting(kind), []),
-    ),
-    ...(labels.length > 0 ? [reading<Selecting[]>('custom resources', () => port.custom(paths, labels), [])] : []),
+    labels.length === 0 ? [] : reading('custom resources', () => port.custom(paths, labels), []),
+    ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
-  warnings.push(...pods.problems);
-  return { pods: pods.pods, daemonSets, storage, namespaces, selecting: selecting.flat(), warnings };
+  warnings.push(...found.problems);
+  const { pods } = found;
+  const [storage, namespaces] = await Promise.all([
+    reading('volumes and claims', () => storageOf(pods, scheduling), NO_STORAGE),
+    pods.some(({ pod }) => [...pod.affinity, ...pod.antiAffinity].some(hasSelector))
+      ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
+      : undefined,
+  ]);
+  return { pods, daemonSets, storage, namespaces, selecting: [...custom, ...selecting.flat()], warnings };
+}
+
+type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
+
+function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
+  return namespaceSelector !== undefined;
+}
+
+async function storageOf(pods: readonly RunningPod[], port: SchedulingPort): Promise<Storage> {
+  const users = pods.filter(({ pod }) => pod.claims.length > 0);
+  return users.length === 0 ? NO_STORAGE : port.storage(new Set(users.map(({ pod }) => pod.namespace)));
 }
 
 function unread(what: string, refusal: NodepoolError): Warning {
   const message = `the impact on ${what} is not known: ${refusal.oneLine}`;
   return refusal.next === undefined ? message : { message, next: refusal.next };
+}
+
+function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
+  return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
 }
 
 /** Those with a controller are told by it. */

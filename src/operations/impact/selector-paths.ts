@@ -1,6 +1,6 @@
 /** Fields of custom resources that name labels of nodes: well-known ones, and those that the user names. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { SelectorPath } from './port.ts';
+import type { SelectorPath } from '../impact-port.ts';
 
 /** Their loss takes a cluster's network down: they are looked at wherever the server serves them. */
 export const WELL_KNOWN: readonly SelectorPath[] = [

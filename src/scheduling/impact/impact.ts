@@ -27,6 +27,9 @@ export interface Scene {
   snapshot: Snapshot;
 }
 
+/** Their pods are recreated on the same node; those of a Node are static pods. */
+const STAYING: readonly string[] = ['DaemonSet', 'Node'];
+
 export function impactOf({ changes, pods, daemonSets, selecting, snapshot }: Scene): Impact {
   const { storage } = snapshot;
   const byKey = new KeyImpacts();
@@ -87,7 +90,7 @@ function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot): E
     const own = group.pods.flatMap(name => byPod.get(`${group.namespace}/${name}`) ?? []);
     const times = own.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
     const pods = own.map(({ running }) => running.pod);
-    const isRecreated = group.owner !== undefined && group.owner.kind !== 'DaemonSet';
+    const isRecreated = group.owner !== undefined && !STAYING.includes(group.owner.kind);
     return {
       ...group,
       ...(times.length === 0

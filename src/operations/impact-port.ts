@@ -1,12 +1,10 @@
 /** The client for what a change of nodes may affect. src/kube implements it. */
-import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
-import type { Storage } from '../../scheduling/storage.ts';
+import type { DaemonSet, Selecting } from '../scheduling/impact/types.ts';
 
-/** Kinds of objects that can select nodes by labels, beside pods. */
+/** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
 export const SELECTING_KINDS = [
   'Deployment',
   'StatefulSet',
-  'DaemonSet',
   'ReplicaSet',
   'Job',
   'CronJob',
@@ -30,9 +28,4 @@ export interface ImpactPort {
   selecting(kind: SelectingKind): Promise<Selecting[]>;
   /** Those of the custom resources that the server serves and that name one of the labels in one of the fields. */
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<Selecting[]>;
-  /** On nodes, and not ended. `problems`: amounts that cannot be read, each a sentence. */
-  pods(): Promise<{ pods: RunningPod[]; problems: string[] }>;
-  storage(): Promise<Storage>;
-  /** Labels by name. */
-  namespaces(): Promise<ReadonlyMap<string, Record<string, string>> | undefined>;
 }

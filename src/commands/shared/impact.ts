@@ -1,0 +1,28 @@
+/** Finds and shows the impact of a plan, for `diff --impact` and above the question of other commands. */
+import type { Connection } from '../../cli/factory.ts';
+import type { Io } from '../../cli/io.ts';
+import type { FoundImpact } from '../../operations/impact/find-impact.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+
+/** Fields of custom resources that every command looks at, separated by commas. */
+const PATHS_ENV = 'KUBECTL_NODEPOOL_IMPACT_PATHS';
+
+/** @param paths of the command line. Throws NodepoolError for one that is no path. */
+export async function impactFinder(
+  paths: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  connection: Pick<Connection, 'impact' | 'scheduling'>,
+): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
+  const { parseSelectorPaths, WELL_KNOWN } = await import('../../operations/impact/selector-paths.ts');
+  const { findImpact } = await import('../../operations/impact/find-impact.ts');
+  const ofEnv = (env[PATHS_ENV] ?? '').split(',').filter(text => text !== '');
+  const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...parseSelectorPaths(paths, '--impact-path')];
+  return (plan, state) => findImpact(plan, state, all, connection);
+}
+
+export async function impactText({ impact, poolOf }: FoundImpact, { color }: Pick<Io, 'color'>): Promise<string> {
+  const { renderImpact } = await import('../../render/impact.ts');
+  const { makeStyle } = await import('../../render/style.ts');
+  return renderImpact(impact, makeStyle(color), poolOf);
+}
