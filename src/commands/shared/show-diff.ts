@@ -2,6 +2,7 @@
 import { approver } from '../../cli/approve.ts';
 import { showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import { impactFinder, impactText } from '../../cli/impact.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
@@ -10,7 +11,6 @@ import { type Diff, diff } from '../../operations/diff.ts';
 import { unreadText, withSetters } from '../../operations/drift-setters.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
-import { impactFinder, impactText } from './impact.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
