@@ -28,6 +28,10 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
     },
     {
+      description: 'Only if the other nodes have room for the pods',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --check-fit',
+    },
+    {
       description: 'Show what would happen, and which budgets refuse evictions',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
     },
@@ -76,6 +80,10 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       summary: 'Ignore pods terminating for more than N s.',
       helpValue: 'N',
     }),
+    'check-fit': Flags.boolean({
+      ...PODS,
+      summary: 'Refuse if evicted pods have no place on other nodes.',
+    }),
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
   };
@@ -92,6 +100,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         yes: flags.yes,
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
+        checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
         warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {

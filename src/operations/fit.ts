@@ -5,13 +5,13 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { parseLabelSelector } from '../nodepool/label-selector.ts';
 import { QuantityError } from '../nodepool/quantity.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { FitReasons } from '../scheduling/fit-reasons.ts';
 import { Judge } from '../scheduling/judge.ts';
 import { notJudged } from '../scheduling/not-judged.ts';
 import { dependsOnItself, placeBy } from '../scheduling/place.ts';
 import { readPod } from '../scheduling/read-pod.ts';
 import type { Snapshot } from '../scheduling/snapshot.ts';
 import type { Pod } from '../scheduling/types.ts';
-import { FitReasons } from './fit-reasons.ts';
 import { existingSubject, type Subject, type SubjectDocument, subjectOf } from './fit-subject.ts';
 import { poolNotFound } from './not-found.ts';
 import { allPermitted } from './permitted.ts';
@@ -78,12 +78,15 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   cluster.catch(() => {});
   const subjects = await subjectsOf(options, port);
   const asked = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
-  const { snapshot, problems, self, knows } = await readSnapshot(
+  const itself = subjects.find(({ exists }) => exists);
+  const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
+  const wish = { pods: asked.map(({ pod }) => pod), keep, judgesKept: false };
+  const { snapshot, problems, kept, knows } = await readSnapshot(
     cluster.then(([, nodes]) => nodes),
-    asked.map(({ pod }) => pod),
-    subjects.find(({ exists }) => exists),
+    wish,
     port,
   );
+  for (const { pod, node } of kept) snapshot.remove(pod, node);
   collectGarbage();
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
@@ -102,7 +105,6 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
   const fits = asked.map(({ subject, pod, refused, unknown }): Fit => {
-    if (self !== undefined) snapshot.remove(self.pod, self.node);
     const { rows, total } = rowsOf(pod, sites, snapshot, subject.isDaemon);
     const unjudged = notJudged(subject.pod, { namespaces: knows.namespaces, offered });
     const isEnough = total.replicas >= (options.replicas ?? 1);

@@ -5,14 +5,20 @@ import { readPlacedPod } from '../scheduling/read-pod.ts';
 import { Snapshot } from '../scheduling/snapshot.ts';
 import type { Pod } from '../scheduling/types.ts';
 import { permitted } from './permitted.ts';
-import type { SchedulingPort } from './scheduling-port.ts';
+import type { PodFields, SchedulingPort } from './scheduling-port.ts';
+
+/** A pod on a node. */
+export interface KeptPod {
+  pod: Pod;
+  node: string;
+}
 
 export interface ReadSnapshot {
   snapshot: Snapshot;
   /** Pods whose amounts cannot be read; each a sentence. */
   problems: string[];
-  /** The pod that was looked for. */
-  self: { pod: Pod; node: string } | undefined;
+  /** Those on nodes that were to be kept, which the snapshot counts too. */
+  kept: KeptPod[];
   knows: {
     namespaces: boolean;
     /** What could not be read, and is not judged. */
@@ -20,48 +26,62 @@ export interface ReadSnapshot {
   };
 }
 
-/**
- * @param pods in question
- * @param wanted a pod that is to be found among those on nodes
- */
+export interface SnapshotWish {
+  /** Pods in question that are on no node. */
+  pods: readonly Pod[];
+  keep: (pod: Pod) => boolean;
+  /** Whether those that are kept are in question themselves. */
+  judgesKept: boolean;
+}
+
 export async function readSnapshot(
   reading: Promise<Node[]>,
-  pods: readonly Pod[],
-  wanted: { namespace: string; name: string } | undefined,
+  { pods, keep, judgesKept }: SnapshotWish,
   port: SchedulingPort,
 ): Promise<ReadSnapshot> {
-  const claimNamespaces = new Set(pods.filter(({ claims }) => claims.length > 0).map(({ namespace }) => namespace));
-  const storage = claimNamespaces.size === 0 ? undefined : permitted(port.storage(claimNamespaces));
-  storage?.catch(() => {});
-  const collector = new Collector(wanted);
-  const labels = pods.some(
-    ({ spread, affinity, antiAffinity }) => spread.length + affinity.length + antiAffinity.length > 0,
-  );
-  const podsRead = port.placedPods(
-    { labels, placement: false },
-    pod => collector.add(readPlacedPod(pod, collector.read, problem => collector.problems.push(problem))),
-    () => collector.startOver(),
-  );
+  // Known before the list of pods ends, unless the pods of that list are in question.
+  const early = judgesKept ? undefined : storageOf(pods, port);
+  early?.catch(() => {});
+  const fields = judgesKept ? { labels: true, placement: true } : { labels: pods.some(asksForPods), placement: false };
+  const collector = new Collector(keep);
+  const podsRead = readPods(fields, collector, port);
   podsRead.catch(() => {});
   const nodes = await reading;
   collector.begin(nodes);
   await podsRead;
+  const { problems, kept } = collector;
   const snapshot = collector.snapshot(nodes);
+  const asked = judgesKept ? [...pods, ...kept.map(({ pod }) => pod)] : pods;
   const refusals: string[] = [];
-  const stored = await storage;
+  const stored = await (early ?? storageOf(asked, port));
   if (stored !== undefined && 'forbidden' in stored) refusals.push(`volumes: ${stored.forbidden.oneLine}`);
   else if (stored !== undefined) snapshot.storage = stored.value;
-  const isAsked = [...pods.flatMap(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity])].some(hasSelector);
-  const isNeeded = isAsked || [...snapshot.antiAffinityGroups()].some(({ terms }) => terms.some(hasSelector));
+  const isNeeded =
+    asked.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(hasSelector)) ||
+    [...snapshot.antiAffinityGroups()].some(({ terms }) => terms.some(hasSelector));
   const namespaces = isNeeded ? await permitted(port.namespaces()) : undefined;
   if (namespaces !== undefined && 'value' in namespaces) snapshot.namespaces = namespaces.value;
-  const { problems, self } = collector;
-  return {
-    snapshot,
-    problems,
-    self,
-    knows: { namespaces: namespaces === undefined || 'value' in namespaces, refusals },
-  };
+  const knows = { namespaces: namespaces === undefined || 'value' in namespaces, refusals };
+  return { snapshot, problems, kept, knows };
+}
+
+async function readPods(fields: PodFields, collector: Collector, port: SchedulingPort): Promise<void> {
+  const read = quantityReader();
+  await port.placedPods(
+    fields,
+    raw => collector.add(readPlacedPod(raw, read, problem => collector.problems.push(problem))),
+    () => collector.startOver(),
+  );
+}
+
+/** Undefined: no pod has a claim. */
+async function storageOf(pods: readonly Pod[], port: SchedulingPort) {
+  const namespaces = new Set(pods.filter(({ claims }) => claims.length > 0).map(({ namespace }) => namespace));
+  return namespaces.size === 0 ? undefined : permitted(port.storage(namespaces));
+}
+
+function asksForPods({ spread, affinity, antiAffinity }: Pod): boolean {
+  return spread.length + affinity.length + antiAffinity.length > 0;
 }
 
 function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
@@ -71,15 +91,14 @@ function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefi
 /** Takes pods before and after the nodes are known. */
 class Collector {
   problems: string[] = [];
-  self: { pod: Pod; node: string } | undefined;
-  readonly read = quantityReader();
-  readonly #wanted: { namespace: string; name: string } | undefined;
+  kept: KeptPod[] = [];
+  readonly #keep: (pod: Pod) => boolean;
   #nodes: readonly Node[] | undefined;
   #snapshot: Snapshot | undefined;
   #early: Pod[] = [];
 
-  constructor(wanted: { namespace: string; name: string } | undefined) {
-    this.#wanted = wanted;
+  constructor(keep: (pod: Pod) => boolean) {
+    this.#keep = keep;
   }
 
   begin(nodes: readonly Node[]): void {
@@ -90,15 +109,14 @@ class Collector {
   }
 
   add(pod: Pod): void {
-    const { namespace, name, nodeName = '' } = pod;
-    if (name === this.#wanted?.name && namespace === this.#wanted.namespace) this.self = { pod, node: nodeName };
+    if (this.#keep(pod)) this.kept.push({ pod, node: pod.nodeName ?? '' });
     if (this.#snapshot === undefined) this.#early.push(pod);
-    else this.#snapshot.add(pod, nodeName);
+    else this.#snapshot.add(pod, pod.nodeName ?? '');
   }
 
   startOver(): void {
     this.problems = [];
-    this.self = undefined;
+    this.kept = [];
     this.#early = [];
     if (this.#nodes !== undefined) this.#snapshot = new Snapshot(this.#nodes);
   }

@@ -1,15 +1,12 @@
 /** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
 import { plural } from '../nodepool/plural.ts';
 import type { Fit, FitRow } from '../operations/fit.ts';
-import type { FitReason } from '../operations/fit-reasons.ts';
+import { reasonsText } from '../scheduling/fit-reasons.ts';
 import { amountText } from '../scheduling/resources.ts';
 import { NONE } from './cells.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import { type Cell, GET, renderTable } from './table.ts';
-
-/** Of each reason, so many details are named. */
-const MAX_DETAILS = 2;
+import { type Cell, DESCRIBE, renderTable } from './table.ts';
 
 export interface FitTable {
   headers: boolean;
@@ -29,7 +26,7 @@ function renderOne(fit: Fit, { headers, columns, replicas }: FitTable, style: St
   const all = rows.length > 1 ? [...rows, total] : rows;
   const cells = all.map(row => cellsOf(row, row === total ? 'TOTAL' : (row.pool ?? NONE), row === total, style));
   const header: Cell[] = ['POOL', 'FITS', 'NODES', 'REPLICAS', 'WHY'];
-  const table = renderTable(headers ? [header, ...cells] : cells, GET, columns);
+  const table = renderTable(headers ? [header, ...cells] : cells, DESCRIBE, columns);
   const title = headers ? [sanitizeLine(titleOf(fit))] : [];
   const lines = [
     ...(replicas === undefined ? [] : [askedText(fit, replicas)]),
@@ -59,18 +56,6 @@ function cellsOf(row: FitRow, name: string, isTotal: boolean, style: Style): Cel
     { text: fits ? 'yes' : 'no', paint: fits ? style.green : style.red },
     `${takers}/${nodes}`,
     `${replicas}${isAtLeast ? '+' : ''}`,
-    whyText(reasons.list(), isTotal),
+    takers === nodes ? NONE : reasonsText(reasons.list(), isTotal),
   ];
-}
-
-/** @param isShort without details */
-function whyText(reasons: readonly FitReason[], isShort: boolean): string {
-  if (reasons.length === 0) return NONE;
-  return reasons
-    .map(({ nodes, words, details }) => {
-      const shown = isShort ? [] : details.slice(0, MAX_DETAILS);
-      const more = details.length > shown.length ? ', …' : '';
-      return `${nodes} ${words}${shown.length === 0 ? '' : ` (${shown.join(', ')}${more})`}`;
-    })
-    .join(', ');
 }

@@ -92,26 +92,22 @@ export class PodAffinity {
 
   judge(node: Node): Reason[] {
     const reasons: Reason[] = [];
-    const add = (words: string, detail: string) => reasons.push({ rule: 'podAffinity', words, detail });
     const { affinity, antiAffinity } = this.#pod;
     const missing = affinity.find(({ topologyKey }) => !this.#near.has(topologyKey, node));
     if (missing !== undefined && !this.#mayBeFirst(node)) {
-      add(
-        "node(s) didn't match pod affinity rules",
-        domainText(missing.topologyKey, node, 'has no pod that it must be near'),
-      );
+      const detail = domainText(missing.topologyKey, node, 'has no pod that it must be near');
+      reasons.push({ rule: 'podAffinity', words: "node(s) didn't match pod affinity rules", detail });
     }
     const near = antiAffinity.find(({ topologyKey }) => this.#far.has(topologyKey, node));
     if (near !== undefined) {
-      add(
-        "node(s) didn't match pod anti-affinity rules",
-        domainText(near.topologyKey, node, 'has a pod that it must be far from'),
-      );
+      const detail = domainText(near.topologyKey, node, 'has a pod that it must be far from');
+      reasons.push({ rule: 'podAntiAffinity', words: "node(s) didn't match pod anti-affinity rules", detail });
     }
     const key = [...this.#refusedKeys].find(each => this.#refused.has(each, node));
     if (key !== undefined) {
       const words = "node(s) didn't satisfy existing pods anti-affinity rules";
-      add(words, domainText(key, node, 'has a pod that must be far from it'));
+      const detail = domainText(key, node, 'has a pod that must be far from it');
+      reasons.push({ rule: 'existingAntiAffinity', words, detail });
     }
     return reasons;
   }

@@ -11,10 +11,13 @@ export type Rule =
   | 'hostPorts'
   | 'resources'
   | 'disks'
+  | 'claimInUse'
   | 'volumes'
   | 'volumeZone'
   | 'spread'
-  | 'podAffinity';
+  | 'podAffinity'
+  | 'podAntiAffinity'
+  | 'existingAntiAffinity';
 
 export interface Reason {
   rule: Rule;

@@ -63,7 +63,7 @@ export class PodVolumes {
     if (this.#usedClaim === undefined) return undefined;
     const words =
       'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
-    return { rule: 'disks', words, detail: `claim ${this.#usedClaim}` };
+    return { rule: 'claimInUse', words, detail: `claim ${this.#usedClaim}` };
   }
 
   judge(node: Node): Reason[] {

@@ -10,6 +10,7 @@ import {
   readVolume,
   type Storage,
 } from '../../scheduling/storage.ts';
+import type { NamedLabels } from '../protobuf/objects.ts';
 import { scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
@@ -38,11 +39,11 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
     rehearse: (namespace, pod) => rehearse(api, transport, namespace, pod),
 
     async namespaces() {
-      type Named = { metadata: { name?: string; labels?: Record<string, string> } };
-      const all = await api.list(
-        NAMESPACES,
-        ({ metadata: { name = '', labels = {} } }: Named) => [name, labels] as const,
-      );
+      // The metadata itself in protobuf, an object with it in JSON.
+      const all = await api.list(NAMESPACES, (item: NamedLabels & { metadata?: NamedLabels }) => {
+        const { name = '', labels = {} } = item.metadata ?? item;
+        return [name, labels] as const;
+      });
       return new Map(all);
     },
 

@@ -1,6 +1,6 @@
 /** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
-import type { Reason } from '../scheduling/reason.ts';
-import { amountText } from '../scheduling/resources.ts';
+import type { Reason } from './reason.ts';
+import { amountText } from './resources.ts';
 
 export interface FitReason {
   words: string;
@@ -13,6 +13,20 @@ interface Counted {
   nodes: number;
   details: Map<string, number>;
   short: NonNullable<Reason['short']> | undefined;
+}
+
+/** Of each reason, so many details are named. */
+const SHOWN_DETAILS = 2;
+
+/** `3 Insufficient cpu (2 asked, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
+export function reasonsText(reasons: readonly FitReason[], isShort = false): string {
+  return reasons
+    .map(({ nodes, words, details }) => {
+      const shown = isShort ? [] : details.slice(0, SHOWN_DETAILS);
+      const more = details.length > shown.length ? ', …' : '';
+      return `${nodes} ${words}${shown.length === 0 ? '' : ` (${shown.join(', ')}${more})`}`;
+    })
+    .join(', ');
 }
 
 /** Details are examples: with thousands of nodes, each may have its own. */
