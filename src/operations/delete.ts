@@ -122,7 +122,7 @@ function checkMarked(pool: RawPool, state: ClusterState, dryRun: boolean, now: D
     if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
     throw stillExistsError(`cannot delete NodePool "${name}"`);
   }
-  throw recreatedError(name);
+  throw recreatedError(name, 'deleted');
 }
 
 function marked(pool: NodePool, now: Date): NodePool {

@@ -7,14 +7,14 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { fieldErrors } from '../nodepool/field-error.ts';
 import { mergePatch } from '../nodepool/merge-patch.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { recreatedError } from '../reconciler/live-reads.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
-import { alteredPool } from './altered-pool.ts';
-import { type Approve, agree, NO_CHANGE } from './consent.ts';
+import { type Approve, agree, NO_CHANGE, type Proposal } from './consent.ts';
 import { assertValid } from './create.ts';
-import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
+import { patchPool } from './guarded-patch.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from './not-found.ts';
 import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
-import type { RawPool } from './ports.ts';
+import type { DryRun, RawPool } from './ports.ts';
 
 export interface EditDeps extends PlanEditDeps {
   cluster: PlanEditDeps['cluster'] & NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
@@ -39,7 +39,7 @@ export type EditResult =
 export async function editByFlags(
   name: string,
   edits: SpecEdits,
-  options: { dryRun: 'none' | 'client' | 'server' },
+  options: { dryRun: DryRun },
   deps: EditDeps,
 ): Promise<EditResult> {
   const { cluster, approve, warn } = deps;
@@ -48,7 +48,7 @@ export async function editByFlags(
     const before = await cluster.pools.get(name);
     if (before === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
     uid ??= before.metadata.uid;
-    if (before.metadata.uid !== uid) throw recreatedError(name);
+    if (before.metadata.uid !== uid) throw recreatedError(name, 'edited');
     assertReadable(before);
     const from = specToEdit(before, edits);
     const { spec, notFound } = applyEdits(from, edits);
@@ -62,27 +62,22 @@ export async function editByFlags(
     warn(warnings);
     return { before, after, patch, notFound, keptRole, ...proposal };
   };
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const agreed = await agree(propose, approve);
-    if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
-    const { before, after, patch, notFound, keptRole, released } = agreed.proposal;
-    if (patch === undefined) return { kind: 'unchanged', pool: before, notFound };
-    if (options.dryRun === 'client') return { kind: 'edited', pool: after, notFound, keptRole };
-    const result = await cluster.pools.patch(name, guarded(patch, before), { dryRun: options.dryRun === 'server' });
-    if (result.kind === 'gone') throw poolNotFound('edit', [name]);
-    if (result.kind === 'written') {
-      const altered = alteredPool(after, result.pool, before);
-      if (altered !== undefined) throw altered;
-      return { kind: 'edited', pool: result.pool, notFound, released, keptRole };
-    }
-  }
-  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+  const { dryRun } = options;
+  const { pool, patch, notFound, keptRole, released } = await patchPool(
+    name,
+    'edit',
+    { pools: cluster.pools, dryRun },
+    () => agreedTo(propose, approve),
+  );
+  if (patch === undefined) return { kind: 'unchanged', pool, notFound };
+  return { kind: 'edited', pool, notFound, keptRole, ...(dryRun === 'client' ? {} : { released }) };
 }
 
-/** The pool has another UID than the one that the person was shown. */
-function recreatedError(name: string): NodepoolError {
-  const message = `nodepool ${name} was deleted and recreated meanwhile; the new one is not changed`;
-  return new NodepoolError('cluster', message, 'run the command again if that one is to be edited');
+/** The proposal. Throws NodepoolError where the answer was no. */
+export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {
+  const agreed = await agree(propose, approve);
+  if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
+  return agreed.proposal;
 }
 
 /** Throws for fields of wrong types: flags would have no effect on them, or drop them. */

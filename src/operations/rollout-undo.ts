@@ -13,12 +13,11 @@ import {
 } from '../nodepool/revisions.ts';
 import { type SpecChange, specChanges } from '../nodepool/spec-changes.ts';
 import { validatePool } from '../nodepool/validation.ts';
+import { recreatedError } from '../reconciler/live-reads.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
-import { alteredPool } from './altered-pool.ts';
-import { type Approve, agree, NO_CHANGE } from './consent.ts';
-import { assertRestored } from './edit.ts';
-import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
-import { poolNotFound } from './not-found.ts';
+import { type Approve, NO_CHANGE } from './consent.ts';
+import { agreedTo, assertRestored } from './edit.ts';
+import { patchPool } from './guarded-patch.ts';
 import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
 import type { DryRun, RawPool } from './ports.ts';
 import { type RolloutHistory, type RolloutHistoryDeps, rolloutHistory, whereToLook } from './rollout-history.ts';
@@ -49,10 +48,7 @@ export async function rolloutUndo(
     const history = await rolloutHistory(name, deps);
     const { pool: before } = history;
     uid ??= before.metadata.uid;
-    if (before.metadata.uid !== uid) {
-      const message = `nodepool ${name} was deleted and recreated meanwhile; the new one is not changed`;
-      throw new NodepoolError('cluster', message);
-    }
+    if (before.metadata.uid !== uid) throw recreatedError(name, 'rolled back');
     const chosen = choose(history, toRevision);
     const { revision } = chosen;
     if (isRevisionOf(before, chosen))
@@ -64,20 +60,10 @@ export async function rolloutUndo(
     warn(warnings);
     return { before, after, patch, revision, ...proposal };
   };
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const agreed = await agree(propose, approve);
-    if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
-    const { before, after, patch, revision } = agreed.proposal;
-    if (patch === undefined) return { kind: 'skipped', pool: before, revision };
-    if (dryRun === 'client') return { kind: 'rolled back', pool: after, revision };
-    const write = await cluster.pools.patch(name, guarded(patch, before), { dryRun: dryRun === 'server' });
-    if (write.kind === 'gone') throw poolNotFound('rollout', [name]);
-    if (write.kind === 'conflict') continue;
-    const altered = alteredPool(after, write.pool, before);
-    if (altered !== undefined) throw altered;
-    return { kind: 'rolled back', pool: write.pool, revision };
-  }
-  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+  const { pool, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
+    agreedTo(propose, approve),
+  );
+  return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, revision };
 }
 
 function choose(history: RolloutHistory, toRevision: number): ControllerRevision {

@@ -8,10 +8,9 @@ import { progressOf } from '../nodepool/rollout.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import { GROUP, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
-import { alteredPool } from './altered-pool.ts';
 import { existingPool } from './existing-pool.ts';
-import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
-import { type NamesDeps, poolNotFound } from './not-found.ts';
+import { patchPool } from './guarded-patch.ts';
+import type { NamesDeps } from './not-found.ts';
 import type { DryRun, RawPool } from './ports.ts';
 
 export interface SetPausedDeps extends NamesDeps {
@@ -21,28 +20,22 @@ export interface SetPausedDeps extends NamesDeps {
 }
 
 /**
- * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError, as kubectl rollout, where
- * there is nothing to do.
+ * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError,
+ * as kubectl rollout, where there is nothing to do.
  */
 export async function setPaused(
   name: string,
   { paused, dryRun }: { paused: boolean; dryRun: DryRun },
   { pools, nodes, now }: SetPausedDeps,
 ): Promise<RawPool> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  const propose = async () => {
     const before = await existingPool('rollout', name, { pools, nodes });
     assertWhole(coercePool(before));
     const patch = paused ? pausing(before) : await resuming(before, nodes, now());
-    const after = applyMergePatch(before, patch) as RawPool;
-    if (dryRun === 'client') return after;
-    const write = await pools.patch(name, guarded(patch, before), { dryRun: dryRun === 'server' });
-    if (write.kind === 'gone') throw poolNotFound('rollout', [name]);
-    if (write.kind === 'conflict') continue;
-    const altered = alteredPool(after, write.pool, before);
-    if (altered !== undefined) throw altered;
-    return write.pool;
-  }
-  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+    return { before, after: applyMergePatch(before, patch) as RawPool, patch };
+  };
+  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, propose);
+  return pool;
 }
 
 function pausing({ metadata, spec }: RawPool): Record<string, unknown> {
