@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { maintenanceFlags, parseMaintenance } from '../cli/maintenance-flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace, wholePoolWarning } from './drain/pace.ts';
 
@@ -15,9 +16,9 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
-Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
+Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
     {
       description: 'Two nodes of the pool, one after the other',
@@ -26,6 +27,10 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     {
       description: 'At most a quarter of the nodes unavailable, the others schedulable',
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
+    },
+    {
+      description: 'Only if the other nodes have room for the pods',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --check-fit',
     },
     {
       description: 'Show what would happen, and which budgets refuse evictions',
@@ -39,7 +44,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes draining or not Ready at a time; a drained node does not count.',
+      summary: 'Nodes draining or not Ready at a time.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
@@ -76,6 +81,11 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       summary: 'Ignore pods terminating for more than N s.',
       helpValue: 'N',
     }),
+    ...maintenanceFlags,
+    'check-fit': Flags.boolean({
+      ...PODS,
+      summary: 'Refuse if evicted pods have no place on other nodes.',
+    }),
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
   };
@@ -92,6 +102,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         yes: flags.yes,
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
+        checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
         warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {
@@ -103,6 +114,8 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         podSelector: flags['pod-selector'],
         gracePeriodSeconds: grace < 0 ? undefined : grace,
         disableEviction: flags['disable-eviction'],
+        maintenance: parseMaintenance(flags, deps.io.now()),
+        takeover: flags.takeover,
         timeoutMs: parseDuration(flags.timeout, '--timeout'),
       },
       deps,

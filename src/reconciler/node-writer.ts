@@ -124,6 +124,15 @@ export class NodeWriter {
     }
   }
 
+  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
+  #giveTurnBack(name: string, written: Written): void {
+    const pool = written.admittedBy;
+    if (pool === undefined) return;
+    this.rollouts.end(pool, name);
+    this.rollouts.begin(pool);
+    written.admittedBy = undefined;
+  }
+
   /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
   #planned(name: string): NodePlan | undefined {
     const { state } = this.#deps;
@@ -197,6 +206,7 @@ export class NodeWriter {
       const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
+        if (plan.drain !== undefined) this.#giveTurnBack(name, written);
         // A twin that is new, or was gone, has to be seen by schedulers first.
         if (patch.taints !== undefined) this.drainer.forget(name);
         this.#changes.delete(name);

@@ -285,3 +285,24 @@ test('a rollout that is stopped evicts nothing, and goes on when it is resumed',
   state.setNode({ ...failed, resourceVersion: '8', ready: true });
   assert.deepEqual(await write(), ['list']);
 });
+
+test('a node that fails while another gets its twin: no pod of that one is evicted', async () => {
+  const rolled = pool({ rollout: {} });
+  const [taints, record] = [[taint('dedicated=w:NoExecute')], { 'dedicated:NoExecute': 'w' }];
+  const member = { labels: role('worker'), taints, record: recordOf({ pool: 'worker', taints: record }) };
+  const { server, state, write } = drained([pod('a')], {}, rolled, aNode(member));
+  const failed = aNode({
+    ...member,
+    name: 'n2',
+    uid: 'uid-n2',
+    record: recordOf({ pool: 'worker', taints: record, changed: '2026-05-01T12:00:00Z', rollout: rolloutHash(rolled) }),
+    taints: SPEC.taints ?? [],
+  });
+  state.setNode(failed);
+  server.onPatch = () => {
+    const readySince = Math.floor(Date.now() / 1000);
+    state.setNode({ ...failed, resourceVersion: '8', ready: false, readySince });
+    return undefined;
+  };
+  assert.deepEqual(await write(), ['patch n1']);
+});
