@@ -338,7 +338,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: ['const since = isContested ? entry.lastAt : (entry.writes[0].at ?? entry.lastAt);'],
     },
   ],
-  'src/operations/apply.ts': [
+  'src/operations/reconcile/apply.ts': [
     {
       why: EQUIVALENT,
       mutants: [
@@ -361,7 +361,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: ['const runtimeClass = true ? first.runtimeClass : outcome.runtimeClass;'],
     },
   ],
-  'src/operations/plan-moves.ts': [
+  'src/operations/move/plan-moves.ts': [
     {
       why: EQUIVALENT,
       mutants: [

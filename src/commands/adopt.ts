@@ -76,7 +76,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       return 0;
     }
     const isProtected = readProtection(pools, connection, deps);
-    const { createAdopted } = await import('../operations/create-adopted.ts');
+    const { createAdopted } = await import('../operations/create/create-adopted.ts');
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       io,

@@ -65,7 +65,7 @@ ${EXIT_STATUS}`;
     if (nodes.length > 0 && dryRun === 'client') {
       showNote(io, 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
     }
-    const { createPools } = await import('../operations/create.ts');
+    const { createPools } = await import('../operations/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
     let isProtected: boolean | Promise<boolean> = false;

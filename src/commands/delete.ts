@@ -21,8 +21,8 @@ import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
-import { deletePools } from '../operations/delete.ts';
-import { proposeDeletion } from '../operations/propose-deletion.ts';
+import { deletePools } from '../operations/delete/delete.ts';
+import { proposeDeletion } from '../operations/delete/propose-deletion.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { reportErrors } from './shared/report-errors.ts';
 

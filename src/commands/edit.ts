@@ -16,7 +16,7 @@ import {
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { EditDeps, EditResult } from '../operations/edit.ts';
+import type { EditDeps, EditResult } from '../operations/edit/edit.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { ObjectFormat } from '../render/printers.ts';
@@ -71,7 +71,7 @@ ${EXIT_STATUS}`;
     const { cluster, workloads } = connection;
     const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling };
     const result = byFlags
-      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
+      ? await (await import('../operations/edit/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);
     if (result.kind === 'cancelled') {
       io.err(`Edit cancelled: ${result.why}.`);
@@ -116,7 +116,7 @@ async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Pro
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
-  const { editAsText } = await import('../operations/edit-text.ts');
+  const { editAsText } = await import('../operations/edit/edit-text.ts');
   const { printYaml } = await import('../render/printers.ts');
   return editAsText(name, {
     ...editDeps,

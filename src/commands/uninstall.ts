@@ -11,7 +11,7 @@ import { readBornInPool, readController, readPolicies } from '../cli/manifests.t
 import { quotedNameOf } from '../cli/object-name.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { noun, plural } from '../nodepool/plural.ts';
-import { type CrdUsage, uninstall } from '../operations/uninstall.ts';
+import { type CrdUsage, uninstall } from '../operations/install/uninstall.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 

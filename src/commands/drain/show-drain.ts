@@ -16,9 +16,9 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain.ts';
+import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
 import { heldByOthers, maintenanceClient, unpublishedWarning } from '../../operations/maintenance.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/plan-drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
@@ -88,7 +88,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
 
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
-  const { drainFit } = await import('../../operations/drain-fit.ts');
+  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
   const { fitting, asked, unfit, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {

@@ -8,7 +8,7 @@ import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { rolloutUndo } from '../../operations/rollout-undo.ts';
+import { rolloutUndo } from '../../operations/rollout/rollout-undo.ts';
 import { poolRef } from '../../render/pool-ref.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 import { renderSpecChanges } from '../../render/rollout-history.ts';

@@ -7,8 +7,8 @@ import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
-import { type Diff, diff } from '../../operations/diff.ts';
-import { unreadText, withSetters } from '../../operations/drift-setters.ts';
+import { type Diff, diff } from '../../operations/diff/diff.ts';
+import { unreadText, withSetters } from '../../operations/diff/drift-setters.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 

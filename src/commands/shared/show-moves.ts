@@ -11,8 +11,8 @@ import { interruptible, isInterrupted, reportInterruption } from '../../cli/inte
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { agree } from '../../operations/consent.ts';
-import { moveNodes } from '../../operations/move-nodes.ts';
-import { type MoveOptions, planMoves } from '../../operations/plan-moves.ts';
+import { moveNodes } from '../../operations/move/move-nodes.ts';
+import { type MoveOptions, planMoves } from '../../operations/move/plan-moves.ts';
 import type { DryRun } from '../../operations/ports.ts';
 
 /** The flags of all three commands. */

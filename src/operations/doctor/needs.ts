@@ -4,8 +4,8 @@
  */
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { BORN_IN_POOL, MEMBERSHIP } from '../admission-policies.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
+import { BORN_IN_POOL, MEMBERSHIP } from '../install/admission-policies.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
