@@ -34,6 +34,8 @@ export const SECTIONS: readonly Section[] = [
       'docs/commands/get.md': 'get, describe, events',
       'docs/commands/nodes.md': 'nodes, add, remove, move',
       'docs/commands/top.md': 'top',
+      'docs/commands/history.md': 'history',
+      'docs/commands/report.md': 'report',
       'docs/commands/view.md': 'view',
       'docs/commands/create.md': 'create, edit',
       'docs/commands/adopt.md': 'adopt',

@@ -5,7 +5,7 @@ import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal, Question } from '../operations/consent.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
 import type { EvictionPreview } from '../operations/taint-evictions.ts';
-import { noExecuteOf } from '../reconciler/node-plan.ts';
+import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
 import { showWarning } from './error-line.ts';

@@ -6,6 +6,7 @@ import { createLimiter } from '../controller/limiter.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../nodepool/drain-slots.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { CordonChange, MaintenanceWish } from '../nodepool/plan-cordon.ts';
 import type { Node } from '../nodepool/types.ts';
 import { type CordonDeps, type CordonResult, cordonNode } from './cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
@@ -33,6 +34,9 @@ export interface DrainOptions extends Omit<RemovalOptions, 'dryRun'> {
   isRolling: boolean;
   /** @param members of the pool */
   pace: (members: number) => DrainPace;
+  /** As in CordonChange. */
+  maintenance?: MaintenanceWish | undefined;
+  takeover?: boolean;
 }
 
 export interface PoolDrain {
@@ -44,10 +48,13 @@ export interface PoolDrain {
 export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {
   /** @param state the pool and all its nodes as they are now */
   onEvent: (event: DrainEvent, state: PoolDrain) => void;
+  /** Of a maintenance that is not published. */
+  onWarning: (warning: NodepoolError) => void;
 }
 
 /** The deps while the nodes of a pool are drained: events are reported with all of them. */
-type Work = Omit<DrainDeps, 'onEvent'> & Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void };
+type Work = Omit<DrainDeps, 'onEvent'> &
+  Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void; cordon: CordonChange };
 
 /** @param isMember whether a node is a member of the pool, by the pools of the plan */
 type PoolWork = Work & { pool: string; isMember: (node: Node) => boolean };
@@ -58,9 +65,11 @@ const MAX_OBJECTS = 16;
 /** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
 export async function* drain(plan: DrainPlan, options: DrainOptions, given: DrainDeps): AsyncGenerator<PoolDrain> {
   const limitObjects = createLimiter(MAX_OBJECTS);
+  const { maintenance, takeover = false } = options;
+  const cordon: CordonChange = { unschedulable: true, maintenance, takeover };
   const work = plan.pools.map(planned => {
     const state = { pool: planned.pool, drains: notBegun(planned, options) };
-    const deps: Work = { ...given, limitObjects, onEvent: event => given.onEvent(event, state) };
+    const deps: Work = { ...given, limitObjects, cordon, onEvent: event => given.onEvent(event, state) };
     return { planned, state, deps };
   });
   if (!options.isRolling) {
@@ -139,10 +148,18 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
   }
 }
 
-/** A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal. */
-async function cordonAll(nodes: readonly Node[], drains: readonly NodeDrain[], deps: Work): Promise<void> {
+/**
+ * A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal.
+ * @param isQuiet does not report those that are cordoned already
+ */
+async function cordonAll(
+  nodes: readonly Node[],
+  drains: readonly NodeDrain[],
+  deps: Work,
+  isQuiet = false,
+): Promise<void> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
-  const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, true, deps));
+  const cordon = async (node: Node) => (deps.signal.aborted ? undefined : cordonNode(node, deps.cordon, deps));
   const writes = nodes.flatMap(node => {
     const drain = drainOf.get(node.name);
     return drain === undefined ? [] : [{ drain, result: deps.limitObjects(() => cordon(node)) }];
@@ -150,7 +167,8 @@ async function cordonAll(nodes: readonly Node[], drains: readonly NodeDrain[], d
   for (const { drain, result } of writes) {
     const outcome = await result;
     if (outcome === undefined) continue;
-    deps.onEvent({ kind: 'cordon', result: outcome });
+    if (!isQuiet || outcome.kind !== 'already') deps.onEvent({ kind: 'cordon', result: outcome });
+    if ('warning' in outcome) deps.onWarning(outcome.warning);
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
   }
@@ -194,6 +212,8 @@ async function cordonNow(each: NodeDrain, node: Node, { isRolling }: DrainOption
     each.phase = 'failed';
     deps.onEvent({ kind: 'left', node: node.name, pool: deps.pool, isCordoned: current.unschedulable });
   } else if (isRolling || !current.unschedulable) await cordonAll([current], [each], deps);
+  // Somebody may have taken it over since.
+  else if (current.maintenance !== undefined) await cordonAll([current], [each], deps, true);
 }
 
 function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {

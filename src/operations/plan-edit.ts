@@ -11,7 +11,7 @@ import { type Warning, warningText } from '../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../reconciler/cluster-plan.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { stateAfter } from '../reconciler/intent.ts';
-import { noExecuteOf } from '../reconciler/node-plan.ts';
+import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 import type { RuntimeClassesClient } from '../reconciler/ports.ts';
 import { attempt } from './attempt.ts';
 import { NO_CHANGE, type Proposal, planOrError } from './consent.ts';

@@ -10,10 +10,11 @@ import type { Failure, Source, Watched } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
-import { ClusterState, looksSame } from '../reconciler/cluster-state.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import type { NodePoolsClient, NodesClient } from '../reconciler/ports.ts';
 import { annotationReader } from '../reconciler/unread-annotations.ts';
+import { looksSame } from '../reconciler/versions.ts';
 import { objectsOf } from './follow.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
 

@@ -4,7 +4,15 @@ import { printValue } from './printers.ts';
 /** Within a version fields are added; none is removed, renamed or given another type. */
 const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
 
-type Kind = 'Diff' | 'DoctorReport' | 'NodeExplanation' | 'PoolNodeList' | 'PoolUsage' | 'ReconcileResultList';
+type Kind =
+  | 'Diff'
+  | 'DoctorReport'
+  | 'History'
+  | 'NodeExplanation'
+  | 'PoolNodeList'
+  | 'PoolReport'
+  | 'PoolUsage'
+  | 'ReconcileResultList';
 
 /** With the version and the kind. */
 export function documentOf(kind: Kind, fields: object): Record<string, unknown> {

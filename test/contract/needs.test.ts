@@ -63,6 +63,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'rollout status: watch nodepools.nodes.lailin.xyz',
     'delete with NoExecute: list pods',
     `delete with RuntimeClass: ${CLASS_USERS}`,
+    'cordon --reason: patch nodes/status',
     'wait: watch nodepools.nodes.lailin.xyz',
   ]);
 });

@@ -72,6 +72,8 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'get -o name': [...POOLS_ALONE, 'chalk', 'src/render/table.ts', 'src/render/pools.ts'],
   'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts', 'src/render/yaml'],
   events: [...POOLS_ALONE, 'src/render/pools.ts'],
+  'history gpu': [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/render/report/'],
+  report: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/operations/history/'],
   top: [...NO_DRAIN, ...NO_WRITES],
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],

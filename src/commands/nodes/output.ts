@@ -39,8 +39,8 @@ export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io:
     return;
   }
   const { nodesDocument, printNodeNames, printNodes } = await import('../../render/node-data.ts');
-  if (typeof output === 'function') io.write(output()([nodesDocument(nodes)]));
-  else if (output !== 'name') io.out(printNodes(nodes, output));
+  if (typeof output === 'function') io.write(output()([nodesDocument(nodes, io.now())]));
+  else if (output !== 'name') io.out(printNodes(nodes, output, io.now()));
   else if (nodes.length > 0) io.out(printNodeNames(nodes));
 }
 

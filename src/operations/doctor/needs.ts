@@ -29,6 +29,8 @@ const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
 const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
+/** Only on servers that have the condition: see maintenance-condition.ts. */
+export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
 /** Of a pool with `noExecute: Drain`. */
@@ -62,11 +64,16 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
+  history: [`list ${POOLS}`, 'list nodes', `list ${EVENTS}`, `list ${REVISIONS}`],
+  // Of a node, and of members that somebody changed or cordoned.
+  'history of nodes': ['get nodes'],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`, `patch ${POOLS}/status`],
   'view with describe': [`list ${CLASSES}`],
   'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
   'top --pods': ['list pods.metrics.k8s.io'],
+  report: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io', `list ${EVENTS}`],
+  'report with drift': ['get nodes'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff with NoExecute': PODS,
@@ -115,6 +122,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
   uncordon: CORDON,
+  // Without it, a maintenance is not published as a condition of the node.
+  [PUBLISHES]: ['patch nodes/status'],
   drain: [
     ...CORDON,
     'list,get pods',

@@ -134,7 +134,10 @@ describe('draining one node', () => {
     cluster.removePods('q');
     await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a failed 1/2']);
-    assert.match(cluster.reported.at(-1) ?? '', /unable to drain node "a": pod ns\/p has more than one .*: one, two \(keep one of them, or use --disable-eviction\)$/);
+    assert.match(
+      cluster.reported.at(-1) ?? '',
+      /unable to drain node "a": pod ns\/p has more than one .*: one, two \(keep one of them, or use --disable-eviction\)$/,
+    );
   });
 
   test('reports at the timeout why another pod could not be evicted', async () => {

@@ -129,6 +129,8 @@ export function fakeDrainCluster(setup: Setup) {
         },
       },
     },
+    maintenance: { owner: async () => ({ name: 'alice', from: 'server' }), publish: async () => undefined },
+    onWarning: () => {},
     port,
     clock,
     now: clock.wall,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { proposeEdit } from '../../../src/operations/plan-edit.ts';
-import { noExecuteOf } from '../../../src/reconciler/node-plan.ts';
+import { noExecuteOf } from '../../../src/reconciler/no-execute-consent.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const runtimeClass: RuntimeClass = {
