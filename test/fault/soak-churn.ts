@@ -6,6 +6,8 @@ import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
 
 const MAX_POOLS = 8;
+/** Pods at the start, so that a short soak evicts some, too. */
+const MAX_FIRST_PODS = 60;
 export const HANDLERS = ['runc', 'gvisor', 'kata'];
 /** Some pools set one of them. */
 const BEFORE = { shared: 'before', theirs: 'x' };
@@ -46,6 +48,7 @@ export class Churn {
     });
     await this.model.addNodes(...specs);
     await this.pods.prepare();
+    for (const { name } of specs.slice(0, MAX_FIRST_PODS)) await this.#bind(name);
   }
 
   /** One change; most are of nodes, as in a cluster. */

@@ -115,5 +115,5 @@ property(
       assert.deepEqual([name, labels.tier, taints], [name, value, [{ key: 'dedicated', value, effect: 'NoExecute' }]]);
     }
   }),
-  300,
+  150,
 );
