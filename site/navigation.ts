@@ -36,6 +36,7 @@ export const SECTIONS: readonly Section[] = [
       'docs/commands/top.md': 'top',
       'docs/commands/history.md': 'history',
       'docs/commands/report.md': 'report',
+      'docs/commands/fit.md': 'fit',
       'docs/commands/view.md': 'view',
       'docs/commands/create.md': 'create, edit',
       'docs/commands/adopt.md': 'adopt',

@@ -44,7 +44,10 @@ function titleOf({ subject, pod }: Fit): string {
 }
 
 function askedText({ total, refused }: Fit, replicas: number): string {
-  const fit = `${plural(replicas, 'replica')} ${total.replicas >= replicas ? 'fit' : 'do not fit'}`;
+  const isShort = total.replicas < replicas;
+  const fit = isShort
+    ? `${total.isAtLeast ? 'At least ' : ''}${total.replicas} of ${plural(replicas, 'replica')} fit`
+    : `${plural(replicas, 'replica')} fit`;
   return refused === undefined ? `${fit}.` : `${fit}, by the scheduler's rules.`;
 }
 

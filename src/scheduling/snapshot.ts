@@ -7,6 +7,7 @@
 import { quantityReader } from '../nodepool/amounts.ts';
 import type { Node } from '../nodepool/types.ts';
 import { allocatableOf, type Requests } from './requests.ts';
+import { sortedJson } from './sorted-json.ts';
 import { NO_STORAGE, type Storage } from './storage.ts';
 import type { Disk, HostPort, Pod, PodTerm } from './types.ts';
 
@@ -117,7 +118,7 @@ export class Snapshot {
   }
 
   #placesOf({ namespace, labels, isTerminating }: PlacedPod): NodeState[] {
-    const key = `${namespace} ${JSON.stringify(labels)}`;
+    const key = `${namespace} ${JSON.stringify(labels, Object.keys(labels).sort())}`;
     let group = this.#groups.get(key);
     if (group === undefined) {
       group = { namespace, labels, running: [], terminating: [] };
@@ -127,7 +128,7 @@ export class Snapshot {
   }
 
   #antiAffinityOf({ antiAffinity }: PlacedPod): AntiAffinityGroup {
-    const key = JSON.stringify(antiAffinity);
+    const key = sortedJson(antiAffinity);
     let group = this.#antiAffinity.get(key);
     if (group === undefined) {
       group = { terms: antiAffinity, nodes: [] };

@@ -67,7 +67,7 @@ test('--replicas asks for as many, in the chosen pools', async () => {
   const enough = await fit('-f', path, '--replicas', '3');
   assert.deepEqual([enough.code, enough.stdout.split('\n').at(-2)], [0, '3 replicas fit.']);
   const few = await fit('-f', path, '--replicas=4');
-  assert.deepEqual([few.code, few.stdout.split('\n').at(-2)], [1, '4 replicas do not fit.']);
+  assert.deepEqual([few.code, few.stdout.split('\n').at(-2)], [1, '3 of 4 replicas fit.']);
   const gpu = await fit('-f', path, '--pool', 'gpu', '--no-headers');
   assert.deepEqual(
     [gpu.code, gpu.stdout],

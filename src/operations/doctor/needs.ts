@@ -145,6 +145,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     'list poddisruptionbudgets.policy',
   ],
   'drain --disable-eviction': ['delete pods'],
+  // With volumes and namespaceSelector, what `fit` needs.
+  'drain --check-fit': ['list pods'],
   wait: [`get,list,watch ${POOLS}`],
   install: [`get,create,patch ${CRD}`, `list ${POOLS}`],
   uninstall: [

@@ -7,6 +7,7 @@ import { Judge } from '../../scheduling/judge.ts';
 import { CORDONED } from '../../scheduling/node-rules.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
+import { sortedJson } from '../../scheduling/sorted-json.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type KeptPod, readSnapshot } from '../read-snapshot.ts';
@@ -89,7 +90,7 @@ function kindsOf(moving: readonly KeptPod[]): Kind[] {
 }
 
 function keyOf({ name: _, requests, ...rest }: Pod): string {
-  return JSON.stringify([rest, [...requests].map(([resource, amount]) => [resource, String(amount)])]);
+  return sortedJson([rest, [...requests].map(([resource, amount]) => [resource, String(amount)])]);
 }
 
 /** Those that few nodes take first, then the largest: so most find a place. */

@@ -250,3 +250,14 @@ for (const [name, which, running, ...expected] of CASES) {
     );
   });
 }
+
+test('a pod that is removed no longer counts, in whatever order its labels are', () => {
+  const where = snapshot(NODES);
+  const labelled = (labels: Record<string, string>) =>
+    pod(far({ labelSelector: { matchLabels: labels } }), { labels: { app: 'web', ...labels } });
+  where.add(labelled({ a: '1', b: '2' }), 'a1');
+  const which = pod({ ...near(), ...tolerates }, { labels: { app: 'web', a: '1', b: '2' } });
+  assert.deepEqual(words(which, 'a1', where), [REFUSED]);
+  where.remove(labelled({ b: '2', a: '1' }), 'a1');
+  assert.deepEqual(words(which, 'b1', where), []);
+});
