@@ -16,8 +16,6 @@ import { moveOf, type NodeMove } from './node-move.ts';
 import {
   AFTER_EVICTIONS,
   circleError,
-  isDue,
-  isStep,
   noExecuteOf,
   oversizedError,
   patchedNode,
@@ -27,6 +25,7 @@ import {
 } from './node-plan.ts';
 import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { PausedMeanwhile } from './paused-meanwhile.ts';
+import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
@@ -89,9 +88,7 @@ export class NodeWriter {
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    if (this.#changes.has(name)) return true;
-    const plan = planOf(this.#deps.state, name);
-    return plan !== undefined && isDue(plan);
+    return this.#changes.has(name) || factsOf(this.#deps.state, name).isDue;
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
@@ -126,7 +123,7 @@ export class NodeWriter {
       this.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.rollouts.wrote(name, isStep(this.#deps.state, name));
+      this.rollouts.wrote(name, factsOf(this.#deps.state, name).isStep);
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
