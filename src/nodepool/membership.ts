@@ -39,7 +39,7 @@ export class PoolIndex {
   readonly #byKey = new Map<string, Selecting[]>();
   /** Pools that require no label: each is checked for each node. */
   readonly #unindexed: Selecting[] = [];
-  readonly #records = new RecordCache();
+  readonly #records: RecordCache;
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
   /** Pools that keep every node that they hold, because their selector cannot be read or is invalid. */
@@ -48,7 +48,8 @@ export class PoolIndex {
   readonly #inherited: ReadonlySet<string>;
 
   /** @param nodes all nodes: their records show which pools were taken over */
-  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = []) {
+  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = [], records = new RecordCache()) {
+    this.#records = records;
     const sorted = [...pools].sort(olderFirst);
     this.#inherited = this.#inheritedOf(sorted, nodes);
     for (const pool of sorted) {

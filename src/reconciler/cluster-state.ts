@@ -38,8 +38,6 @@ export class ClusterState {
   #observer: ClusterStateObserver | undefined;
   /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
-  /** Of the others, whether the plan is a step of a rollout: see isStep() of node-plan.ts. */
-  readonly steps = new WeakMap<Ownership, boolean>();
   /** By name of the pool; see readiness(). */
   readonly #readiness = new Map<string, number>();
 

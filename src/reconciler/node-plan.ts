@@ -25,17 +25,6 @@ export function planOf(state: ClusterState, name: string, isCleared = false): No
   return plan;
 }
 
-/** Whether the plan of the node is a step of a rollout. Cheap for a node that has not changed since the last call. */
-export function isStep(state: ClusterState, name: string): boolean {
-  const ownership = state.ownership(name);
-  if (ownership === undefined || state.upToDate.has(ownership)) return false;
-  const known = state.steps.get(ownership);
-  if (known !== undefined) return known;
-  const is = planOf(state, name)?.isRollout === true;
-  state.steps.set(ownership, is);
-  return is;
-}
-
 /** Whether it is a step of a rollout. One that cannot be written is reported, whenever its turn is. */
 export function waitsForTurn(plan: NodePlan | undefined): boolean {
   return plan?.isRollout === true && plan.isOversized !== true;

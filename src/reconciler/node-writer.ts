@@ -13,11 +13,12 @@ import { type MembershipChange, type MembershipChanges, planMembershipChange } f
 import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
-import { isDue, isStep, planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { NodeWriteLimits } from './node-write-limits.ts';
 import { PausedMeanwhile } from './paused-meanwhile.ts';
+import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
@@ -81,9 +82,7 @@ export class NodeWriter {
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    if (this.#changes.has(name)) return true;
-    const plan = planOf(this.#deps.state, name);
-    return plan !== undefined && isDue(plan);
+    return this.#changes.has(name) || factsOf(this.#deps.state, name).isDue;
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
@@ -116,7 +115,7 @@ export class NodeWriter {
       this.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.rollouts.wrote(name, isStep(this.#deps.state, name));
+      this.rollouts.wrote(name, factsOf(this.#deps.state, name).isStep);
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
