@@ -40,6 +40,7 @@ export const SECTIONS: readonly Section[] = [
       'docs/commands/create.md': 'create, edit',
       'docs/commands/adopt.md': 'adopt',
       'docs/commands/reconcile.md': 'diff, reconcile',
+      'docs/commands/impact.md': 'diff --impact',
       'docs/commands/rollout.md': 'rollout',
       'docs/commands/delete.md': 'delete',
       'docs/commands/drain.md': 'cordon, uncordon, drain',

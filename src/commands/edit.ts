@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import {
   deletingWarning,
   readProtection,
@@ -64,7 +65,7 @@ ${EXIT_STATUS}`;
     const connection = await connect({ concurrency });
     let written: Written | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-    const approve = approver(approval, io, connection.pods);
+    const approve = approver(approval, io, connection.pods, impactShower(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
     const { cluster, workloads } = connection;

@@ -7,6 +7,7 @@ import type { DatedNode } from '../nodepool/dated-node.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
+import type { ImpactPort } from './impact-port.ts';
 import type { MaintenancePort } from './maintenance-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { SchedulingPort } from './scheduling-port.ts';
@@ -126,6 +127,7 @@ export interface Connection {
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   scheduling(): Promise<SchedulingPort>;
+  impact(): Promise<ImpactPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;

@@ -43,6 +43,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'view with usage: list pods, list nodes.metrics.k8s.io',
     'top: list pods, list nodes.metrics.k8s.io',
     'top --pods: list pods.metrics.k8s.io',
+    `diff --impact: list pods, ${['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(kind => `list ${kind}.apps`).join(', ')}, list jobs.batch, list cronjobs.batch, list persistentvolumes, list storageclasses.storage.k8s.io`,
     'diff with NoExecute: list pods',
     `diff with deleted RuntimeClass: ${CLASS_USERS}`,
     'create with NoExecute: list pods',

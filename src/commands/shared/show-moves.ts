@@ -6,6 +6,7 @@ import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
+import { impactShower } from '../../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
@@ -53,7 +54,7 @@ export async function showMoves(
     }
     return planned;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods);
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return EXIT.error;
   const { proposal: planned, consent } = agreed;

@@ -5,7 +5,9 @@
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
+import type { FoundImpact } from '../impact/find-impact.ts';
 import { loadClusterState, selectPools } from '../load-cluster-state.ts';
 import { allPermitted, permitted } from '../permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
@@ -18,13 +20,17 @@ export interface Diff {
   plan: ClusterPlan;
   warnings: Warning[];
   notes: string[];
+  /** Only where it was asked for. */
+  impact?: FoundImpact;
   /** Why the plan has no RuntimeClasses: the user may not list them. */
   forbidden?: NodepoolError;
 }
 
+/** @param find finds the impact of the plan */
 export async function diff(
   names: string[],
   deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort>; now?: () => Date },
+  find?: (plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>,
 ): Promise<Diff> {
   const listing = deps.cluster.runtimeClasses.list();
   const reading = permitted(listing);
@@ -52,6 +58,9 @@ export async function diff(
       ? []
       : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
   });
-  if ('value' in classes) return { plan: { ...plan, nodes, later }, warnings, notes };
-  return { plan: { ...plan, nodes, later, runtimeClasses: [] }, warnings, notes, forbidden: classes.forbidden };
+  const found = await find?.(plan, state);
+  if (found !== undefined) warnings.push(...found.warnings);
+  const rest = { warnings, notes, ...(found === undefined ? {} : { impact: found }) };
+  if ('value' in classes) return { ...rest, plan: { ...plan, nodes, later } };
+  return { ...rest, plan: { ...plan, nodes, later, runtimeClasses: [] }, forbidden: classes.forbidden };
 }

@@ -33,6 +33,14 @@ const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
+/** With volumes and namespaceSelector, what `fit` needs; of custom resources, those that the server has. */
+const IMPACT = [
+  ...PODS,
+  ...['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(resource => `list ${resource}.apps`),
+  ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
+  'list persistentvolumes',
+  'list storageclasses.storage.k8s.io',
+];
 /** Of a pool with `noExecute: Drain`. */
 const EVICT = [...PODS, 'create pods/eviction'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
@@ -80,6 +88,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'fit with namespaceSelector': ['list namespaces'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
+  'diff --impact': IMPACT,
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
