@@ -17,29 +17,30 @@ interface Folder {
 const FOLDERS: Record<string, Folder> = {
   nodepool: { mayImport: [], rule: 'nodepool/ imports no other folder' },
   controller: { mayImport: [], rule: 'controller/ imports no other folder' },
+  scheduling: { mayImport: ['nodepool'], rule: 'scheduling/ imports nodepool/ alone' },
   reconciler: { mayImport: ['nodepool', 'controller'], rule: 'reconciler/ imports controller/ and nodepool/ alone' },
   operations: {
-    mayImport: ['reconciler', 'controller', 'nodepool'],
+    mayImport: ['reconciler', 'controller', 'scheduling', 'nodepool'],
     rule: 'operations/ know neither the command line, nor the Kubernetes client, nor what is shown',
   },
   render: {
-    mayImport: ['operations', 'reconciler', 'nodepool'],
-    rule: 'render/ shows what nodepool/, reconciler/ and operations/ give',
+    mayImport: ['operations', 'reconciler', 'scheduling', 'nodepool'],
+    rule: 'render/ shows what nodepool/, scheduling/, reconciler/ and operations/ give',
   },
   kube: {
-    mayImport: ['operations', 'reconciler', 'controller', 'nodepool'],
-    rule: 'kube/ imports nodepool/ and the ports alone',
+    mayImport: ['operations', 'reconciler', 'controller', 'scheduling', 'nodepool'],
+    rule: 'kube/ imports nodepool/, scheduling/ and the ports alone',
   },
   view: {
     mayImport: ['operations', 'reconciler', 'controller', 'render', 'nodepool'],
     rule: 'view/ draws what operations/ and render/ give; it knows neither the command line nor the Kubernetes client',
   },
   cli: {
-    mayImport: ['operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    mayImport: ['operations', 'reconciler', 'controller', 'render', 'scheduling', 'nodepool'],
     rule: 'cli/ does not import commands/, and kube/ only by await import() in its factory',
   },
   commands: {
-    mayImport: ['cli', 'view', 'operations', 'reconciler', 'controller', 'render', 'nodepool'],
+    mayImport: ['cli', 'view', 'operations', 'reconciler', 'controller', 'render', 'scheduling', 'nodepool'],
     rule: 'commands/ reach kube/ through deps.connect() alone',
   },
   main: { mayImport: ['cli', 'commands', 'nodepool'], rule: 'main.ts joins cli/ and commands/' },
@@ -53,7 +54,8 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'workloads.ts'],
+    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
+    'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
@@ -76,7 +78,7 @@ export const DOORS: Record<string, string[]> = {
       'manifests.ts',
     ],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['reader-reviews.ts', 'runtime-classes.ts', 'server-facts.ts', 'workloads.ts'],
+    ...['impact.ts', 'reader-reviews.ts', 'runtime-classes.ts', 'scheduling.ts', 'server-facts.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);
@@ -101,7 +103,10 @@ const PORTS = [
   'controller/source.ts',
 ];
 
-/** The folders that may import each package. Every folder but nodepool/ may import node: modules. */
+/** Folders without input and output: they import no node: module. */
+const PURE = ['nodepool', 'scheduling'];
+
+/** The folders that may import each package. Every folder but those of PURE may import node: modules. */
 const PACKAGES: Record<string, string[]> = {
   '@bufbuild/protobuf': ['kube'],
   '@kubernetes/client-node': ['kube'],
@@ -187,7 +192,7 @@ function importRule(file: string, target: string, kind: Import['kind']): string 
   if (file === 'cli/factory.ts' && to === 'kube' && kind === 'dynamic') return kubeRule(file, target);
   if (!folder.mayImport.includes(to)) return folder.rule;
   if (from === 'kube' && SHARED.includes(target)) return undefined;
-  if (from === 'kube' && to !== 'nodepool' && !isPort(target)) return folder.rule;
+  if (from === 'kube' && to !== 'nodepool' && to !== 'scheduling' && !isPort(target)) return folder.rule;
   if (kind !== 'type' && TYPES_ONLY[from]?.includes(to)) return `${from}/ may import types of ${to}/ alone`;
   return undefined;
 }
@@ -208,7 +213,7 @@ function isPort(target: string): boolean {
 function packageRule(file: string, specifier: string): string | undefined {
   const folder = folderOf(file);
   if (specifier.startsWith('node:')) {
-    return folder === 'nodepool' ? 'nodepool/ is pure: no node: module' : undefined;
+    return PURE.includes(folder) ? `${folder}/ is pure: no node: module` : undefined;
   }
   const name = specifier
     .split('/')

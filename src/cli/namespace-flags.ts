@@ -12,7 +12,23 @@ const NAMESPACED: Record<string, string> = {
 };
 
 /** Commands that only read, where "all namespaces" cannot be taken for "all pools". */
-const READS = ['get', 'describe', 'nodes', 'events', 'diff', 'top', 'view', 'wait', 'doctor', 'adopt', 'version'];
+const READS = [
+  'get',
+  'describe',
+  'nodes',
+  'events',
+  'diff',
+  'top',
+  'fit',
+  'view',
+  'wait',
+  'doctor',
+  'adopt',
+  'version',
+];
+
+/** Commands about an object with a namespace. */
+const OF_NAMESPACE = ['fit'];
 
 /** Prints a note where the flags are harmless. Throws NodepoolError (usage) where they could mean something else. */
 export function checkNamespaceFlags(
@@ -27,6 +43,7 @@ export function checkNamespaceFlags(
   if (all && !READS.includes(command)) {
     throw new NodepoolError('usage', `${command} has no --all-namespaces: pools are cluster-scoped`, 'leave it out');
   }
+  if (namespace !== undefined && OF_NAMESPACE.includes(command)) return;
   const isIgnored = namespace !== undefined || (all === true && !Object.hasOwn(NAMESPACED, command));
   const flag = namespace === undefined ? '--all-namespaces' : '--namespace';
   // A JSON log has no other lines.

@@ -16,7 +16,7 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons all nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
 Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
@@ -78,6 +78,10 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
       helpValue: 'N',
     }),
     ...maintenanceFlags,
+    'check-fit': Flags.boolean({
+      ...PODS,
+      summary: 'Refuse if pods fit on no other node.',
+    }),
     'dry-run': dryRunFlag(),
     yes: yesFlag('A script may need it: see above.'),
   };
@@ -94,6 +98,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
         yes: flags.yes,
         nodes: flags.node ?? [],
         isRolling: flags.rolling,
+        checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
         warnOf: pool => wholePoolWarning(maxUnavailable, pool),
         rules: {

@@ -10,6 +10,7 @@ export const commands: CommandTable = {
   view: { group: 'LOOK', load: () => import('./view.ts') },
   top: { group: 'LOOK', load: () => import('./top.ts') },
   report: { group: 'LOOK', load: () => import('./report.ts') },
+  fit: { group: 'LOOK', errorExit: 2, load: () => import('./fit.ts') },
   diff: { group: 'LOOK', errorExit: 2, load: () => import('./diff.ts') },
   create: { group: 'CHANGE', load: () => import('./create.ts') },
   adopt: { group: 'CHANGE', load: () => import('./adopt.ts') },

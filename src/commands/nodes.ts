@@ -6,7 +6,7 @@ import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from 
 import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import { nodesOutput, printPoolNodes } from './nodes/output.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
@@ -51,7 +51,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const { io, connect } = deps;
     const output = await nodesOutput(flags, io);
     const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path, io.now());
-    const { listNodes } = await import('../operations/nodes.ts');
+    const { listNodes } = await import('../operations/nodes/nodes.ts');
     const options = { pools, unassigned, selector };
     const connection = await connect();
     const { nodes: listed, heldByOthers } = await listNodes(options, connection);
@@ -86,7 +86,7 @@ async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) =
 
 /** Says who set the values that differ, and of how many nodes that was not read. */
 async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
-  const { unreadText, withSetters } = await import('../operations/drift-setters.ts');
+  const { unreadText, withSetters } = await import('../operations/diff/drift-setters.ts');
   const { planned, unread } = await withSetters(nodes, cluster.nodes);
   if (unread > 0) showWarning(io, unreadText(unread));
   return planned;
@@ -103,7 +103,7 @@ async function explain(
   if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
     throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
   }
-  const { whyNode } = await import('../operations/why-node.ts');
+  const { whyNode } = await import('../operations/nodes/why-node.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
     const { printDocument } = await import('../render/documents.ts');

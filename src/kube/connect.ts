@@ -89,6 +89,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
     drain,
+    scheduling: async () => (await import('./resources/scheduling.ts')).schedulingPort(api, transport),
+    impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),

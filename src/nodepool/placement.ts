@@ -12,6 +12,9 @@ export interface NodeTerm {
   matchFields?: Requirement[];
 }
 
+/** What of a node decides whether a term matches it. */
+type NamedLabels = Pick<Node, 'name' | 'labels'>;
+
 export interface PodPlacement {
   nodeSelector: Record<string, string>;
   /** Of the required node affinity: one must match. Undefined: the pod has none. */
@@ -30,13 +33,17 @@ export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Un
   return matching.some(node => isTolerated(placement, node)) ? undefined : 'taints';
 }
 
-function isMatching({ nodeSelector, nodeTerms }: PodPlacement, node: Node): boolean {
+/** Whether nodeSelector and required node affinity match the node. */
+export function isMatching({ nodeSelector, nodeTerms }: Omit<PodPlacement, 'tolerations'>, node: NamedLabels): boolean {
   const isSelected = Object.entries(nodeSelector).every(([key, value]) => own(node.labels, key) === value);
   return isSelected && (nodeTerms === undefined || nodeTerms.some(term => matchesTerm(term, node)));
 }
 
 /** A term without requirements matches nothing. */
-function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeTerm, { name, labels }: Node): boolean {
+export function matchesTerm(
+  { matchExpressions = [], matchFields = [] }: NodeTerm,
+  { name, labels }: NamedLabels,
+): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
     matchExpressions.every(requirement => meetsNode(requirement, own(labels, requirement.key))) &&

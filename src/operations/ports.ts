@@ -7,8 +7,10 @@ import type { DatedNode } from '../nodepool/dated-node.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
+import type { ImpactPort } from './impact-port.ts';
 import type { MaintenancePort } from './maintenance-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
+import type { SchedulingPort } from './scheduling-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
@@ -124,6 +126,8 @@ export interface Connection {
   /** The same of all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
+  scheduling(): Promise<SchedulingPort>;
+  impact(): Promise<ImpactPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;

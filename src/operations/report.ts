@@ -9,12 +9,12 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
-import { withSetters } from './drift-setters.ts';
+import { withSetters } from './diff/drift-setters.ts';
 import { type EventTrend, eventTrend } from './event-trend.ts';
-import { type PoolNode, poolNodeOf } from './nodes.ts';
+import { type PoolNode, poolNodeOf } from './nodes/nodes.ts';
 import { permitted } from './permitted.ts';
 import type { ClusterReader, Connection, EventsPort, PoolEventRecord } from './ports.ts';
-import { type Top, type TopDeps, type TopOptions, top } from './top.ts';
+import { type Top, type TopDeps, type TopOptions, top } from './top/top.ts';
 
 export interface ReportOptions {
   /** Empty: all pools, and the nodes of no pool. */

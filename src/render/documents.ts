@@ -9,6 +9,7 @@ type Kind =
   | 'DoctorReport'
   | 'History'
   | 'NodeExplanation'
+  | 'PodFitList'
   | 'PoolNodeList'
   | 'PoolReport'
   | 'PoolUsage'

@@ -1,5 +1,5 @@
 /** `nodes -o json|yaml|name`. */
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import { documentOf } from './documents.ts';
 import { maintenanceItem } from './maintenance.ts';
 import { printValue } from './printers.ts';

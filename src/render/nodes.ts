@@ -3,7 +3,7 @@
 import { own } from '../nodepool/json.ts';
 import type { Change, FieldSetter } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import {
   annotationPairs,
   betweenPools,

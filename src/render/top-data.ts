@@ -2,8 +2,8 @@
 
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
-import type { Top, TopPool } from '../operations/top.ts';
-import type { TopNode, TopPod } from '../operations/top-pods.ts';
+import type { Top, TopPool } from '../operations/top/top.ts';
+import type { TopNode, TopPod } from '../operations/top/top-pods.ts';
 import { renderCsv } from './csv.ts';
 import { printDocument } from './documents.ts';
 

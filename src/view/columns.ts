@@ -1,6 +1,6 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
 import { isOverdue, maintenanceOf } from '../nodepool/maintenance.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import { nodeStatusCell, stateCell, statusCell } from '../render/cells.ts';
 import { eventTypeCell } from '../render/events.ts';
 import { maintenanceCell } from '../render/maintenance.ts';

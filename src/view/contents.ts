@@ -1,6 +1,6 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
-import type { LiveView } from '../operations/view.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveView } from '../operations/view/view.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import type { Style } from '../render/style.ts';
 import { wrapIndented } from '../render/width.ts';
 import type { Column } from './column.ts';

@@ -8,7 +8,7 @@ import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
-import type { LiveView } from '../operations/view.ts';
+import type { LiveView } from '../operations/view/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { differing, planOf } from '../reconciler/node-plan.ts';
 import { shortEvent } from '../render/events.ts';

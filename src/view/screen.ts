@@ -1,7 +1,7 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
 import { plural } from '../nodepool/plural.ts';
-import type { LiveView, Outage } from '../operations/view.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveView, Outage } from '../operations/view/view.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';

@@ -81,6 +81,8 @@ spec:
     delete: true
 `;
 
+const VOLUME_BINDER = 'persistentvolume-binder-controller';
+
 /** Call ensureBinaries for these where it may take minutes. */
 export const CONTROLLER_BINARIES = ['kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
 
@@ -91,10 +93,19 @@ export interface Controllers {
   keep(): Promise<string>;
 }
 
+export interface ControllersOptions {
+  /** Only a scheduler and what binds volumes: nothing else changes nodes or pods. */
+  schedulerOnly?: boolean;
+}
+
 /**
  * Resolves when the controller manager works. They never outlive this process; failing to start, it throws with the end of the log.
  */
-export async function startControllers(cluster: ControlPlane): Promise<Controllers> {
+export async function startControllers(
+  cluster: ControlPlane,
+  { schedulerOnly = false }: ControllersOptions = {},
+): Promise<Controllers> {
+  const names = CONTROLLER_BINARIES.filter(name => name !== 'kwok' || !schedulerOnly);
   const programs = await ensureBinaries(CONTROLLER_BINARIES);
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-controllers-'));
   const watcher = startWatcher(dir);
@@ -123,8 +134,12 @@ export async function startControllers(cluster: ControlPlane): Promise<Controlle
     `--root-ca-file=${join(cluster.dir, 'ca.crt')}`,
   ];
   const flags: Record<(typeof CONTROLLER_BINARIES)[number], string[]> = {
-    'kube-controller-manager': [...common, ...serviceAccounts],
-    'kube-scheduler': common,
+    'kube-controller-manager': [
+      ...[...common, ...serviceAccounts],
+      ...(schedulerOnly ? [`--controllers=${VOLUME_BINDER},serviceaccount-controller`] : []),
+    ],
+    // By default it writes 50 times a second.
+    'kube-scheduler': [...common, ...(schedulerOnly ? ['--kube-api-qps=1000', '--kube-api-burst=1000'] : [])],
     // Without a port it serves nothing: a kubelet's logs and exec have no meaning here.
     kwok: [
       kubeconfig,
@@ -135,7 +150,7 @@ export async function startControllers(cluster: ControlPlane): Promise<Controlle
     ],
   };
   try {
-    for (const name of CONTROLLER_BINARIES) {
+    for (const name of names) {
       daemons.push(startDaemon(programs[name], flags[name], join(dir, `${name}.log`), watcher));
     }
     await working(cluster, daemons);

@@ -71,7 +71,7 @@ describe('reports a forbidden import', () => {
       'more than the ports in kube/',
       'src/kube/a.ts',
       "import type { ClusterState } from '../reconciler/cluster-state.ts';",
-      'src/kube/a.ts -> src/reconciler/cluster-state.ts: kube/ imports nodepool/ and the ports alone',
+      'src/kube/a.ts -> src/reconciler/cluster-state.ts: kube/ imports nodepool/, scheduling/ and the ports alone',
     ],
     [
       'up from a folder of kube/',

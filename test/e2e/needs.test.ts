@@ -3,7 +3,10 @@
  * the requests in the server's audit log. `view` needs a terminal: command-view.test.ts.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readBornInPool, readController, readPolicies } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
@@ -38,6 +41,10 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 /** Not seen here: in-cluster.test.ts provokes the conflicts after which a reconcile reads again. */
 const ELSEWHERE =
   /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|(create|patch) events|patch nodepools)/;
+
+/** For `fit -f`. */
+const POD_FILE = join(tmpdir(), `nodepool-needs-${process.pid}.json`);
+const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
 
 const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
 
@@ -74,6 +81,10 @@ const RUNS: Run[] = [
   { command: 'report with drift', lines: ['report drifted'] },
   { command: 'top', lines: ['top'] },
   { command: 'top --pods', lines: ['top --pods'] },
+  { command: 'fit', lines: ['fit fitting'] },
+  { command: 'fit -f', lines: [`fit -f ${POD_FILE}`] },
+  { command: 'fit with volumes', lines: ['fit stored'], code: 1 },
+  { command: 'fit with namespaceSelector', lines: ['fit near'], code: 1 },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1 },
   {
     command: 'create',
@@ -97,6 +108,7 @@ const RUNS: Run[] = [
   },
   { command: 'diff', lines: ['diff y z'] },
   { command: 'diff with drift', lines: ['diff drifted'], code: 1 },
+  { command: 'diff --impact', lines: ['diff drifted --impact'], code: 1 },
   { command: 'diff with NoExecute', lines: ['diff w'], code: 1 },
   { command: 'adopt', lines: ['adopt'] },
   { command: 'adopt --create', lines: ['adopt --label own --create'] },
@@ -145,6 +157,7 @@ const RUNS: Run[] = [
     lines: ['drain one --grace-period=0 --ignore-daemonsets'],
     unseen: /^get pods/,
   },
+  { command: 'drain --check-fit', lines: ['drain two --check-fit --dry-run'] },
   { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
   { command: 'get --watch', lines: ['get --watch -o name'] },
   { command: 'events --watch', lines: ['events --watch'] },
@@ -206,6 +219,7 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   await testEnv.pool('right', { nodeSelector: { grp: 'both' }, handler: 'runc' });
   await testEnv.pool('rolled', { rollout: {}, paused: true });
   await undoable();
+  await fittingPods();
   await pods.daemonSet('agent');
   await pods.pod({ name: 'daemon', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   await pods.pod({ name: 'evicted', node: 'a' });
@@ -246,6 +260,19 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
   });
   assert.deepEqual(problems, []);
 });
+
+/** On no node: one that fits, one with a claim, one that is near pods of any namespace. */
+async function fittingPods(): Promise<void> {
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'missing' } }];
+  const term = { topologyKey: 'x', labelSelector: {}, namespaceSelector: {} };
+  const affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+  for (const [name, more] of [['fitting'], ['stored', { volumes }], ['near', { affinity }]] as [string, object?][]) {
+    const body = { metadata: { name }, spec: { ...POD_SPEC, ...more } };
+    await raw(testEnv.cluster()).expect('POST', '/api/v1/namespaces/default/pods', body);
+  }
+  await writeFile(POD_FILE, JSON.stringify({ kind: 'Pod', metadata: { name: 'new' }, spec: POD_SPEC }));
+  after(() => rm(POD_FILE, { force: true }));
+}
 
 /** A pool with a history and without a rollout, for which the watch would read it. */
 async function undoable(): Promise<void> {

@@ -58,6 +58,7 @@ const FLAGS: Record<string, Source> = {
   node: { kind: 'live', what: 'members', list: true },
   nodes: { kind: 'live', what: 'nodes', list: true },
   why: { kind: 'live', what: 'nodes' },
+  pool: { kind: 'live', what: 'pools', list: true },
   to: { kind: 'live', what: 'pools' },
   from: { kind: 'live', what: 'pools' },
   'node-selector': { kind: 'live', what: 'nodeLabels', list: true, ending: '=' },

@@ -12,12 +12,13 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain.ts';
+import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
 import { heldByOthers, maintenanceClient, unpublishedWarning } from '../../operations/maintenance.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/plan-drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
@@ -32,6 +33,8 @@ export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
   dryRun: DryRun;
   yes: boolean;
+  /** Refuses, before anything is written, where a pod that is evicted would find no place. */
+  checkFit: boolean;
   /** What is odd about the pace for a pool. */
   warnOf: (pool: PlannedPool) => string[];
 }
@@ -60,6 +63,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     const planned = found.pools.flatMap(({ nodes }) => nodes.map(({ node }) => node));
     const held = await heldByOthers(planned, choice, drainDeps);
     const drainPlan = { ...found, warnings: [...found.warnings, ...held] };
+    if (choice.checkFit) await requireFit(drainPlan, connection, io);
     tell(drainPlan, choice, said, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
@@ -82,11 +86,24 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
+/** Throws NodepoolError with the pods that would find no place. */
+async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
+  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
+  const { fitting, asked, unfit, notJudged } = await drainFit(plan, connection);
+  for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
+  if (unfit.length > 0) {
+    const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
+    const next = 'add nodes, drain fewer at a time, or leave --check-fit out';
+    throw new NodepoolError('cluster', message, next, { items: unfit });
+  }
+  showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
+}
+
 /** What stands in the way; each line once. */
 function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
-  const notChecked = isDry ? ['Not checked: whether other nodes have enough free resources.'] : [];
+  const notChecked = isDry && !choice.checkFit ? ['Not checked: whether other nodes have enough free resources.'] : [];
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));

@@ -1,7 +1,7 @@
 /** The output format of `nodes`, and printing nodes in it. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { PoolNode } from '../../operations/nodes.ts';
+import type { PoolNode } from '../../operations/nodes/nodes.ts';
 import type { NodesTableOptions } from '../../render/nodes.ts';
 import type { ObjectTemplate } from '../../render/object-template.ts';
 import type { ObjectFormat } from '../../render/printers.ts';

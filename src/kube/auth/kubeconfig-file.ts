@@ -47,6 +47,7 @@ export interface ContextEntry {
   name: string;
   cluster: string;
   user: string;
+  namespace: string | undefined;
 }
 
 export interface KubeconfigFile {
@@ -141,6 +142,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
       name,
       cluster: fields.text('cluster') ?? '',
       user: fields.text('user') ?? '',
+      namespace: fields.text('namespace'),
     })),
   };
 }

@@ -34,6 +34,8 @@ export interface AccessOptions extends FlagOverrides {
 export interface Access {
   /** Name of the context, if any. */
   context?: string | undefined;
+  /** Of the context, if it has one. */
+  namespace?: string | undefined;
   cluster: ClusterEntry;
   user: UserEntry;
   /** For errors: a file, a list of files, or `the service account`. */
@@ -129,7 +131,10 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   // As kubectl, a context without a user is anonymous, and flags replace the credentials of a user that is not in the file.
   const isOptional = userName === '' || (hasLogin && options.user === undefined);
   const entry = user ?? (isOptional ? { name: userName } : undefined);
-  if (entry !== undefined) return { context: context?.name, cluster, user: overrideUser(entry, options) };
+  if (entry !== undefined) {
+    const namespace = context?.namespace === '' ? undefined : context?.namespace;
+    return { context: context?.name, namespace, cluster, user: overrideUser(entry, options) };
+  }
   const flag = options.user === undefined ? `the user "${userName}"${of}` : `--user: "${userName}"`;
   throw unknown(`${flag} is not in ${source}`, 'users', config.users, '--user');
 }

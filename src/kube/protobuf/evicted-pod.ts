@@ -62,6 +62,13 @@ const NODE_AFFINITY: Schema = {
   },
 };
 
+/** What decides on the nodes that the pod can be scheduled to, without other pods. */
+export const EVICTED_SPEC = {
+  7: { name: 'nodeSelector', read: text, repeated: 'map' },
+  18: { name: 'nodeAffinity', read: message(NODE_AFFINITY) },
+  22: TOLERATIONS,
+} as const;
+
 const CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status', read: text } };
 
 const PHASE = { name: 'phase', read: text };
@@ -72,8 +79,8 @@ const DRAINED_POD: Schema = {
     name: 'spec',
     read: message({
       1: { name: 'volumes', read: message(VOLUME), repeated: 'list' },
-      7: { name: 'nodeSelector', read: text, repeated: 'map' },
-      18: { name: 'affinity', read: message({ 1: { name: 'nodeAffinity', read: message(NODE_AFFINITY) } }) },
+      7: EVICTED_SPEC[7],
+      18: { name: 'affinity', read: message({ 1: EVICTED_SPEC[18] }) },
       22: TOLERATIONS,
     }),
   },

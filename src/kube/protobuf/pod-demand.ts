@@ -8,16 +8,16 @@ const AMOUNTS = { read: around(text), repeated: 'map' as const };
 
 const RESOURCES: Schema = { 1: { name: 'limits', ...AMOUNTS }, 2: { name: 'requests', ...AMOUNTS } };
 
-const CONTAINER: Schema = {
+export const DEMAND_CONTAINER: Schema = {
   1: { name: 'name', read: text },
   8: { name: 'resources', read: message(RESOURCES) },
   24: { name: 'restartPolicy', read: text },
 };
 
-const SPEC: Schema = {
-  2: { name: 'containers', read: message(CONTAINER), repeated: 'list' },
+export const DEMAND_SPEC: Schema = {
+  2: { name: 'containers', read: message(DEMAND_CONTAINER), repeated: 'list' },
   10: { name: 'nodeName', read: text },
-  20: { name: 'initContainers', read: message(CONTAINER), repeated: 'list' },
+  20: { name: 'initContainers', read: message(DEMAND_CONTAINER), repeated: 'list' },
   32: { name: 'overhead', ...AMOUNTS },
   40: { name: 'resources', read: message(RESOURCES) },
 };
@@ -28,7 +28,7 @@ const CONTAINER_STATUS: Schema = {
   11: { name: 'resources', read: message(RESOURCES) },
 };
 
-const STATUS: Schema = {
+export const DEMAND_STATUS: Schema = {
   2: {
     name: 'conditions',
     read: message({ 1: { name: 'type', read: text }, 5: { name: 'reason', read: text } }),
@@ -42,8 +42,8 @@ const STATUS: Schema = {
 
 const POD: Schema = {
   1: { name: 'metadata', read: message({ 1: { name: 'name', read: text }, 3: { name: 'namespace', read: text } }) },
-  2: { name: 'spec', read: message(SPEC) },
-  3: { name: 'status', read: message(STATUS) },
+  2: { name: 'spec', read: message(DEMAND_SPEC) },
+  3: { name: 'status', read: message(DEMAND_STATUS) },
 };
 
 export const decodePodDemand: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);

@@ -2,8 +2,8 @@
 import { ForbiddenError } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { type BornInPool, bornInPoolOf, policiesOff } from '../admission-policies.ts';
 import { type Attempt, attempt } from '../attempt.ts';
+import { type BornInPool, bornInPoolOf, policiesOff } from '../install/admission-policies.ts';
 import { hasCondition } from '../maintenance-condition.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {

@@ -4,8 +4,8 @@
  */
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { BORN_IN_POOL, MEMBERSHIP } from '../admission-policies.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
+import { BORN_IN_POOL, MEMBERSHIP } from '../install/admission-policies.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
@@ -33,6 +33,14 @@ const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
+/** With volumes and namespaceSelector, what `fit` needs; of custom resources, those that the server has. */
+const IMPACT = [
+  ...PODS,
+  ...['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(resource => `list ${resource}.apps`),
+  ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
+  'list persistentvolumes',
+  'list storageclasses.storage.k8s.io',
+];
 /** Of a pool with `noExecute: Drain`. */
 const EVICT = [...PODS, 'create pods/eviction'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
@@ -74,8 +82,13 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'top --pods': ['list pods.metrics.k8s.io'],
   report: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io', `list ${EVENTS}`],
   'report with drift': ['get nodes'],
+  fit: [...LOOK, 'list pods', 'get pods'],
+  'fit -f': [...LOOK, 'list pods', 'create pods'],
+  'fit with volumes': ['list persistentvolumeclaims', 'list persistentvolumes', 'list storageclasses.storage.k8s.io'],
+  'fit with namespaceSelector': ['list namespaces'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
+  'diff --impact': IMPACT,
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
@@ -132,6 +145,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     'list poddisruptionbudgets.policy',
   ],
   'drain --disable-eviction': ['delete pods'],
+  // With volumes and namespaceSelector, what `fit` needs.
+  'drain --check-fit': ['list pods'],
   wait: [`get,list,watch ${POOLS}`],
   install: [`get,create,patch ${CRD}`, `list ${POOLS}`],
   uninstall: [

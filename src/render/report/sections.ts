@@ -2,7 +2,7 @@
 import type { Change } from '../../nodepool/plan.ts';
 import { percentOf, type Tally } from '../../nodepool/resource-usage.ts';
 import type { Report, ReportConflict, ReportMaintenance, ReportPool } from '../../operations/report.ts';
-import type { TopPool } from '../../operations/top.ts';
+import type { TopPool } from '../../operations/top/top.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten, statusCell } from '../cells.ts';
 import { changeCell } from '../diff.ts';
 import { makeStyle } from '../style.ts';

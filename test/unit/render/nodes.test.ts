@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PoolNode } from '../../../src/operations/nodes.ts';
+import type { PoolNode } from '../../../src/operations/nodes/nodes.ts';
 import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
 import { nodesPrinter } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';

@@ -72,6 +72,7 @@ export async function runDrain(
       podSelector: undefined,
       nodes: [],
       isRolling: false,
+      checkFit: false,
       gracePeriodSeconds: undefined,
       disableEviction: false,
       timeoutMs: 0,

@@ -5,7 +5,7 @@ import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
 import { type ReportDeps, report } from '../../../../src/operations/report.ts';
 import { renderPage } from '../../../../src/render/report/page.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
-import { depsOf, topCluster } from '../../operations/top-cluster.ts';
+import { depsOf, topCluster } from '../../operations/top/top-cluster.ts';
 import { problemsOf } from './html-problems.ts';
 
 const NODES = 5_000;

@@ -1,0 +1,132 @@
+/** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
+
+import type { PodFields } from '../../operations/scheduling-port.ts';
+import type { RawPod } from '../../scheduling/raw-pod.ts';
+import { EVICTED_SPEC } from './evicted-pod.ts';
+import type { DecodeObject } from './objects.ts';
+import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
+import { bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
+
+const TEXTS = { read: text, repeated: 'list' as const };
+
+const LABELS = { name: 'labels', read: text, repeated: 'map' as const };
+
+const META: Schema = {
+  1: { name: 'name', read: text },
+  3: { name: 'namespace', read: text },
+  9: { name: 'deletionTimestamp', read: time },
+};
+
+const OWNERS: Schema = {
+  13: {
+    name: 'ownerReferences',
+    read: message({
+      1: { name: 'kind', read: text },
+      3: { name: 'name', read: text },
+      6: { name: 'controller', read: bool },
+    }),
+    repeated: 'list',
+  },
+};
+
+const PORT: Schema = {
+  2: { name: 'hostPort', read: int32 },
+  3: { name: 'containerPort', read: int32 },
+  4: { name: 'protocol', read: text },
+  5: { name: 'hostIP', read: text },
+};
+
+const CONTAINER: Schema = { ...DEMAND_CONTAINER, 6: { name: 'ports', read: message(PORT), repeated: 'list' } };
+
+const READ_ONLY = { name: 'readOnly', read: bool };
+const SOURCE: Schema = {
+  3: { name: 'gcePersistentDisk', read: message({ 1: { name: 'pdName', read: text }, 4: READ_ONLY }) },
+  4: { name: 'awsElasticBlockStore', read: message({ 1: { name: 'volumeID', read: text } }) },
+  8: { name: 'iscsi', read: message({ 2: { name: 'iqn', read: text }, 6: READ_ONLY }) },
+  10: { name: 'persistentVolumeClaim', read: message({ 1: { name: 'claimName', read: text } }) },
+  11: {
+    name: 'rbd',
+    read: message({
+      1: { name: 'monitors', ...TEXTS },
+      2: { name: 'image', read: text },
+      4: { name: 'pool', read: text },
+      8: READ_ONLY,
+    }),
+  },
+};
+const readVolumeFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(SOURCE) } });
+/** JSON has the source's fields in the volume itself. */
+const readVolume: Read = reader => {
+  const { source, ...volume } = readVolumeFields(reader) as { source?: object };
+  return { ...volume, ...source };
+};
+
+const SELECTOR = message({
+  1: { name: 'matchLabels', read: text, repeated: 'map' },
+  2: {
+    name: 'matchExpressions',
+    read: message({
+      1: { name: 'key', read: text },
+      2: { name: 'operator', read: text },
+      3: { name: 'values', ...TEXTS },
+    }),
+    repeated: 'list',
+  },
+});
+
+const TERM: Schema = {
+  1: { name: 'labelSelector', read: SELECTOR },
+  2: { name: 'namespaces', ...TEXTS },
+  3: { name: 'topologyKey', read: text },
+  4: { name: 'namespaceSelector', read: SELECTOR },
+  5: { name: 'matchLabelKeys', ...TEXTS },
+  6: { name: 'mismatchLabelKeys', ...TEXTS },
+};
+const readTerms = message({
+  1: { name: 'requiredDuringSchedulingIgnoredDuringExecution', read: message(TERM), repeated: 'list' },
+});
+const ANTI_AFFINITY: Schema = { 3: { name: 'podAntiAffinity', read: readTerms } };
+
+const SPREAD: Schema = {
+  1: { name: 'maxSkew', read: int32 },
+  2: { name: 'topologyKey', read: text },
+  3: { name: 'whenUnsatisfiable', read: text },
+  4: { name: 'labelSelector', read: SELECTOR },
+  5: { name: 'minDomains', read: int32 },
+  6: { name: 'nodeAffinityPolicy', read: text },
+  7: { name: 'nodeTaintsPolicy', read: text },
+  8: { name: 'matchLabelKeys', ...TEXTS },
+};
+
+/** What a pod takes of its node, and what it keeps other pods from. */
+const SPEC: Schema = {
+  ...DEMAND_SPEC,
+  1: { name: 'volumes', read: readVolume, repeated: 'list' },
+  2: { name: 'containers', read: message(CONTAINER), repeated: 'list' },
+  18: { name: 'affinity', read: message(ANTI_AFFINITY) },
+  20: { name: 'initContainers', read: message(CONTAINER), repeated: 'list' },
+};
+
+const { 7: NODE_SELECTOR, 18: NODE_AFFINITY, 22: TOLERATIONS } = EVICTED_SPEC;
+
+const MOVABLE_SPEC: Schema = {
+  ...SPEC,
+  7: NODE_SELECTOR,
+  18: {
+    name: 'affinity',
+    read: message({ 1: NODE_AFFINITY, 2: { name: 'podAffinity', read: readTerms }, ...ANTI_AFFINITY }),
+  },
+  19: { name: 'schedulerName', read: text },
+  22: TOLERATIONS,
+  33: { name: 'topologySpreadConstraints', read: message(SPREAD), repeated: 'list' },
+};
+
+/** @param fields see operations/scheduling-port.ts */
+export function scheduledPodDecoder({ labels, placement, owners = false }: PodFields): DecodeObject<RawPod> {
+  const schema: Schema = {
+    1: { name: 'metadata', read: message({ ...META, ...(labels ? { 11: LABELS } : {}), ...(owners ? OWNERS : {}) }) },
+    2: { name: 'spec', read: message(placement ? MOVABLE_SPEC : SPEC) },
+    3: { name: 'status', read: message(DEMAND_STATUS) },
+  };
+  return raw => decode(schema, raw);
+}

@@ -1,0 +1,82 @@
+/** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
+import type { PodFields, Rehearsal, SchedulingPort } from '../../operations/scheduling-port.ts';
+import type { RawPod } from '../../scheduling/raw-pod.ts';
+import {
+  type RawClaim,
+  type RawStorageClass,
+  type RawVolumeObject,
+  readClaim,
+  readStorageClass,
+  readVolume,
+  type Storage,
+} from '../../scheduling/storage.ts';
+import type { NamedLabels } from '../protobuf/objects.ts';
+import { scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
+import type { Transport } from '../transport/transport.ts';
+import { type Api, dryRunQuery } from './api.ts';
+import { PLACED } from './pods.ts';
+import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from './resource.ts';
+import { parseStatus, reasonOf } from './status.ts';
+
+const CORE = { group: '', version: 'v1' };
+const STORAGE_GROUP = { group: 'storage.k8s.io', version: 'v1' };
+const NAMESPACES: Resource = { ...CORE, plural: 'namespaces', kind: 'Namespace', ...ONLY_METADATA };
+const CLAIMS: Resource = { ...CORE, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' };
+const VOLUMES: Resource = { ...CORE, plural: 'persistentvolumes', kind: 'PersistentVolume' };
+const CLASSES: Resource = { ...STORAGE_GROUP, plural: 'storageclasses', kind: 'StorageClass' };
+
+export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
+  return {
+    namespace: transport.access.namespace ?? 'default',
+
+    async placedPods(fields: PodFields, onPod, startOver) {
+      const resource: Resource = { ...PODS, decode: scheduledPodDecoder(fields) };
+      await api.list(resource, (pod: RawPod) => void onPod(pod), PLACED, startOver);
+    },
+
+    pod: (namespace, name) => api.get<RawPod>({ ...inJson(PODS), namespace }, name),
+
+    rehearse: (namespace, pod) => rehearse(api, transport, namespace, pod),
+
+    async namespaces() {
+      // The metadata itself in protobuf, an object with it in JSON.
+      const all = await api.list(NAMESPACES, (item: NamedLabels & { metadata?: NamedLabels }) => {
+        const { name = '', labels = {} } = item.metadata ?? item;
+        return [name, labels] as const;
+      });
+      return new Map(all);
+    },
+
+    async storage(namespaces): Promise<Storage> {
+      const claimsOf = (namespace: string) => api.list({ ...CLAIMS, namespace }, (raw: RawClaim) => readClaim(raw));
+      const [claims, volumes, classes] = await Promise.all([
+        Promise.all([...namespaces].map(claimsOf)),
+        api.list(VOLUMES, (raw: RawVolumeObject) => readVolume(raw)),
+        api.list(CLASSES, (raw: RawStorageClass) => readStorageClass(raw)),
+      ]);
+      return {
+        claims: new Map(claims.flat().map(each => [`${each.namespace}/${each.name}`, each])),
+        volumes: new Map(volumes.map(each => [each.name, each])),
+        classes: new Map(classes.map(each => [each.name, each])),
+      };
+    },
+  };
+}
+
+/** Any name may be taken: the server makes one. */
+async function rehearse(api: Api, transport: Transport, namespace: string, pod: RawPod): Promise<Rehearsal> {
+  const { name: _, ...metadata } = pod.metadata ?? {};
+  const body = { ...pod, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, namespace, generateName: 'fit-' } };
+  const resource: Resource = { ...inJson(PODS), namespace };
+  const query = dryRunQuery(true);
+  const answer = await transport.request({ method: 'POST', path: pathOf(resource), query, body, replayable: true });
+  if (answer.status < 300) return { kind: 'created', pod: JSON.parse(answer.text) as RawPod };
+  const status = parseStatus(answer.text);
+  if (status === undefined) throw api.refusal({ verb: 'create', resource }, answer);
+  const reason = reasonOf(answer, status);
+  if (answer.status === 422 || answer.status === 400)
+    return { kind: 'refused', reason, isInvalid: true, fields: status.causes };
+  // RBAC refuses the verb, admission the object.
+  const isUnknown = answer.status !== 403 || /cannot create resource/.test(reason);
+  return isUnknown ? { kind: 'unknown', reason } : { kind: 'refused', reason, isInvalid: false, fields: [] };
+}

@@ -1,0 +1,213 @@
+/** Which pools take a pod, how many replicas of it, and which rule of the scheduler fails elsewhere. */
+import { collectGarbage } from '../controller/collect.ts';
+import { quantityReader } from '../nodepool/amounts.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { parseLabelSelector } from '../nodepool/label-selector.ts';
+import { QuantityError } from '../nodepool/quantity.ts';
+import { ClusterState } from '../reconciler/cluster-state.ts';
+import { FitReasons } from '../scheduling/fit-reasons.ts';
+import { Judge } from '../scheduling/judge.ts';
+import { notJudged } from '../scheduling/not-judged.ts';
+import { dependsOnItself, placeBy } from '../scheduling/place.ts';
+import { readPod } from '../scheduling/read-pod.ts';
+import type { Snapshot } from '../scheduling/snapshot.ts';
+import type { Pod } from '../scheduling/types.ts';
+import { existingSubject, type Subject, type SubjectDocument, subjectOf } from './fit-subject.ts';
+import { poolNotFound } from './not-found.ts';
+import { allPermitted } from './permitted.ts';
+import type { ClusterReader } from './ports.ts';
+import { readSnapshot } from './read-snapshot.ts';
+import type { SchedulingPort } from './scheduling-port.ts';
+import { selectorError } from './selector-error.ts';
+
+export interface FitOptions {
+  /** A pod that exists, or documents of files. */
+  of: { pod: string } | { documents: readonly SubjectDocument[] };
+  /** Of the pod, and of objects in files that name none; undefined: that of the kubeconfig. */
+  namespace: string | undefined;
+  /** Empty: all pools, and the nodes of no pool. */
+  pools: readonly string[];
+  /** A label selector of pools. */
+  selector: string | undefined;
+  /** How many are to fit; undefined: one. */
+  replicas: number | undefined;
+}
+
+export interface FitDeps {
+  cluster: ClusterReader;
+  scheduling(): Promise<SchedulingPort>;
+}
+
+export interface FitRow {
+  /** Undefined: the nodes of no pool. */
+  pool: string | undefined;
+  nodes: number;
+  /** Nodes that take at least one. */
+  takers: number;
+  replicas: number;
+  /** Another order of placing may fit more. */
+  isAtLeast: boolean;
+  /** Of the nodes that take none. */
+  reasons: FitReasons;
+}
+
+export interface Fit {
+  subject: Subject;
+  pod: Pod;
+  rows: FitRow[];
+  total: FitRow;
+  /** The server would not create it, with the reason. */
+  refused: string | undefined;
+  /** As many as were asked for fit. */
+  fits: boolean;
+  notJudged: string[];
+}
+
+export interface FitResult {
+  fits: Fit[];
+  /** Pods on nodes whose amounts cannot be read; each a sentence. */
+  problems: string[];
+}
+
+/** Throws NodepoolError: what is not there, cannot be read or is invalid, a cluster that refuses. */
+export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult> {
+  const isMeant = options.selector === undefined ? undefined : readSelector(options.selector);
+  const port = await deps.scheduling();
+  const cluster = allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
+  // Awaited below: until then, a refusal must not count as unhandled.
+  cluster.catch(() => {});
+  const subjects = await subjectsOf(options, port);
+  const asked = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
+  const itself = subjects.find(({ exists }) => exists);
+  const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
+  const wish = { pods: asked.map(({ pod }) => pod), keep, judgesKept: false };
+  const { snapshot, problems, kept, knows } = await readSnapshot(
+    cluster.then(([, nodes]) => nodes),
+    wish,
+    port,
+  );
+  for (const { pod, node } of kept) snapshot.remove(pod, node);
+  collectGarbage();
+  const [pools, nodes] = await cluster;
+  const state = new ClusterState(pools, nodes, []);
+  const known = pools.map(({ metadata }) => metadata.name);
+  const missing = options.pools.filter(name => !known.includes(name));
+  if (missing.length > 0) throw poolNotFound('fit', missing, { pools: known, node: name => state.ownership(name) });
+  const matching = pools.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
+  const chosen = options.pools.length > 0 ? options.pools : matching.map(({ metadata }) => metadata.name);
+  const groups = [...new Set(chosen)]
+    .toSorted()
+    .map(pool => ({ pool: pool as string | undefined, nodes: state.members(pool) }));
+  if (options.pools.length === 0 && options.selector === undefined) {
+    const free = nodes.filter(({ name }) => state.ownership(name)?.owner === undefined);
+    if (free.length > 0) groups.push({ pool: undefined, nodes: free });
+  }
+  const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
+  const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
+  const fits = asked.map(({ subject, pod, refused, unknown }): Fit => {
+    const { rows, total } = rowsOf(pod, sites, snapshot, subject.isDaemon);
+    const unjudged = notJudged(subject.pod, { namespaces: knows.namespaces, offered });
+    const isEnough = total.replicas >= (options.replicas ?? 1);
+    return {
+      ...{ subject, pod, rows, total, refused },
+      fits: refused === undefined && isEnough,
+      notJudged: [...unknown, ...knows.refusals, ...unjudged],
+    };
+  });
+  return { fits, problems };
+}
+
+async function subjectsOf({ of, namespace: asked }: FitOptions, port: SchedulingPort): Promise<Subject[]> {
+  const namespace = asked ?? port.namespace;
+  if ('documents' in of) return of.documents.map(document => subjectOf(document, namespace));
+  const slash = of.pod.indexOf('/');
+  const [where, name] = slash < 0 ? [namespace, of.pod] : [of.pod.slice(0, slash), of.pod.slice(slash + 1)];
+  const pod = await port.pod(where, name);
+  if (pod === undefined) {
+    const next = `see \`kubectl get pods -n ${where}\`, or name another namespace: NAMESPACE/NAME or -n`;
+    throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
+  }
+  return [existingSubject(pod, where, name)];
+}
+
+interface Asked {
+  subject: Subject;
+  pod: Pod;
+  refused: string | undefined;
+  /** What is not judged, as the server could not be asked. */
+  unknown: string[];
+}
+
+/** With what the server adds: defaults, LimitRanges, the RuntimeClass, webhooks. */
+async function rehearsed(subject: Subject, port: SchedulingPort): Promise<Asked> {
+  if (subject.exists) return { subject, pod: read(subject), refused: undefined, unknown: [] };
+  const rehearsal = await port.rehearse(subject.namespace, subject.pod);
+  switch (rehearsal.kind) {
+    case 'created': {
+      // The name is only of the rehearsal.
+      const { metadata, ...rest } = rehearsal.pod;
+      const pod = { ...rest, metadata: { ...metadata, name: subject.pod.metadata?.name ?? '' } };
+      return { subject: { ...subject, pod }, pod: read({ ...subject, pod }), refused: undefined, unknown: [] };
+    }
+    case 'refused': {
+      if (rehearsal.isInvalid) {
+        const items = rehearsal.fields.map(({ field, message }) => `${field}: ${message}`);
+        const message = `the server does not take the pod of ${subject.title}: ${items.length > 0 ? 'it is invalid' : rehearsal.reason}`;
+        throw new NodepoolError('input', message, 'correct the fields', { items });
+      }
+      return { subject, pod: read(subject), refused: rehearsal.reason, unknown: [] };
+    }
+    case 'unknown': {
+      const what = 'what the server adds to a new pod, as LimitRange, RuntimeClass and webhooks do, and quotas';
+      return { subject, pod: read(subject), refused: undefined, unknown: [`${what}: ${rehearsal.reason}`] };
+    }
+  }
+}
+
+function read(subject: Subject): Pod {
+  try {
+    return readPod(subject.pod, quantityReader());
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    throw new NodepoolError('input', `${subject.title}: resources: ${error.message}`, 'correct the quantity');
+  }
+}
+
+interface Site {
+  pool: string | undefined;
+  nodes: readonly string[];
+}
+
+function rowsOf(
+  pod: Pod,
+  sites: readonly Site[],
+  snapshot: Snapshot,
+  isDaemon: boolean,
+): { rows: FitRow[]; total: FitRow } {
+  const judge = new Judge(pod, snapshot);
+  const isDependent = dependsOnItself(judge);
+  const limits = isDaemon ? { perNode: 1 } : {};
+  const placed = (nodes: readonly string[]) =>
+    placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits);
+  const rows = sites.map(({ pool, nodes }): FitRow => {
+    const reasons = new FitReasons();
+    const takers = nodes.filter(node => reasons.add(judge.firstWhyNot(node)));
+    const { replicas, isAtLeast } = takers.length === 0 ? { replicas: 0, isAtLeast: false } : placed(nodes);
+    return { pool, nodes: nodes.length, takers: takers.length, replicas, isAtLeast, reasons };
+  });
+  const reasons = new FitReasons();
+  for (const row of rows) reasons.addAll(row.reasons);
+  const takers = rows.reduce((sum, row) => sum + row.takers, 0);
+  const { replicas, isAtLeast } =
+    takers === 0 ? { replicas: 0, isAtLeast: false } : placed(sites.flatMap(({ nodes }) => nodes));
+  const nodes = rows.reduce((sum, row) => sum + row.nodes, 0);
+  return { rows, total: { pool: undefined, nodes, takers, replicas, isAtLeast, reasons } };
+}
+
+function readSelector(selector: string) {
+  try {
+    return parseLabelSelector(selector);
+  } catch (error) {
+    throw selectorError(error, '-l', selector);
+  }
+}

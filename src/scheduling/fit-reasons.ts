@@ -1,0 +1,94 @@
+/** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
+import type { Reason } from './reason.ts';
+import { amountText } from './resources.ts';
+
+export interface FitReason {
+  words: string;
+  nodes: number;
+  /** What the nodes have in particular, the most frequent first: taints, labels. Of a resource, one sentence. */
+  details: string[];
+}
+
+interface Counted {
+  nodes: number;
+  details: Map<string, number>;
+  short: NonNullable<Reason['short']> | undefined;
+}
+
+/** Of each reason, so many details are named. */
+const SHOWN_DETAILS = 2;
+
+/** `3 Insufficient cpu (2 asked, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
+export function reasonsText(reasons: readonly FitReason[], isShort = false): string {
+  return reasons
+    .map(({ nodes, words, details }) => {
+      const shown = isShort ? [] : details.slice(0, SHOWN_DETAILS);
+      const more = details.length > shown.length ? ', …' : '';
+      return `${nodes} ${words}${shown.length === 0 ? '' : ` (${shown.join(', ')}${more})`}`;
+    })
+    .join(', ');
+}
+
+/** Details are examples: with thousands of nodes, each may have its own. */
+const MAX_DETAILS = 100;
+
+export class FitReasons {
+  readonly #byWords = new Map<string, Counted>();
+
+  /** Returns whether there are no reasons. @param reasons of one node, of the first rule that fails */
+  add(reasons: readonly Reason[]): boolean {
+    for (const { words, detail, short } of reasons) {
+      const counted = this.#of(words);
+      counted.nodes++;
+      if (short !== undefined) counted.short = roomier(counted.short, short);
+      else if (detail !== undefined) count(counted.details, detail, 1);
+    }
+    return reasons.length === 0;
+  }
+
+  addAll(other: FitReasons): void {
+    for (const [words, { nodes, details, short }] of other.#byWords) {
+      const counted = this.#of(words);
+      counted.nodes += nodes;
+      if (short !== undefined) counted.short = roomier(counted.short, short);
+      for (const [detail, times] of details) count(counted.details, detail, times);
+    }
+  }
+
+  /** In the order in which the scheduler prints them: as texts with the number before. */
+  list(): FitReason[] {
+    const all = [...this.#byWords].map(([words, { nodes, details, short }]) => ({
+      words,
+      nodes,
+      details: short === undefined ? mostFrequent(details) : [shortText(short)],
+    }));
+    const text = ({ nodes, words }: FitReason) => `${nodes} ${words}`;
+    return all.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
+  }
+
+  #of(words: string): Counted {
+    let counted = this.#byWords.get(words);
+    if (counted === undefined) {
+      counted = { nodes: 0, details: new Map(), short: undefined };
+      this.#byWords.set(words, counted);
+    }
+    return counted;
+  }
+}
+
+function roomier(a: Counted['short'], b: NonNullable<Reason['short']>): NonNullable<Reason['short']> {
+  return a === undefined || b.free > a.free ? b : a;
+}
+
+function count(details: Map<string, number>, detail: string, times: number): void {
+  const before = details.get(detail);
+  if (before !== undefined || details.size < MAX_DETAILS) details.set(detail, (before ?? 0) + times);
+}
+
+function mostFrequent(details: ReadonlyMap<string, number>): string[] {
+  return [...details].toSorted(([, a], [, b]) => b - a).map(([detail]) => detail);
+}
+
+function shortText({ resource, asked, free }: NonNullable<Reason['short']>): string {
+  return `${amountText(resource, asked)} asked, at most ${amountText(resource, free > 0n ? free : 0n)} free on a node`;
+}

@@ -1,0 +1,126 @@
+/**
+ * Whether nodes take a pod, by the rules of kube-scheduler 1.36's default profile, in its order and words. What is not
+ * judged: not-judged.ts.
+ */
+import type { Node } from '../nodepool/types.ts';
+import { judgeDisks } from './disks.ts';
+import { judgePorts } from './host-ports.ts';
+import {
+  judgeAffinity,
+  judgeName,
+  judgeTaints,
+  judgeUnschedulable,
+  NAMES_CONFLICT,
+  NOT_NAMED,
+  namedNodes,
+} from './node-rules.ts';
+import { PodAffinity } from './pod-affinity.ts';
+import { firstRule, type Reason } from './reason.ts';
+import { judgeResources } from './resources.ts';
+import type { NodeState, Snapshot } from './snapshot.ts';
+import { Spread } from './spread.ts';
+import type { Pod } from './types.ts';
+import { PodVolumes } from './volumes.ts';
+
+/** All reasons, of every rule, why the node does not take the pod; empty: it does. For many nodes see Judge. */
+export function whyNot(pod: Pod, node: string, snapshot: Snapshot): Reason[] {
+  return new Judge(pod, snapshot).whyNot(node);
+}
+
+/** One pod and a snapshot, of which it has read what concerns all nodes: a snapshot that changes later needs a new one. */
+export class Judge {
+  readonly pod: Pod;
+  /** Every node refuses the pod: the scheduler looks at none. */
+  readonly refusal: Reason | undefined;
+  readonly spread: Spread;
+  readonly affinity: PodAffinity;
+  readonly volumes: PodVolumes;
+  readonly #snapshot: Snapshot;
+  readonly #named: ReadonlySet<string> | undefined;
+
+  constructor(pod: Pod, snapshot: Snapshot) {
+    this.pod = pod;
+    this.#snapshot = snapshot;
+    this.#named = namedNodes(pod.placement.nodeTerms);
+    this.volumes = new PodVolumes(pod, snapshot);
+    this.refusal = gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal);
+    this.spread = new Spread(pod, snapshot);
+    this.affinity = new PodAffinity(pod, snapshot);
+  }
+
+  /** All reasons of all rules, in the scheduler's order. Throws if the snapshot has no such node. */
+  whyNot(node: string): Reason[] {
+    return [...this.#reasons(this.#stateOf(node))];
+  }
+
+  /** As the scheduler reports: the reasons of the first rule that fails. */
+  firstWhyNot(node: string): Reason[] {
+    const state = this.#stateOf(node);
+    const reasons: Reason[] = [];
+    for (const reason of this.#reasons(state)) {
+      if (reasons.length > 0 && reason.rule !== reasons[0]?.rule) break;
+      reasons.push(reason);
+    }
+    return firstRule(reasons);
+  }
+
+  /** Whether the node takes the pod by all rules but resources, spread and pod affinity, which placed replicas change. */
+  isAllowed(node: string): boolean {
+    if (this.refusal !== undefined) return false;
+    const state = this.#stateOf(node);
+    for (const reasons of [this.#fixedReasons(state), this.#volumeReasons(state)]) {
+      for (const _ of reasons) return false;
+    }
+    return true;
+  }
+
+  /** Counts one more pod of this kind on the node, for spread and pod affinity. */
+  place(node: Node): void {
+    this.spread.place(node);
+    this.affinity.place(node);
+  }
+
+  *#reasons(state: NodeState): Generator<Reason> {
+    if (this.refusal !== undefined) yield this.refusal;
+    yield* this.#fixedReasons(state);
+    yield* judgeResources(this.pod.requests, state);
+    yield* this.#volumeReasons(state);
+    yield* some(this.spread.judge(state.node));
+    yield* this.affinity.judge(state.node);
+  }
+
+  *#fixedReasons({ node, hostPorts }: NodeState): Generator<Reason> {
+    const { placement, nodeName, hostPorts: asked } = this.pod;
+    const isNamed = this.#named === undefined || this.#named.has(node.name);
+    // The scheduler asks no other rule of a node that is not named.
+    if (!isNamed) yield NOT_NAMED;
+    yield* some(judgeUnschedulable(node, placement.tolerations));
+    yield* some(judgeName(node, nodeName));
+    yield* some(judgeTaints(node, placement.tolerations));
+    if (isNamed) yield* some(judgeAffinity(node, placement));
+    yield* some(judgePorts(asked, hostPorts));
+  }
+
+  *#volumeReasons({ node, disks }: NodeState): Generator<Reason> {
+    if (this.pod.disks.length > 0) yield* some(judgeDisks(this.pod.disks, disks));
+    if (this.pod.claims.length === 0) return;
+    yield* some(this.volumes.judgeUse());
+    yield* this.volumes.judge(node);
+    yield* some(this.volumes.judgeZone(node));
+  }
+
+  #stateOf(node: string): NodeState {
+    const state = this.#snapshot.nodes.get(node);
+    if (state === undefined) throw new RangeError(`the snapshot has no node ${node}`);
+    return state;
+  }
+}
+
+function gatesRefusal({ gates }: Pod): Reason | undefined {
+  if (gates.length === 0) return undefined;
+  return { rule: 'gates', words: `waiting for scheduling gates: [${gates.join(' ')}]` };
+}
+
+function* some(reason: Reason | undefined): Generator<Reason> {
+  if (reason !== undefined) yield reason;
+}

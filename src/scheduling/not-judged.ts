@@ -1,0 +1,39 @@
+/** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
+import type { RawPod } from './raw-pod.ts';
+
+export interface Knowledge {
+  /** Whether the labels of namespaces were read. */
+  namespaces: boolean;
+  /** Extended resources that some node offers. */
+  offered: ReadonlySet<string>;
+}
+
+/** Sentences without a full stop, such as "limits of volumes a node". */
+export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
+  const texts: string[] = [];
+  const { schedulerName = '', volumes = [], affinity } = spec;
+  if (schedulerName !== '' && schedulerName !== 'default-scheduler') {
+    texts.push(`the scheduler ${schedulerName}: the rules of the default scheduler are used`);
+  }
+  if ((spec.resourceClaims ?? []).length > 0) texts.push('resourceClaims (dynamic resource allocation)');
+  if (spec.schedulingGroup !== undefined && spec.schedulingGroup !== null) {
+    texts.push('schedulingGroup (gang scheduling): the pods of the group are judged one by one');
+  }
+  if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) {
+    texts.push('how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)');
+  }
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const requested = containers.flatMap(({ resources = {} }) =>
+    Object.keys({ ...resources.limits, ...resources.requests }),
+  );
+  const unknown = [...new Set(requested.filter(name => name.includes('/') && !offered.has(name)))];
+  if (unknown.length > 0)
+    texts.push(`whether a DeviceClass provides ${unknown.join(', ')} (dynamic resource allocation)`);
+  const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
+    each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
+  );
+  if (!namespaces && terms.some(({ namespaceSelector }) => namespaceSelector !== undefined)) {
+    texts.push('namespaceSelector: the labels of namespaces cannot be read');
+  }
+  return texts;
+}

@@ -1,0 +1,124 @@
+/** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
+import { own } from '../nodepool/json.ts';
+import { disksClash } from './disks.ts';
+import { Judge } from './judge.ts';
+import { roomFor } from './resources.ts';
+import type { NodeState, Snapshot } from './snapshot.ts';
+import type { Pod } from './types.ts';
+
+export interface Placed {
+  /** At most the limit. */
+  replicas: number;
+  /** How many are placed on each node that takes one. */
+  byNode: ReadonlyMap<string, number>;
+  /**
+   * Another order of placing may fit more: spread, pod affinity, or a claim that the first replica binds, depends on where
+   * the earlier replicas are.
+   */
+  isAtLeast: boolean;
+}
+
+/** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
+export function place(pod: Pod, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): Placed {
+  return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
+}
+
+/**
+ * As place(), of a judge that has placed nothing. It can be used again unless the replicas depend on each other.
+ * @param limits `perNode`: 1 for a DaemonSet
+ */
+export function placeBy(
+  judge: Judge,
+  nodes: Iterable<string>,
+  snapshot: Snapshot,
+  { limit = Infinity, perNode = Infinity }: { limit?: number; perNode?: number } = {},
+): Placed {
+  const { pod } = judge;
+  const most = Math.min(perNode, alone(pod));
+  const sites: Site[] = [];
+  for (const name of nodes) {
+    const state = snapshot.nodes.get(name);
+    if (state === undefined || !judge.isAllowed(name)) continue;
+    const room = Math.min(roomFor(pod.requests, state), most);
+    if (room > 0) sites.push({ state, room, placed: 0 });
+  }
+  const total = Math.min(limit, perCluster(pod, snapshot));
+  const isDependent = dependsOnItself(judge);
+  const replicas = isDependent ? placeInTurns(judge, sites, total) : fill(judge, sites, total);
+  const byNode = new Map(
+    sites.filter(({ placed }) => placed > 0).map(({ state, placed }) => [state.node.name, placed]),
+  );
+  return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
+}
+
+/** Whether the place of one replica matters to the next. */
+export function dependsOnItself({ spread, affinity }: Judge): boolean {
+  return spread.isSelfMatching || affinity.isSelfMatching;
+}
+
+interface Site {
+  state: NodeState;
+  /** For so many more by resources and ports. */
+  room: number;
+  placed: number;
+}
+
+/** Replicas with a host port or a disk of their own do not share a node. */
+function alone({ hostPorts, disks }: Pod): number {
+  return hostPorts.length > 0 || disksClash(disks, disks) !== undefined ? 1 : Infinity;
+}
+
+function perCluster({ namespace, claims }: Pod, { storage }: Snapshot): number {
+  const isExclusive = claims.some(
+    ({ name, template }) =>
+      template === undefined && storage.claims.get(`${namespace}/${name}`)?.accessModes.includes('ReadWriteOncePod'),
+  );
+  return isExclusive ? 1 : Infinity;
+}
+
+/** Where replicas do not matter to each other, every node is filled. */
+function fill(judge: Judge, sites: readonly Site[], limit: number): number {
+  let left = limit;
+  for (const site of sites) {
+    if (!takes(judge, site)) continue;
+    site.placed = Math.min(site.room, left);
+    left -= site.placed;
+    if (left === 0) break;
+  }
+  return sites.reduce((sum, { placed }) => sum + placed, 0);
+}
+
+/** One each for all nodes in turn, those of the emptiest domains first, until no node takes another. */
+function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): number {
+  let [replicas, before] = [0, -1];
+  let open = [...sites];
+  startNear(judge, open);
+  while (replicas < limit && replicas > before) {
+    before = replicas;
+    open = open.filter(({ room, placed }) => placed < room);
+    const loads = new Map(open.map(site => [site, judge.spread.load(site.state.node)]));
+    open.sort((a, b) => (loads.get(a) ?? 0) - (loads.get(b) ?? 0));
+    for (const site of open) {
+      if (replicas >= limit) break;
+      if (!takes(judge, site)) continue;
+      judge.place(site.state.node);
+      site.placed++;
+      replicas++;
+    }
+  }
+  return replicas;
+}
+
+/** Where the first replica decides on the domain of all others, it is the one with the most room. */
+function startNear(judge: Judge, sites: Site[]): void {
+  const [term] = judge.pod.affinity;
+  if (term === undefined) return;
+  const rooms = new Map<string, number>();
+  const domainOf = ({ state }: Site) => own(state.node.labels, term.topologyKey) ?? '';
+  for (const site of sites) rooms.set(domainOf(site), (rooms.get(domainOf(site)) ?? 0) + site.room);
+  sites.sort((a, b) => (rooms.get(domainOf(b)) ?? 0) - (rooms.get(domainOf(a)) ?? 0));
+}
+
+function takes(judge: Judge, { state }: Site): boolean {
+  return judge.spread.judge(state.node) === undefined && judge.affinity.judge(state.node).length === 0;
+}

@@ -1,0 +1,148 @@
+/**
+ * The nodes and the pods on them, indexed for the rules: sums for each node, pods by labels, anti-affinity by its terms.
+ * A pod itself is not kept; remove() takes the same pod again.
+ *
+ * Not included: pods that were nominated to a node by preemption and are not on it yet.
+ */
+import { quantityReader } from '../nodepool/amounts.ts';
+import type { Node } from '../nodepool/types.ts';
+import { allocatableOf, type Requests } from './requests.ts';
+import { sortedJson } from './sorted-json.ts';
+import { NO_STORAGE, type Storage } from './storage.ts';
+import type { Disk, HostPort, Pod, PodTerm } from './types.ts';
+
+export interface NodeState {
+  node: Node;
+  allocatable: Requests;
+  requested: Map<string, bigint>;
+  pods: number;
+  /** One each for every pod that has it. */
+  hostPorts: HostPort[];
+  disks: Disk[];
+}
+
+/** Pods of one namespace with the same labels. */
+export interface LabelGroup {
+  namespace: string;
+  labels: Record<string, string>;
+  /** The node of each pod that is not being deleted. */
+  running: NodeState[];
+  /** The same of those that are. */
+  terminating: NodeState[];
+}
+
+/** Pods with the same terms of anti-affinity. */
+export interface AntiAffinityGroup {
+  terms: readonly PodTerm[];
+  nodes: NodeState[];
+}
+
+/** What add() and remove() read. `nodeName` is not one of them. */
+export type PlacedPod = Pick<
+  Pod,
+  'namespace' | 'labels' | 'requests' | 'hostPorts' | 'antiAffinity' | 'claims' | 'disks' | 'isTerminating'
+>;
+
+export class Snapshot {
+  readonly nodes = new Map<string, NodeState>();
+  /** Volumes and claims; what was not read counts as absent. */
+  storage: Storage;
+  /** Labels by name; undefined: only the label with the name that every namespace has is known. */
+  namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
+  readonly #groups = new Map<string, LabelGroup>();
+  readonly #antiAffinity = new Map<string, AntiAffinityGroup>();
+  /** Pods on nodes, by `namespace/claim`. */
+  readonly #claimUsers = new Map<string, number>();
+
+  constructor(
+    nodes: readonly Node[],
+    namespaces?: ReadonlyMap<string, Record<string, string>>,
+    storage: Storage = NO_STORAGE,
+  ) {
+    this.namespaces = namespaces;
+    this.storage = storage;
+    const read = quantityReader();
+    for (const node of nodes) {
+      const allocatable = allocatableOf(node.allocatable, read);
+      const state = { node, allocatable, requested: new Map(), pods: 0, hostPorts: [], disks: [] };
+      this.nodes.set(node.name, state);
+    }
+  }
+
+  /** A pod on a node that has not ended. One on an unknown node is ignored, as the scheduler does. */
+  add(pod: PlacedPod, nodeName: string): void {
+    const state = this.nodes.get(nodeName);
+    if (state === undefined) return;
+    state.pods++;
+    addRequests(state.requested, pod.requests, 1n);
+    for (const port of pod.hostPorts) state.hostPorts.push(port);
+    for (const disk of pod.disks) state.disks.push(disk);
+    for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, 1);
+    this.#placesOf(pod).push(state);
+    if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).nodes.push(state);
+  }
+
+  /** Takes back an add() with the same pod. */
+  remove(pod: PlacedPod, nodeName: string): void {
+    const state = this.nodes.get(nodeName);
+    if (state === undefined) return;
+    state.pods--;
+    addRequests(state.requested, pod.requests, -1n);
+    for (const { port, ip } of pod.hostPorts) {
+      removeFirst(state.hostPorts, other => other.port === port && other.ip === ip);
+    }
+    for (const disk of pod.disks) removeFirst(state.disks, other => JSON.stringify(other) === JSON.stringify(disk));
+    for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, -1);
+    removeFirst(this.#placesOf(pod), other => other === state);
+    if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod).nodes, other => other === state);
+  }
+
+  groups(): Iterable<LabelGroup> {
+    return this.#groups.values();
+  }
+
+  antiAffinityGroups(): Iterable<AntiAffinityGroup> {
+    return this.#antiAffinity.values();
+  }
+
+  isClaimUsed(key: string): boolean {
+    return (this.#claimUsers.get(key) ?? 0) > 0;
+  }
+
+  namespaceLabels(name: string): Record<string, string> {
+    return this.namespaces?.get(name) ?? { 'kubernetes.io/metadata.name': name };
+  }
+
+  #useClaim(key: string, users: 1 | -1): void {
+    this.#claimUsers.set(key, (this.#claimUsers.get(key) ?? 0) + users);
+  }
+
+  #placesOf({ namespace, labels, isTerminating }: PlacedPod): NodeState[] {
+    const key = `${namespace} ${JSON.stringify(labels, Object.keys(labels).sort())}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { namespace, labels, running: [], terminating: [] };
+      this.#groups.set(key, group);
+    }
+    return isTerminating ? group.terminating : group.running;
+  }
+
+  #antiAffinityOf({ antiAffinity }: PlacedPod): AntiAffinityGroup {
+    const key = sortedJson(antiAffinity);
+    let group = this.#antiAffinity.get(key);
+    if (group === undefined) {
+      group = { terms: antiAffinity, nodes: [] };
+      this.#antiAffinity.set(key, group);
+    }
+    return group;
+  }
+}
+
+function addRequests(total: Map<string, bigint>, requests: Requests, sign: 1n | -1n): void {
+  for (const [name, amount] of requests) total.set(name, (total.get(name) ?? 0n) + sign * amount);
+}
+
+function removeFirst<T>(list: T[], isIt: (item: T) => boolean): void {
+  const at = list.findIndex(isIt);
+  if (at !== -1) list.splice(at, 1);
+}

@@ -1,0 +1,71 @@
+/** A pod as the rules of scheduling see it, and its parts. */
+import type { LabelQuery } from '../nodepool/label-query.ts';
+import type { PodPlacement } from '../nodepool/placement.ts';
+import type { RawClaimSpec } from './raw-pod.ts';
+import type { Requests } from './requests.ts';
+
+export interface Pod {
+  namespace: string;
+  name: string;
+  labels: Record<string, string>;
+  /** spec.nodeName: the node that runs it, or the only one that may. */
+  nodeName: string | undefined;
+  placement: PodPlacement;
+  requests: Requests;
+  hostPorts: readonly HostPort[];
+  /** Constraints with `DoNotSchedule`. */
+  spread: readonly SpreadConstraint[];
+  /** Required terms of pod affinity. */
+  affinity: readonly PodTerm[];
+  antiAffinity: readonly PodTerm[];
+  claims: readonly ClaimUse[];
+  disks: readonly Disk[];
+  gates: readonly string[];
+  /** It has a deletionTimestamp: topology spread does not count it. */
+  isTerminating: boolean;
+}
+
+export interface HostPort {
+  /** `TCP/8080`. */
+  port: string;
+  /** `0.0.0.0` is every address of the node. */
+  ip: string;
+}
+
+export interface Disk {
+  kind: 'gce' | 'aws' | 'iscsi' | 'rbd';
+  /** What two volumes of the same disk have in common. */
+  id: string;
+  /** Of RBD: one in common is enough. */
+  monitors: readonly string[];
+  /** Pods share a disk that all of them only read. */
+  readOnly: boolean;
+}
+
+export interface SpreadConstraint {
+  maxSkew: number;
+  topologyKey: string;
+  /** With matchLabelKeys. Undefined: it selects no pod. */
+  selector: LabelQuery | undefined;
+  minDomains: number;
+  /** Whether only nodes count that nodeSelector and node affinity match. */
+  honorsAffinity: boolean;
+  /** Whether only nodes count whose taints are tolerated. */
+  honorsTaints: boolean;
+}
+
+export interface PodTerm {
+  topologyKey: string;
+  namespaces: readonly string[];
+  /** Undefined: it selects no namespace. */
+  namespaceSelector: LabelQuery | undefined;
+  /** With matchLabelKeys and mismatchLabelKeys. Undefined: it selects no pod. */
+  selector: LabelQuery | undefined;
+}
+
+/** A claim that a pod names. */
+export interface ClaimUse {
+  name: string;
+  /** Of a claim that is created with each pod. */
+  template: RawClaimSpec | undefined;
+}

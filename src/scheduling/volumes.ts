@@ -1,0 +1,178 @@
+/**
+ * Claims of a pod, and the nodes where their volumes are or can be (volumebinding, volumezone and the claims of
+ * volumerestrictions of kube-scheduler).
+ *
+ * Not judged: limits of volumes a node, free capacity of storage (CSIStorageCapacity), in-tree volumes that are served by
+ * CSI drivers, whose zone labels count as they are.
+ */
+import { own } from '../nodepool/json.ts';
+import type { Node } from '../nodepool/types.ts';
+import { bySize, chooseVolume, isReachable } from './choose-volume.ts';
+import type { RawVolume } from './raw-pod.ts';
+import type { Reason } from './reason.ts';
+import type { Snapshot } from './snapshot.ts';
+import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
+import type { ClaimUse, Pod } from './types.ts';
+
+const NONE: readonly ClaimUse[] = [];
+
+/** @param podName names the claims of its ephemeral volumes */
+export function claimsOf(podName: string, volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
+  let claims: ClaimUse[] | undefined;
+  for (const { name = '', persistentVolumeClaim, ephemeral } of volumes ?? []) {
+    if (persistentVolumeClaim === undefined && ephemeral === undefined) continue;
+    claims ??= [];
+    if (persistentVolumeClaim) claims.push({ name: persistentVolumeClaim.claimName ?? '', template: undefined });
+    else claims.push({ name: `${podName}-${name}`, template: ephemeral?.volumeClaimTemplate?.spec ?? {} });
+  }
+  return claims ?? NONE;
+}
+
+/** What concerns every node is found first: see `refusal`. */
+export class PodVolumes {
+  /** No node takes the pod. */
+  readonly refusal: Reason | undefined;
+  readonly #storage: Storage;
+  readonly #bound: Volume[] = [];
+  readonly #waiting: Claim[] = [];
+  /** A claim that one pod alone may use is in use. */
+  readonly #usedClaim: string | undefined;
+
+  constructor(pod: Pod, snapshot: Snapshot) {
+    const { storage } = snapshot;
+    this.#storage = storage;
+    const claims = pod.claims.map(use => claimOf(pod, use, storage));
+    const words = firstProblem(claims, storage);
+    this.refusal = words === undefined ? undefined : { rule: 'claims', words };
+    if (this.refusal !== undefined) return;
+    for (const { claim } of claims) {
+      if (claim === undefined) continue;
+      if (claim.isBound) this.#addBound(claim);
+      else if (storage.classes.get(claim.className)?.waits) this.#waiting.push(claim);
+      const key = `${claim.namespace}/${claim.name}`;
+      if (claim.accessModes.includes('ReadWriteOncePod') && snapshot.isClaimUsed(key)) this.#usedClaim = claim.name;
+    }
+  }
+
+  /** A claim of theirs is bound by the first pod: after it, other nodes may be out of reach. */
+  get isSharedAndUnbound(): boolean {
+    return this.#waiting.some(({ uid }) => uid !== '');
+  }
+
+  judgeUse(): Reason | undefined {
+    if (this.#usedClaim === undefined) return undefined;
+    const words =
+      'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
+    return { rule: 'claimInUse', words, detail: `claim ${this.#usedClaim}` };
+  }
+
+  judge(node: Node): Reason[] {
+    const reasons: Reason[] = [];
+    const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
+    const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
+    if (elsewhere !== undefined) {
+      add("node(s) didn't match PersistentVolume's node affinity", `volume ${elsewhere.name} is elsewhere`);
+    }
+    const unmet = this.#unmetClaim(node);
+    if (unmet !== undefined) {
+      add("node(s) didn't find available persistent volumes to bind", `claim ${unmet.name}`);
+    }
+    return reasons;
+  }
+
+  judgeZone({ labels }: Node): Reason | undefined {
+    if (!ZONE_LABELS.some(key => own(labels, key) !== undefined)) return undefined;
+    for (const volume of this.#bound) {
+      for (const key of ZONE_LABELS) {
+        const zones = own(volume.labels, key);
+        if (zones === undefined) continue;
+        const zone = own(labels, key) ?? own(labels, STABLE_KEYS[key] ?? key);
+        // As Kubernetes writes volumes of several zones.
+        if (zone !== undefined && zones.split('__').includes(zone)) continue;
+        const detail = `volume ${volume.name} has ${key}=${zones}`;
+        return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
+      }
+    }
+    return undefined;
+  }
+
+  #addBound({ volumeName }: Claim): void {
+    const volume = this.#storage.volumes.get(volumeName);
+    if (volume !== undefined) this.#bound.push(volume);
+  }
+
+  /** A claim that the node can neither be given an existing volume for, nor a new one. */
+  #unmetClaim(node: Node): Claim | undefined {
+    const taken = new Set<string>();
+    const toProvision: Claim[] = [];
+    const toFind: Claim[] = [];
+    for (const claim of this.#waiting) {
+      if (claim.selectedNode === undefined) toFind.push(claim);
+      else if (claim.selectedNode === node.name) toProvision.push(claim);
+      else return claim;
+    }
+    for (const claim of bySize(toFind)) {
+      const volume = chooseVolume(claim, this.#storage.volumes.values(), node, taken);
+      if (volume === undefined) toProvision.push(claim);
+      else taken.add(volume.name);
+    }
+    return toProvision.find(claim => !canProvision(this.#storage.classes.get(claim.className), node));
+  }
+}
+
+const ZONE_LABELS = [
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+] as const;
+const STABLE_KEYS: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
+};
+
+interface NamedClaim {
+  use: ClaimUse;
+  claim: Claim | undefined;
+}
+
+function claimOf({ namespace }: Pod, use: ClaimUse, storage: Storage): NamedClaim {
+  if (use.template === undefined) return { use, claim: storage.claims.get(`${namespace}/${use.name}`) };
+  const { storageClassName = defaultClass(storage), ...template } = use.template;
+  const claim = readClaim({ metadata: { namespace, name: use.name }, spec: { ...template, storageClassName } });
+  // Where a volume of a class that does not wait comes to be, only its provisioner knows.
+  return { use, claim: storage.classes.get(claim.className)?.waits ? claim : undefined };
+}
+
+function defaultClass({ classes }: Storage): string {
+  return [...classes.values()].find(({ isDefault }) => isDefault)?.name ?? '';
+}
+
+/** In the order of the scheduler's plugins. */
+function firstProblem(claims: readonly NamedClaim[], storage: Storage): string | undefined {
+  const named = claims.filter(({ use }) => use.template === undefined);
+  for (const { use, claim } of named) if (claim === undefined) return `persistentvolumeclaim "${use.name}" not found`;
+  for (const { claim } of named) {
+    if (claim === undefined) continue;
+    const what = `persistentvolumeclaim "${claim.name}"`;
+    if (claim.phase === 'Lost') return `${what} bound to non-existent persistentvolume "${claim.volumeName}"`;
+    if (claim.isDeleting) return `${what} is being deleted`;
+  }
+  const isImmediate = ({ claim }: NamedClaim) =>
+    claim !== undefined && !claim.isBound && !(storage.classes.get(claim.className)?.waits && claim.volumeName === '');
+  if (named.some(isImmediate)) return 'pod has unbound immediate PersistentVolumeClaims';
+  for (const { claim } of named) {
+    const name = claim?.volumeName ?? '';
+    if (name !== '' && !storage.volumes.has(name)) return `persistentvolume "${name}" not found`;
+  }
+  return undefined;
+}
+
+function canProvision(storageClass: StorageClass | undefined, { labels }: Node): boolean {
+  const { provisioner = '', allowedTopologies = [] } = storageClass ?? {};
+  if (provisioner === '' || provisioner === 'kubernetes.io/no-provisioner') return false;
+  if (allowedTopologies.length === 0) return true;
+  return allowedTopologies.some(
+    term => term.length > 0 && term.every(({ key, values }) => values.includes(own(labels, key) ?? '\0')),
+  );
+}

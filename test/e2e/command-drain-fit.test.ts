@@ -1,0 +1,71 @@
+/** `drain --check-fit`: whether the evicted pods have a place, resources included. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { raw } from '../cluster/raw.ts';
+import { NOW, poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { drain, closed, names } = poolsWithPods(testEnv);
+const api = () => raw(testEnv.cluster());
+const PODS = '/api/v1/namespaces/default/pods';
+
+const allocatable = { cpu: '4', memory: '8Gi', pods: '10' };
+
+async function pod(name: string, node: string, cpu: string, more: object = {}): Promise<void> {
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }];
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu } } }];
+  const spec = { nodeName: node, containers, terminationGracePeriodSeconds: 0, ...more };
+  await api().expect('POST', PODS, { metadata: { name, labels: { app: 'web' }, ownerReferences }, spec });
+}
+
+beforeEach(async () => {
+  await testEnv.nodes(
+    { name: 'w-1', labels: role('worker'), allocatable },
+    { name: 'w-2', labels: role('worker'), allocatable },
+    { name: 'x', allocatable },
+  );
+  await testEnv.pool('worker');
+});
+
+test('drains where all pods have a place', async () => {
+  await pod('a', 'w-1', '2');
+  await pod('b', 'w-2', '2');
+  const { code, stderr } = await drain(NOW, '--check-fit');
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^All 2 pods that are recreated fit on the other nodes\.$/m);
+  assert.deepEqual(await names(), []);
+});
+
+test('refuses before anything is cordoned where one has none, and says why', async () => {
+  for (const name of ['a', 'b']) await pod(name, 'w-1', '2');
+  await pod('c', 'w-2', '1');
+  await pod('there', 'x', '500m');
+  for (const dryRun of [[], ['--dry-run']]) {
+    const { code, stderr } = await drain(NOW, '--check-fit', ...dryRun);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /error: 1 of 3 pods would find no place on other nodes; nothing was cordoned/);
+    assert.match(
+      stderr,
+      /1 pod would not fit: 1 Insufficient cpu \((1|2) asked, at most \S+ free on a node\): default\/[abc]/,
+    );
+  }
+  assert.deepEqual([await closed(), await names()], [[], ['a', 'b', 'c', 'there']]);
+  const one = await drain(NOW, '--check-fit', '--node', 'w-2');
+  assert.equal(one.code, 0, one.stderr);
+});
+
+test('pods that spread, and those that keep others away, are counted', async () => {
+  const labelSelector = { matchLabels: { app: 'web' } };
+  const terms = [{ topologyKey: 'kubernetes.io/hostname', labelSelector }];
+  const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: terms };
+  for (const [name, node] of [
+    ['a', 'w-1'],
+    ['b', 'w-2'],
+  ] as const)
+    await pod(name, node, '1', { affinity: { podAntiAffinity } });
+  const { code, stderr } = await drain(NOW, '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /1 pod would not fit: 1 node\(s\) didn't match pod anti-affinity rules/);
+  assert.deepEqual(await closed(), []);
+});

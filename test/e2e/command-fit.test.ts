@@ -1,0 +1,192 @@
+/** `fit`: its output, exit codes and refusals. Its decisions: fit-scheduler.test.ts. */
+import assert from 'node:assert/strict';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { container, createPods, preparePods } from './many-pods.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const api = () => raw(cluster());
+const fit = (...args: string[]) => cli(cluster(), ['fit', ...args]);
+
+const SMALL = { cpu: '4', memory: '8Gi', pods: '20' };
+const GPU = { key: 'gpu', value: 'yes', effect: 'NoSchedule' } as const;
+
+beforeEach(async () => {
+  await preparePods(cluster());
+  await api().expect('DELETE', '/api/v1/namespaces/default/resourcequotas');
+  await testEnv.nodes(
+    { name: 'g1', labels: role('gpu'), taints: [GPU], allocatable: { ...SMALL, 'nvidia.com/gpu': '8' } },
+    { name: 'w1', labels: role('worker'), allocatable: SMALL },
+    { name: 'w2', labels: role('worker'), allocatable: SMALL },
+    { name: 'w3', labels: role('worker'), allocatable: SMALL, unschedulable: true },
+    { name: 'x', allocatable: { ...SMALL, cpu: '1' } },
+  );
+  await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'ml' } } });
+  await testEnv.pool('worker');
+  const asks = { cpu: '1', memory: '1Gi' };
+  await createPods(cluster(), 'w1', [{ name: 'p', spec: { containers: [container('a', asks)] } }]);
+});
+
+async function file(object: object | string, name = 'web.json'): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'nodepool-fit-')), name);
+  await writeFile(path, typeof object === 'string' ? object : JSON.stringify(object));
+  return path;
+}
+
+function deployment(spec: object, kind = 'Deployment'): object {
+  const containers = [container('a', { cpu: '2', memory: '1Gi' })];
+  const template = { metadata: { labels: { app: 'web' } }, spec: { containers, ...spec } };
+  return { apiVersion: 'apps/v1', kind, metadata: { name: 'web' }, spec: { template } };
+}
+
+test('shows for each pool whether a pod fits, how many, and why not', async () => {
+  const { code, stdout, stderr } = await fit('-f', await file(deployment({})));
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.equal(
+    stdout,
+    `
+Deployment default/web: cpu 2, memory 1Gi
+POOL    FITS  NODES  REPLICAS  WHY
+gpu     no    0/1    0         1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)
+worker  yes   2/3    3         1 node(s) were unschedulable
+<none>  no    0/1    0         1 Insufficient cpu (2 asked, at most 1 free on a node)
+TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable
+`.slice(1),
+  );
+});
+
+test('--replicas asks for as many, in the chosen pools', async () => {
+  const path = await file(deployment({}));
+  const enough = await fit('-f', path, '--replicas', '3');
+  assert.deepEqual([enough.code, enough.stdout.split('\n').at(-2)], [0, '3 replicas fit.']);
+  const few = await fit('-f', path, '--replicas=4');
+  assert.deepEqual([few.code, few.stdout.split('\n').at(-2)], [1, '3 of 4 replicas fit.']);
+  const gpu = await fit('-f', path, '--pool', 'gpu', '--no-headers');
+  assert.deepEqual(
+    [gpu.code, gpu.stdout],
+    [1, 'gpu  no  0/1  0  1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)\n'],
+  );
+  const selected = await fit('-f', path, '-l', 'team=ml', '--no-headers');
+  assert.equal(selected.stdout, gpu.stdout);
+});
+
+test('a pod that exists is judged as if it were new', async () => {
+  const { code, stdout } = await fit('w1-p', '--pool', 'worker');
+  assert.equal(code, 0);
+  assert.equal(
+    stdout,
+    `
+Pod default/w1-p: cpu 1, memory 1Gi
+POOL    FITS  NODES  REPLICAS  WHY
+worker  yes   2/3    8         1 node(s) were unschedulable
+It is judged as if it were created anew: its own place counts as free.
+`.slice(1),
+  );
+  for (const named of [['default/w1-p'], ['w1-p', '-n', 'default'], ['w1-p', '--namespace=default']]) {
+    assert.deepEqual((await fit(...named, '--pool', 'worker')).stdout, stdout);
+  }
+});
+
+test('a DaemonSet has one pod a node, and tolerates what its controller makes it tolerate', async () => {
+  const { stdout } = await fit('-f', await file(deployment({}, 'DaemonSet')), '--pool', 'worker', '--no-headers');
+  assert.equal(stdout, 'worker  yes  3/3  3  <none>\n');
+});
+
+test('kinds with a template, several documents, stdin', async () => {
+  const pod = { containers: [container('a', { cpu: '1' })], restartPolicy: 'Never' };
+  const documents = [
+    { kind: 'Pod', metadata: { name: 'a' }, spec: pod },
+    { kind: 'Job', metadata: { name: 'b', namespace: 'default' }, spec: { template: { spec: pod } } },
+    { kind: 'CronJob', metadata: { name: 'c' }, spec: { jobTemplate: { spec: { template: { spec: pod } } } } },
+    {
+      kind: 'StatefulSet',
+      metadata: { name: 'd' },
+      spec: {
+        template: { spec: { ...pod, restartPolicy: 'Always' } },
+        volumeClaimTemplates: [
+          {
+            metadata: { name: 'data' },
+            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+          },
+        ],
+      },
+    },
+  ];
+  const input = documents.map(each => JSON.stringify(each)).join('\n---\n');
+  const { code, stdout } = await cli(cluster(), ['fit', '-f', '-', '--pool', 'worker'], { stdin: input });
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(stdout.match(/^\S+ default\/.*/gm), [
+    'Pod default/a: cpu 1',
+    'Job default/b: cpu 1',
+    'CronJob default/c: cpu 1',
+    'StatefulSet default/d: cpu 1',
+  ]);
+  assert.match(stdout, /Not judged: how many volumes a node can attach/);
+});
+
+test('the server completes the pod: overhead of its RuntimeClass', async () => {
+  const { stdout } = await fit('-f', await file(deployment({ runtimeClassName: 'heavy' })), '--pool', 'worker');
+  assert.match(stdout, /^Deployment default\/web: cpu 2017m, memory /);
+});
+
+test('what the server refuses does not fit', async () => {
+  const spec = { hard: { pods: '0' } };
+  const quotas = '/api/v1/namespaces/default/resourcequotas';
+  await api().expect('POST', quotas, { metadata: { name: 'none' }, spec });
+  // As the quota controller writes it.
+  await api().expect('PATCH', `${quotas}/none/status`, { status: { ...spec, used: { pods: '0' } } });
+  const path = await file(deployment({}));
+  await eventually('the server knows the quota', async () => (await fit('-f', path)).code !== 0, 30_000);
+  const { code, stdout } = await fit('-f', path, '--pool', 'worker');
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /The server refuses such a pod: .*exceeded quota/);
+});
+
+test('refuses what cannot be read, with the field', async () => {
+  const cases: [object | string, RegExp][] = [
+    [{ kind: 'Service', metadata: { name: 'x' } }, /a Service has no pod template/],
+    [{ metadata: { name: 'x' } }, /it has no kind/],
+    [deployment({ containers: [] }), /spec\.template\.spec\.containers must be at least one container/],
+    [deployment({ tolerations: 'x' }), /spec\.template\.spec\.tolerations must be a list/],
+    [deployment({ nodeSelector: { a: ['b'] } }), /spec\.template\.spec\.nodeSelector\.a must be a text/],
+    [deployment({ containers: [{ name: 'A b', image: 'i' }] }), /spec\.containers\[0\]\.name/],
+  ];
+  for (const [object, message] of cases) {
+    const { code, stdout, stderr } = await fit('-f', await file(object));
+    assert.deepEqual([code, stdout], [2, ''], stderr);
+    assert.match(stderr, message);
+  }
+  for (const [args, code, message] of [
+    [[], 2, /no pod is given/],
+    [['a', '-f', 'b'], 2, /exclude each other/],
+    [['a/b/c'], 2, /is not the name of a pod/],
+    [['nothing'], 2, /there is no pod "nothing" in the namespace default/],
+    [['w1-p', '--pool', 'none'], 2, /nodepool "none" not found/],
+  ] as const) {
+    const found = await fit(...args);
+    assert.equal(found.code, code);
+    assert.match(found.stderr, message);
+  }
+});
+
+test('-o json has every figure', async () => {
+  const { stdout } = await fit('-f', await file(deployment({})), '-o', 'json');
+  const { kind, items } = JSON.parse(stdout) as { kind: string; items: { pools: { name: string }[] }[] };
+  assert.equal(kind, 'PodFitList');
+  assert.deepEqual(items[0]?.pools[1], {
+    name: 'worker',
+    fits: true,
+    nodeCount: 3,
+    fittingNodeCount: 2,
+    replicas: 3,
+    replicasIsLowerBound: false,
+    reasons: [{ message: 'node(s) were unschedulable', nodeCount: 1, details: [] }],
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { place } from '../../../src/scheduling/place.ts';
+import type { RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
+import type { Pod } from '../../../src/scheduling/types.ts';
+import { taint } from '../nodepool/fixtures.ts';
+import { asks, pod, site, snapshot } from './fixtures.ts';
+
+const WEB = { matchLabels: { app: 'web' } };
+const spread = (topologyKey: string, maxSkew = 1): RawPodSpec => ({
+  topologySpreadConstraints: [{ maxSkew, topologyKey, whenUnsatisfiable: 'DoNotSchedule', labelSelector: WEB }],
+});
+const affinity = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): RawPodSpec => ({
+  affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: WEB }] } },
+});
+const HOST = 'kubernetes.io/hostname';
+
+const NODES = [
+  site('a1', { labels: { zone: 'a' } }),
+  site('a2', { labels: { zone: 'a' } }),
+  site('b1', { labels: { zone: 'b' } }),
+  site('t1', { labels: { zone: 'c' }, taints: [taint('gpu:NoSchedule')] }),
+];
+const ALL = NODES.map(({ name }) => name);
+
+const CASES: [string, RawPodSpec, [string, Pod][], string[], number, boolean][] = [
+  ['by places', {}, [], ALL, 30, false],
+  ['by cpu', asks({ cpu: '1500m' }), [], ALL, 6, false],
+  ['beside others', asks({ cpu: '1' }), [['a1', pod(asks({ cpu: '3500m' }))]], ALL, 8, false],
+  ['on some nodes', asks({ cpu: '1' }), [], ['a1', 'b1'], 8, false],
+  ['nowhere', asks({ cpu: '5' }), [], ALL, 0, false],
+  ['one a node by host port', { containers: [{ ports: [{ hostPort: 80 }] }] }, [], ALL, 3, false],
+  ['one a node by anti-affinity', affinity('podAntiAffinity', HOST), [], ALL, 3, true],
+  ['one a zone by anti-affinity', affinity('podAntiAffinity', 'zone'), [['b1', pod()]], ALL, 1, true],
+  ['in the zone with the most room', affinity('podAffinity', 'zone'), [], ALL, 20, true],
+  ['in the zone of the others', affinity('podAffinity', 'zone'), [['b1', pod()]], ALL, 9, true],
+  // The zone of the node with a taint counts, and takes no pod.
+  ['spread over zones', spread('zone'), [], ALL, 2, true],
+  ['spread over zones with more skew', spread('zone', 4), [], ALL, 8, true],
+  ['spread over nodes that take pods', { ...spread(HOST), ...{ nodeSelector: { zone: 'a' } } }, [], ALL, 20, true],
+];
+
+for (const [name, spec, running, nodes, replicas, isAtLeast] of CASES) {
+  test(name, () => {
+    const placed = place(pod(spec), nodes, snapshot(NODES, running));
+    assert.deepEqual([placed.replicas, placed.isAtLeast], [replicas, isAtLeast]);
+    assert.equal(
+      [...placed.byNode.values()].reduce((sum, count) => sum + count, 0),
+      replicas,
+    );
+  });
+}
+
+test('stops at the limit', () => {
+  assert.deepEqual(place(pod(), ALL, snapshot(NODES), 12).replicas, 12);
+  const spreading = place(pod(spread(HOST, 5)), ALL, snapshot(NODES), 7);
+  assert.deepEqual([spreading.replicas, spreading.isAtLeast], [7, false]);
+  assert.deepEqual([...spreading.byNode.values()].toSorted(), [2, 2, 3]);
+});
+
+test('250,000 replicas that spread over 5,001 nodes take seconds at most', { timeout: 20_000 }, () => {
+  const nodes = Array.from({ length: 5_001 }, (_, at) =>
+    site(`n${at}`, { labels: { zone: `z${at % 3}` }, allocatable: { cpu: '50', pods: '50' } }),
+  );
+  const both = [...(spread('zone').topologySpreadConstraints ?? []), ...(spread(HOST).topologySpreadConstraints ?? [])];
+  const { replicas } = place(
+    pod({ topologySpreadConstraints: both }),
+    nodes.map(({ name }) => name),
+    snapshot(nodes),
+  );
+  assert.ok(replicas > 249_000, `${replicas} replicas`);
+});
