@@ -75,7 +75,7 @@ const RUNS: Run[] = [
   { command: 'nodes -o wide', lines: ['nodes -o wide'] },
   { command: 'nodes --why', lines: ['nodes --why a'] },
   { command: 'events', lines: ['events one', 'events -l a=b'] },
-  { command: 'history', lines: ['history one', 'history node/c'], unseen: /^$/, optional: /^get nodes$/ },
+  { command: 'history', lines: ['history one'] },
   { command: 'history of nodes', lines: ['history node/c', 'history drifted'] },
   { command: 'report', lines: ['report one'] },
   { command: 'report with drift', lines: ['report drifted'] },
