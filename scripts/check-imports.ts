@@ -74,10 +74,11 @@ export const DOORS: Record<string, string[]> = {
       'evictions.ts',
       'kept-annotations.ts',
       'leases.ts',
+      'maintenance.ts',
       'manifests.ts',
     ],
     ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['reader-reviews.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
+    ...['impact.ts', 'reader-reviews.ts', 'runtime-classes.ts', 'scheduling.ts', 'server-facts.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);

@@ -15,11 +15,11 @@ import { ACCEPTED } from './mutation/survivors.ts';
 import { projectFiles, ROOT } from './root.ts';
 
 /** Plans, asks for consent and applies, for all commands that write nodes. */
-const ASKING = 'src/operations/{consent,apply,propose-deletion,plan-moves}.ts';
+const ASKING = 'src/operations/{consent,reconcile/apply,delete/propose-deletion,move/plan-moves}.ts';
 /** Minimum score in percent of the files that decide which node gets what. */
 const MIN_SCORE = 85;
 const DECIDING = [
-  'src/nodepool/{plan,membership,record,status,quantity,quantity-parse}.ts',
+  'src/nodepool/{plan,membership,record,record-slots,status,quantity,quantity-parse}.ts',
   'src/reconciler/{membership-change,ownership-index,node-plan,node-writer}.ts',
   'src/controller/{work-queue,leader-election}.ts',
   ASKING,

@@ -135,14 +135,18 @@ export const ACCEPTED: Record<string, Accepted[]> = {
   'src/nodepool/record.ts': [
     {
       why: EQUIVALENT,
+      mutants: ['if (false) return undefined;', '} catch {}'],
+    },
+    { why: SPEED, mutants: ['if (false) return known;', ';'] },
+  ],
+  'src/nodepool/record-slots.ts': [
+    {
+      why: EQUIVALENT,
       mutants: [
-        'if (false) return undefined;',
-        '} catch {}',
         'return colon >= 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));',
         '.sort(([a], [b]) => (a <= b ? -1 : 1));',
       ],
     },
-    { why: SPEED, mutants: ['if (false) return known;', ';'] },
   ],
   'src/nodepool/status.ts': [
     {
@@ -240,7 +244,6 @@ export const ACCEPTED: Record<string, Accepted[]> = {
         'if (true) patch.labels = { ...patch.labels, ...labels };',
         `const byKey = Map.groupBy(changes, ({ kind, key, effect = "Stryker was here!" }) => \`\${kind} \${key}:\${effect}\`);`,
         'if (false) break;',
-        `arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(taint => \`\${node.name} \${formatTaint(taint)}\`),`,
       ],
     },
     {
@@ -258,7 +261,6 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: EQUIVALENT,
       mutants: [
-        'const held = false ? undefined : this.#writeLimiter.contested(uid);',
         'const written: Written = {};',
         'if (plan?.patch === undefined || false) return;',
         'const pool = false ? undefined : this.#deps.state.pool(owner);',
@@ -268,10 +270,22 @@ export const ACCEPTED: Record<string, Accepted[]> = {
     {
       why: UNREACHABLE,
       mutants: [
-        'const retryAfterMs = this.#writeLimiter.altered(uid, next()?.changes ?? ["Stryker was here"], error);',
         'const isReplaced = patch.record !== undefined && node.record !== undefined;',
         'const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? "Stryker was here!") : undefined);',
       ],
+    },
+  ],
+  'src/reconciler/node-write-limits.ts': [
+    { why: EQUIVALENT, mutants: ['const held = false ? undefined : this.#limiter.contested(uid);'] },
+    {
+      why: UNREACHABLE,
+      mutants: ['const retryAfterMs = this.#limiter.altered(uid, next()?.changes ?? ["Stryker was here"], error);'],
+    },
+  ],
+  'src/reconciler/no-execute-consent.ts': [
+    {
+      why: EQUIVALENT,
+      mutants: ['const arriving = arrivingNoExecute(node.taints, patch?.taints ?? ["Stryker was here"]).map(text);'],
     },
   ],
   'src/reconciler/altered.ts': [
@@ -324,7 +338,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: ['const since = isContested ? entry.lastAt : (entry.writes[0].at ?? entry.lastAt);'],
     },
   ],
-  'src/operations/apply.ts': [
+  'src/operations/reconcile/apply.ts': [
     {
       why: EQUIVALENT,
       mutants: [
@@ -347,7 +361,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       mutants: ['const runtimeClass = true ? first.runtimeClass : outcome.runtimeClass;'],
     },
   ],
-  'src/operations/plan-moves.ts': [
+  'src/operations/move/plan-moves.ts': [
     {
       why: EQUIVALENT,
       mutants: [

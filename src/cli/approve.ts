@@ -2,10 +2,11 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
-import type { Approve, Proposal, Question } from '../operations/consent.ts';
+import type { Approve, Proposal } from '../operations/consent.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
 import type { EvictionPreview } from '../operations/taint-evictions.ts';
-import { noExecuteOf } from '../reconciler/node-plan.ts';
+import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
+import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 import { sanitizeLine } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
 import { showWarning } from './error-line.ts';
@@ -31,11 +32,13 @@ export interface Written {
  * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds. It prints no
  * evictions when no pod would be evicted. It throws NodepoolError when the user refuses evictions, when a script does not
  * pass --yes, and when nodes or pods cannot be read.
+ * @param showImpact shows a person what a plan does to pods, before the question
  */
 export function approver(
   { yes, dryRun, written = () => undefined }: Approval,
   io: Io,
   pods: Pick<PodsPort, 'placedOn'>,
+  showImpact: (plan: ClusterPlan) => Promise<void> = async () => {},
 ): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
@@ -50,20 +53,30 @@ export function approver(
     if (isAgain) io.err('The cluster has changed meanwhile:');
   };
 
-  const ask = async (question: Question | undefined): Promise<'clear' | 'asked' | 'declined'> => {
+  /** Once for a plan. */
+  let shown: Proposal['plan'] | undefined;
+  const showImpactOf = async (plan: Proposal['plan']) => {
+    if (plan === shown || plan instanceof NodepoolError) return;
+    shown = plan;
+    await showImpact(plan);
+  };
+
+  const ask = async ({ plan, question }: Proposal): Promise<'clear' | 'asked' | 'declined'> => {
     if (question === undefined || !asks || !grew(question.covers)) return 'clear';
     if (!canAsk(io)) {
       if (question.needsYes !== undefined) throw needsYes(question.needsYes, written());
       return 'clear';
     }
     sayWhyAgain();
+    await showImpactOf(plan);
     if (!(await confirm(io, question.text))) return 'declined';
     agree(question.covers);
     return 'asked';
   };
 
-  const approve: Approve = async ({ plan, question }) => {
-    const answer = await ask(question);
+  const approve: Approve = async proposal => {
+    const { plan } = proposal;
+    const answer = await ask(proposal);
     if (answer === 'declined') return answer;
     const preview = await look(plan, pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
@@ -82,6 +95,7 @@ export function approver(
     if (!isDue || (!grew(covers) && late.length === 0)) return asks ? answer : 'waived';
     const { evictionsSentence, renderEvictions } = await import('../render/taint-evictions.ts');
     sayWhyAgain();
+    if (asks && canAsk(io)) await showImpactOf(plan);
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
     const evicted = preview !== undefined && grew(covers) ? preview : undefined;

@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { EditSession } from '../operations/edit-text.ts';
+import type { EditSession } from '../operations/edit/edit-text.ts';
 import { errorLine } from './error-line.ts';
 import type { Io } from './io.ts';
 import { onEndingSignal } from './signals.ts';

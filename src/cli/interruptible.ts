@@ -1,6 +1,6 @@
 /** One-shot commands that Ctrl-C or SIGTERM stops between two writes. */
 import { plural } from '../nodepool/plural.ts';
-import { movesOf, type PoolResult } from '../operations/apply.ts';
+import { movesOf, type PoolResult } from '../operations/reconcile/apply.ts';
 import { showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './report-error.ts';

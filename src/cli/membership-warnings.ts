@@ -16,7 +16,7 @@ export async function readProtection(
   const { kubeletRisk } = await import('../nodepool/kubelet-labels.ts');
   if (pools.every(pool => kubeletRisk(pool) === undefined)) return false;
   const { readPolicies } = await import('./manifests.ts');
-  const { isMembershipProtected } = await import('../operations/admission-policies.ts');
+  const { isMembershipProtected } = await import('../operations/install/admission-policies.ts');
   return isMembershipProtected((await readPolicies(root)).objects, manifests);
 }
 

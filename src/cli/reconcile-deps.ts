@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../controller/clock.ts';
 import { plural } from '../nodepool/plural.ts';
-import type { ApplyDeps } from '../operations/apply.ts';
+import type { ApplyDeps } from '../operations/reconcile/apply.ts';
 import { evictionLine } from '../render/eviction-line.ts';
 import { showWarning } from './error-line.ts';
 import type { Connection, Deps } from './factory.ts';

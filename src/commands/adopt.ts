@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import { terminalWidth } from '../cli/io.ts';
 import { readProtection, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
@@ -75,8 +76,13 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       return 0;
     }
     const isProtected = readProtection(pools, connection, deps);
-    const { createAdopted } = await import('../operations/create-adopted.ts');
-    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods);
+    const { createAdopted } = await import('../operations/create/create-adopted.ts');
+    const approve = approver(
+      { yes: flags.yes, dryRun: dryRun !== 'none' },
+      io,
+      connection.pods,
+      impactShower(io, connection),
+    );
     const adopted = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
     if (adopted === undefined) {
       io.err('nothing was created');

@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showNote, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readProtection, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
 import { createPoolFlags } from '../cli/pool-flags.ts';
@@ -64,7 +65,7 @@ ${EXIT_STATUS}`;
     if (nodes.length > 0 && dryRun === 'client') {
       showNote(io, 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
     }
-    const { createPools } = await import('../operations/create.ts');
+    const { createPools } = await import('../operations/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
     let isProtected: boolean | Promise<boolean> = false;
@@ -73,7 +74,7 @@ ${EXIT_STATUS}`;
       const connection = await connect({ concurrency: flags.concurrency });
       isProtected = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-      const approve = approver(approval, io, connection.pods);
+      const approve = approver(approval, io, connection.pods, impactShower(io, connection));
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });

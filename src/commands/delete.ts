@@ -13,6 +13,7 @@ import {
   namesArg,
   yesFlag,
 } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -20,8 +21,8 @@ import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { PoolChoice } from '../operations/choose-pools.ts';
 import { agree } from '../operations/consent.ts';
-import { deletePools } from '../operations/delete.ts';
-import { proposeDeletion } from '../operations/propose-deletion.ts';
+import { deletePools } from '../operations/delete/delete.ts';
+import { proposeDeletion } from '../operations/delete/propose-deletion.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { reportErrors } from './shared/report-errors.ts';
 
@@ -86,7 +87,10 @@ export default class Delete extends BaseCommand<typeof Delete> {
       if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
       return proposal;
     };
-    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods));
+    const agreed = await agree(
+      propose,
+      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection)),
+    );
     if (agreed === undefined) {
       io.err('nothing was deleted');
       return EXIT.error;

@@ -3,6 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../cli/flags.ts';
+import { maintenanceFlags, parseMaintenance } from '../cli/maintenance-flags.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { parsePace, wholePoolWarning } from './drain/pace.ts';
 
@@ -15,9 +16,9 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, so that evicted pods do not move to a node that is drained next, then evicts the pods of one node after the other, as kubectl drain. Evictions that a PodDisruptionBudget refuses are tried again every 5 s. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons all nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
-Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 some node is not, 2 usage, 130 interrupted.`;
+Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
     {
       description: 'Two nodes of the pool, one after the other',
@@ -76,6 +77,7 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
       summary: 'Ignore pods terminating for more than N s.',
       helpValue: 'N',
     }),
+    ...maintenanceFlags,
     'check-fit': Flags.boolean({
       ...PODS,
       summary: 'Refuse if pods fit on no other node.',
@@ -108,6 +110,8 @@ Run it again to continue after Ctrl-C or a failure. Exit status: 0 drained, 1 so
         podSelector: flags['pod-selector'],
         gracePeriodSeconds: grace < 0 ? undefined : grace,
         disableEviction: flags['disable-eviction'],
+        maintenance: parseMaintenance(flags, deps.io.now()),
+        takeover: flags.takeover,
         timeoutMs: parseDuration(flags.timeout, '--timeout'),
       },
       deps,

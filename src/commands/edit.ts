@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import {
   deletingWarning,
   readProtection,
@@ -15,7 +16,7 @@ import {
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { EditDeps, EditResult } from '../operations/edit.ts';
+import type { EditDeps, EditResult } from '../operations/edit/edit.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { ObjectFormat } from '../render/printers.ts';
@@ -64,13 +65,13 @@ ${EXIT_STATUS}`;
     const connection = await connect({ concurrency });
     let written: Written | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-    const approve = approver(approval, io, connection.pods);
+    const approve = approver(approval, io, connection.pods, impactShower(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
     const { cluster, workloads } = connection;
     const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling };
     const result = byFlags
-      ? await (await import('../operations/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
+      ? await (await import('../operations/edit/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);
     if (result.kind === 'cancelled') {
       io.err(`Edit cancelled: ${result.why}.`);
@@ -115,7 +116,7 @@ async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Pro
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
-  const { editAsText } = await import('../operations/edit-text.ts');
+  const { editAsText } = await import('../operations/edit/edit-text.ts');
   const { printYaml } = await import('../render/printers.ts');
   return editAsText(name, {
     ...editDeps,

@@ -1,11 +1,13 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import { showError, showWarning } from '../cli/error-line.ts';
+import { showError, showNote, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../cli/flags.ts';
 import { poolSelectorFlag } from '../cli/pool-choice.ts';
 import { droppedFields, droppedWarning } from '../nodepool/dropped-fields.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
+import type { MaintenanceCounts } from '../nodepool/maintenance.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeover.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import type { RawPool } from '../operations/ports.ts';
@@ -104,10 +106,14 @@ export default class Get extends BaseCommand<typeof Get> {
       return showPoolChanges(changes, io, connection);
     }
     const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const counted = isWide(output) ? await withLiveCounts(pools, isAll, connection) : undefined;
+    const counted = isWide(output) ? await withLiveCounts(pools, isAll, connection, io.now()) : undefined;
     if (counted?.refusal !== undefined) showWarning(io, oldCounts(counted.refusal));
     const shown = counted?.pools ?? pools;
-    if (!isNothing) await printPools(sort(shown), asList, output, io, connection);
+    const maintenance = counted?.maintenance;
+    const filled = isWide(output) ? { ...output, maintenance } : output;
+    if (!isNothing) await printPools(sort(shown), asList, filled, io, connection);
+    const late = overdueText(shown, maintenance);
+    if (late !== undefined) showNote(io, late);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
     }
@@ -120,23 +126,40 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
   return typeof output === 'object' && output.wide;
 }
 
-/**
- * The status is as old as the last reconcile, and knows of no change since: where it says that nothing differs, the nodes are
- * read as they are.
- * @param isAll the pools are all that there are
- */
+/** In wide output the nodes are read as they are: the status is as old as the last reconcile, and knows of no maintenance. */
+interface LiveCounts {
+  pools?: RawPool[];
+  maintenance?: ReadonlyMap<string, MaintenanceCounts>;
+  refusal?: NodepoolError;
+}
+
+/** @param isAll the pools are all that there are */
 async function withLiveCounts(
   shown: RawPool[],
   isAll: boolean,
   { cluster }: Connection,
-): Promise<{ pools?: RawPool[]; refusal?: NodepoolError }> {
-  const { liveCounts, saysDrift, withCounts } = await import('../operations/live-counts.ts');
+  now: Date,
+): Promise<LiveCounts> {
+  if (shown.length === 0) return {};
+  const { liveCounts, withCounts } = await import('../operations/live-counts.ts');
   const { coercePool } = await import('../nodepool/coerce.ts');
   const pools = shown.map(pool => coercePool(pool));
-  if (pools.every(saysDrift)) return {};
-  const counted = await liveCounts(cluster, isAll ? pools : undefined);
+  const counted = await liveCounts(cluster, now, isAll ? pools : undefined);
   if ('refusal' in counted) return counted;
-  return { pools: shown.map(pool => withCounts(pool, counted.value.get(pool.metadata.name))) };
+  return {
+    pools: shown.map(pool => withCounts(pool, counted.value.get(pool.metadata.name))),
+    maintenance: new Map([...counted.value].map(([name, { maintenance }]) => [name, maintenance])),
+  };
+}
+
+/** Names the pools; undefined where nothing is overdue. */
+function overdueText(pools: RawPool[], counts: LiveCounts['maintenance']): string | undefined {
+  const late = pools.flatMap(({ metadata: { name } }) => {
+    const overdue = counts?.get(name)?.overdue ?? 0;
+    return overdue === 0 ? [] : [`${name} (${plural(overdue, 'node')})`];
+  });
+  if (late.length === 0) return undefined;
+  return `Maintenance is overdue in ${noun(late.length, 'pool')} ${late.join(', ')}. See \`kubectl nodepool doctor\`.`;
 }
 
 function oldCounts({ oneLine, next }: NodepoolError): Warning {

@@ -8,8 +8,8 @@ import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolici
 import { nameOf } from '../cli/object-name.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { checkNames } from '../operations/doctor/names.ts';
-import { type HelmRelease, helmUpgrade } from '../operations/helm-release.ts';
-import { type InstallOutcome, install } from '../operations/install.ts';
+import { type HelmRelease, helmUpgrade } from '../operations/install/helm-release.ts';
+import { type InstallOutcome, install } from '../operations/install/install.ts';
 import type { DryRun } from '../operations/ports.ts';
 
 export default class Install extends BaseCommand<typeof Install> {

@@ -6,13 +6,13 @@ import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from 
 import type { Io } from '../cli/io.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { plural } from '../nodepool/plural.ts';
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import { nodesOutput, printPoolNodes } from './nodes/output.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
   static override summary = 'List the nodes of pools, with state, taints and drift.';
   static override description =
-    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
     { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
     { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
@@ -50,8 +50,8 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     }
     const { io, connect } = deps;
     const output = await nodesOutput(flags, io);
-    const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path);
-    const { listNodes } = await import('../operations/nodes.ts');
+    const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path, io.now());
+    const { listNodes } = await import('../operations/nodes/nodes.ts');
     const options = { pools, unassigned, selector };
     const connection = await connect();
     const { nodes: listed, heldByOthers } = await listNodes(options, connection);
@@ -78,15 +78,15 @@ function heldByOthersText(heldByOthers: ReadonlyMap<string, number>): string {
   return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool nodes --why NODE\`.`;
 }
 
-async function nodeOrder(path: string): Promise<(nodes: PoolNode[]) => PoolNode[]> {
+async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) => PoolNode[]> {
   const { orderBy } = await import('../render/sort-pools.ts');
   const { nodeItem } = await import('../render/node-data.ts');
-  return orderBy(path, '.allocatable.cpu', nodeItem);
+  return orderBy(path, '.allocatable.cpu', node => nodeItem(node, now));
 }
 
 /** Says who set the values that differ, and of how many nodes that was not read. */
 async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
-  const { unreadText, withSetters } = await import('../operations/drift-setters.ts');
+  const { unreadText, withSetters } = await import('../operations/diff/drift-setters.ts');
   const { planned, unread } = await withSetters(nodes, cluster.nodes);
   if (unread > 0) showWarning(io, unreadText(unread));
   return planned;
@@ -103,7 +103,7 @@ async function explain(
   if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
     throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
   }
-  const { whyNode } = await import('../operations/why-node.ts');
+  const { whyNode } = await import('../operations/nodes/why-node.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
     const { printDocument } = await import('../render/documents.ts');

@@ -4,6 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { defined } from '../nodepool/json.ts';
@@ -59,7 +60,12 @@ ${EXIT_STATUS}`;
     refuseWatchFlags(flags);
     const connection = await deps.connect({ concurrency });
     const podCounts = flags['pod-counts'];
-    const approve = approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, deps.io, connection.pods);
+    const approve = approver(
+      { yes: flags.yes, dryRun: dryRun !== 'none' },
+      deps.io,
+      connection.pods,
+      impactShower(deps.io, connection),
+    );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
     const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
     const optional = defined({ timeoutMs });

@@ -83,7 +83,7 @@ async function setPaused(
   { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
   { io, connect }: Deps,
 ): Promise<number> {
-  const { setPaused } = await import('../operations/rollout.ts');
+  const { setPaused } = await import('../operations/rollout/rollout.ts');
   const { cluster } = await connect();
   const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
   if (output !== undefined) {

@@ -6,7 +6,7 @@ import { namesArg, noHeadersFlag, parseResources } from '../cli/flags.ts';
 import { poolSelectorFlag } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { andMore } from '../nodepool/plural.ts';
-import type { Top as Figures, TopOptions } from '../operations/top.ts';
+import type { Top as Figures, TopOptions } from '../operations/top/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */
 const MAX_WARNINGS = 10;
@@ -79,7 +79,7 @@ export default class Top extends BaseCommand<typeof Top> {
 
 async function read(options: TopOptions, { io, connect, progress }: Deps): Promise<Figures> {
   const { systemClock } = await import('../controller/clock.ts');
-  const { top } = await import('../operations/top.ts');
+  const { top } = await import('../operations/top/top.ts');
   const connection = await connect();
   // Nodes alone are read too fast for a spinner.
   const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;

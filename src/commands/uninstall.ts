@@ -5,12 +5,13 @@ import { parseDuration } from '../cli/duration.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
+import { impactShower } from '../cli/impact.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readBornInPool, readController, readPolicies } from '../cli/manifests.ts';
 import { quotedNameOf } from '../cli/object-name.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
 import { noun, plural } from '../nodepool/plural.ts';
-import { type CrdUsage, uninstall } from '../operations/uninstall.ts';
+import { type CrdUsage, uninstall } from '../operations/install/uninstall.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { removeController } from './uninstall/remove-controller.ts';
 
@@ -73,7 +74,12 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         stoppable: work => interruptible(io, work),
         question,
         warn: warnOnce(io),
-        approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection.pods),
+        approve: approver(
+          { yes: flags.yes, dryRun: dryRun !== 'none' },
+          io,
+          connection.pods,
+          impactShower(io, connection),
+        ),
       },
     );
     const suffix = dryRunSuffix(dryRun);

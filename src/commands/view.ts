@@ -9,10 +9,12 @@ import { leaveSoon, onStopSignal } from '../cli/signals.ts';
 import { systemClock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { warningText } from '../nodepool/warning.ts';
 import { cordonNode } from '../operations/cordon.ts';
 import { recordCordoned } from '../operations/cordoned-status.ts';
-import { createLiveView, type LiveView } from '../operations/view.ts';
-import { createUsagePoll } from '../operations/view-usage.ts';
+import { maintenanceClient, unpublishedWarning } from '../operations/maintenance.ts';
+import { createLiveView, type LiveView } from '../operations/view/view.ts';
+import { createUsagePoll } from '../operations/view/view-usage.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
 import { makeStyle } from '../render/style.ts';
 import type { DrainTarget, Target } from '../view/places.ts';
@@ -85,7 +87,7 @@ async function showView(
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
-        cordon: target => cordonMember(target, live, cluster),
+        cordon: target => cordonMember(target, live, connection, io.now),
         read: async place => (await import('./view/texts.ts')).readText(place, connection, io.now),
       });
       ended = await running.ended.finally(stopOnSignal(running));
@@ -101,11 +103,19 @@ async function showView(
 }
 
 /** As `cordon` of the pool with this node alone. */
-async function cordonMember({ node, unschedulable }: Target, live: LiveView, cluster: Connection['cluster']) {
-  const result = await cordonNode(node, unschedulable, { cluster, dryRun: 'none', sleep: ms => sleep(ms) });
+async function cordonMember({ node, unschedulable }: Target, live: LiveView, connection: Connection, now: () => Date) {
+  const { cluster } = connection;
+  const pause = (ms: number) => sleep(ms);
+  const maintenance = maintenanceClient(connection.maintenance, pause);
+  const deps = { cluster, maintenance, dryRun: 'none', now, sleep: pause } as const;
+  const result = await cordonNode(node, { unschedulable }, deps);
   const pool = live.clusterState.ownership(node.name)?.owner;
   const isRecorded = result.kind !== 'changed' || pool === undefined;
-  return { result, warning: isRecorded ? undefined : await recordCordoned([pool], cluster) };
+  const warnings = [
+    'warning' in result ? warningText(unpublishedWarning(result.warning)) : undefined,
+    isRecorded ? undefined : await recordCordoned([pool], cluster),
+  ].filter(warning => warning !== undefined);
+  return { result, warning: warnings.length === 0 ? undefined : warnings.join('; ') };
 }
 
 /** Starts the live view; resolves to the module that draws it. */

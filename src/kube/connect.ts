@@ -16,7 +16,7 @@ import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
+import { datedNode, nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { RequestLog } from './transport/request-log.ts';
@@ -85,15 +85,20 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     },
     nodeLabels: labelSelector => nodeLabels(api, labelSelector),
     nodeObject: name => nodeObject(api, name),
+    datedNode: name => datedNode(api, kept, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
     drain,
     scheduling: async () => (await import('./resources/scheduling.ts')).schedulingPort(api, transport),
+    impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
     readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
+    maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),
+    serverFacts: async () => (await import('./resources/server-facts.ts')).serverFacts(transport),
+    contextName: access.context,
     clusterName: access.cluster.name,
     close: () => {
       ended.abort();

@@ -3,8 +3,9 @@ import type { FieldError } from './field-error.ts';
 import { isSelectorKnown } from './known-selector.ts';
 import { givenAtBirth } from './mark.ts';
 import { deepEqual } from './merge-patch.ts';
-import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from './record.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
+import { NO_SLOTS, NO_STARTUP } from './record-slots.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
@@ -38,7 +39,7 @@ export class PoolIndex {
   readonly #byKey = new Map<string, Selecting[]>();
   /** Pools that require no label: each is checked for each node. */
   readonly #unindexed: Selecting[] = [];
-  readonly #records = new RecordCache();
+  readonly #records: RecordCache;
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
   /** Pools that keep every node that they hold, because their selector cannot be read or is invalid. */
@@ -47,7 +48,8 @@ export class PoolIndex {
   readonly #inherited: ReadonlySet<string>;
 
   /** @param nodes all nodes: their records show which pools were taken over */
-  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = []) {
+  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node> = [], records = new RecordCache()) {
+    this.#records = records;
     const sorted = [...pools].sort(olderFirst);
     this.#inherited = this.#inheritedOf(sorted, nodes);
     for (const pool of sorted) {

@@ -32,7 +32,7 @@ export function planTaints(
   const held = isCleared && begun ? undefined : deferred;
   const had = held === undefined ? record?.taints : without(record?.taints, held.draining);
   const visible = held === undefined ? seen : without(seen, held.untouched);
-  const merged = mergeSlots(leaving, had, desiredTaints([...visible.keys()], had, owner, held), visible);
+  const merged = mergeSlots(leaving, had, desiredTaints(visible, had, owner, held, leaving), visible);
   for (const id of held?.draining.keys() ?? []) {
     const slot = record?.taints.get(id);
     if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
@@ -52,10 +52,11 @@ export function planTaints(
 }
 
 function desiredTaints(
-  live: string[],
+  live: ReadonlyMap<string, string>,
   applied: ReadonlyMap<string, AppliedSlot> | undefined,
   owner: NodePool | undefined,
   held: Deferred | undefined,
+  leaving: boolean,
 ) {
   const own = (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''] as const);
   const desired = new Map<string, string | null>([
@@ -64,8 +65,8 @@ function desiredTaints(
   ]);
   if (owner?.spec.unmanaged === 'Remove') {
     const startup = startupTaintsById(owner.spec);
-    const others = live.filter(id => !startup.has(id));
-    strip(desired, others, applied, () => true);
+    // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
+    strip(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)));
   }
   return desired;
 }

@@ -44,6 +44,8 @@ export interface NodePatch {
   /** The record replaces the mark. */
   dropsMark?: true;
   unschedulable?: boolean;
+  /** The new value of the maintenance annotation. */
+  maintenance?: string | null;
 }
 
 export interface NodePlan {

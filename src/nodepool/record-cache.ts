@@ -1,5 +1,8 @@
-/** Parsed records by text: most nodes of a pool have the same record. */
-import { type AppliedRecord, parseRecord } from './record.ts';
+/**
+ * Parsed records by text: most nodes of a pool have the same record. After rollouts most differ, but only by the stamp: these
+ * share all else.
+ */
+import { type AppliedRecord, parseRecord, stampOf } from './record.ts';
 
 /** Characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
@@ -10,19 +13,53 @@ export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
   /** Total length of the keys of #records. */
   #characters = 0;
+  /** One for each text before the stamp. */
+  readonly #unstamped = new Map<string, AppliedRecord>();
+  #earlier: ReadonlyMap<string, AppliedRecord> | undefined;
+
+  /** @param earlier records are taken from it and not parsed again, until forgetEarlier() */
+  constructor(earlier?: RecordCache) {
+    this.#earlier = earlier === undefined ? undefined : earlier.#records;
+  }
+
+  /** What was not read since is on no node any more. */
+  forgetEarlier(): void {
+    this.#earlier = undefined;
+  }
 
   /** Undefined when the record cannot be parsed. */
   read(raw: string): AppliedRecord | undefined {
     const known = this.#records.get(raw);
     if (known !== undefined) return known;
-    const record = parseRecord(raw);
+    const record = this.#earlier?.get(raw) ?? this.#parse(raw);
     if (record === undefined) return undefined;
     if (this.#records.size >= MAX_RECORDS || this.#characters + raw.length > MAX_CHARACTERS) {
       this.#records.clear();
+      this.#unstamped.clear();
       this.#characters = 0;
     }
     this.#records.set(raw, record);
     this.#characters += raw.length;
     return record;
   }
+
+  #parse(raw: string): AppliedRecord | undefined {
+    const record = parseRecord(raw);
+    const start = record && beforeStamp(raw, record);
+    if (record === undefined || start === undefined) return record;
+    const alike = this.#unstamped.get(start);
+    if (alike === undefined) this.#unstamped.set(start, record);
+    else Object.assign(record, slotsOf(alike));
+    return record;
+  }
+}
+
+function slotsOf({ labels, taints, annotations, startup }: AppliedRecord) {
+  return { labels, taints, annotations, startup };
+}
+
+/** Undefined unless the text ends with the stamp, as formatRecord() writes it: then all else is before it. */
+function beforeStamp(raw: string, record: AppliedRecord): string | undefined {
+  const end = `,${JSON.stringify(stampOf(record)).slice(1)}`;
+  return record.changed !== undefined && raw.endsWith(end) ? raw.slice(0, -end.length) : undefined;
 }

@@ -11,19 +11,25 @@
  * taints of the pool that the record names, as with a condition that it reports itself.
  * manifests/protect-records.yaml denies kubelets this annotation.
  */
-import { isPoolAnnotation } from './annotations.ts';
 import { isObject } from './json.ts';
-import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from './syntax.ts';
+import {
+  ANNOTATION,
+  type AppliedSlot,
+  LABEL,
+  NO_DRAINING,
+  NO_SLOTS,
+  NO_STARTUP,
+  parseDraining,
+  parseSlots,
+  parseStartup,
+  type StartupSlots,
+  section,
+  slotsOf,
+  TAINT,
+} from './record-slots.ts';
+import { isSubdomain } from './syntax.ts';
 
-export interface AppliedSlot {
-  /** What the pool wrote; null when it removed the slot (`unmanaged: Remove`). */
-  value: string | null;
-  /** The earlier value; absent when the slot was empty. */
-  displaced?: string;
-}
-
-/** The value that was given by id; null: not given, lifted, or no longer the pool's. */
-export type StartupSlots = ReadonlyMap<string, string | null>;
+export type { AppliedSlot, StartupSlots } from './record-slots.ts';
 
 export interface AppliedRecord {
   pool: string;
@@ -43,11 +49,6 @@ export interface AppliedRecord {
 
 /** What a rollout adds to the record of a node that it changes. */
 export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
-
-/** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
-export function isStrippable(key: string): boolean {
-  return !key.includes('kubernetes');
-}
 
 /**
  * In bytes, as the server counts them. A pool with 100 labels and 100 taints whose keys, values and displaced values have the
@@ -128,58 +129,6 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   return left === 0 ? { record } : { record, problem: `with ${left} labels, taints or annotations that no pool sets` };
 }
 
-/** Shared: most records have no annotations. */
-export const NO_SLOTS: ReadonlyMap<string, AppliedSlot> = new Map();
-const NO_DRAINING: ReadonlyMap<string, string> = new Map();
-/** Shared, too. */
-export const NO_STARTUP: StartupSlots = new Map();
-
-function slotsOf(values: unknown): [string, unknown][] {
-  return isObject(values) ? Object.entries(values) : [];
-}
-
-/** What a slot of one kind may have. */
-interface SlotRules {
-  isId: (id: string) => boolean;
-  isValue: (value: unknown) => value is string;
-  /** Whether a pool removes such a slot (`unmanaged: Remove`). */
-  isStripped: (id: string) => boolean;
-}
-
-/** Leaves out invalid slots: they would make a patch that the server always rejects. */
-function parseSlots(
-  values: readonly [string, unknown][],
-  displaced: unknown,
-  { isId, isValue, isStripped }: SlotRules,
-): Map<string, AppliedSlot> {
-  const slots = new Map<string, AppliedSlot>();
-  for (const [id, value] of values) {
-    if (!isId(id) || !(value === null ? isStripped(id) : isValue(value))) continue;
-    const before = isObject(displaced) && Object.hasOwn(displaced, id) ? displaced[id] : undefined;
-    slots.set(
-      id,
-      isValue(before) ? { value: value as string | null, displaced: before } : { value: value as string | null },
-    );
-  }
-  return slots;
-}
-
-function parseStartup(values: readonly [string, unknown][]): StartupSlots {
-  const isSlot = (slot: [string, unknown]): slot is [string, string | null] =>
-    isTaintId(slot[0]) && (slot[1] === null || isValue(slot[1]));
-  return new Map(values.filter(isSlot));
-}
-
-function parseDraining(values: readonly [string, unknown][]): Pick<AppliedRecord, 'draining'> {
-  const isSlot = (slot: [string, unknown]): slot is [string, string] => isTaintId(slot[0]) && isValue(slot[1]);
-  const draining = new Map(values.filter(isSlot));
-  return draining.size === 0 ? {} : { draining };
-}
-
-function isValue(value: unknown): value is string {
-  return typeof value === 'string' && valueProblem(value) === undefined;
-}
-
 function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>): RolloutStamp {
   if (!isTime(changed)) return {};
   if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
@@ -192,19 +141,6 @@ function isTime(value: unknown): value is string {
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && !Number.isNaN(Date.parse(value))
   );
 }
-
-function isTaintId(id: string): boolean {
-  const colon = id.lastIndexOf(':');
-  return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
-}
-
-const LABEL: SlotRules = { isId: id => keyProblem(id) === undefined, isValue, isStripped: isStrippable };
-const TAINT: SlotRules = { ...LABEL, isId: isTaintId };
-const ANNOTATION: SlotRules = {
-  isId: isPoolAnnotation,
-  isValue: value => typeof value === 'string',
-  isStripped: () => false,
-};
 
 /** The text that each record was parsed from. */
 const sources = new WeakMap<AppliedRecord, string>();
@@ -255,16 +191,4 @@ export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): str
   if (record === undefined) return undefined;
   const { changed: _changed, rollout: _rollout, wasNotReady: _wasNotReady, ...rest } = record;
   return formatRecord({ ...rest, ...stamp });
-}
-
-function section<S>(
-  name: string,
-  slots: ReadonlyMap<string, S>,
-  pick: (slot: S) => string | null | undefined,
-): Record<string, unknown> {
-  const entries = [...slots]
-    .map(([id, slot]) => [id, pick(slot)] as const)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.length > 0 ? { [name]: Object.fromEntries(entries) } : {};
 }

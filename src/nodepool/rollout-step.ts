@@ -3,7 +3,8 @@
  * which rollout it was is remembered, in its record. So a process that is killed loses no count.
  *
  * - in flight: changed by a rollout, and not Ready for settleSeconds since, or drained for the change. At most maxConcurrent
- *   are. A node that was NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready.
+ *   are. A node that was NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready. If it
+ *   is drained, nobody knows when its pods are gone: it gives its place away then, until it is Ready, and is drained last.
  * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
  * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is changed,
  *   until one that had failed is Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place,
@@ -102,7 +103,9 @@ export function rolloutStep(
   const again = sorted(pending.filter(node => isIn(node, 'in flight')));
   const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
   const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
-  const waits = inFlight.filter(node => !node.isDraining && settlesByTime(node)).map(node => settlesIn(node, rules));
+  const waits = inFlight
+    .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
+    .map(node => settlesIn(node, rules));
   return {
     nodes: nodes.length,
     pending: pending.length,
@@ -150,7 +153,8 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const rest = isPending ? 'waiting' : 'settled';
   // One that is accepted gives its place away, and is drained after the others.
   const isAccepted = !ready && (readySince ?? 0) <= rules.accepted;
-  if (isDraining && !isAccepted)
+  const givesWay = !ready && settlesByTime(node) && settlesIn(node, rules) <= 0;
+  if (isDraining && !isAccepted && !givesWay)
     return isOfThis && rules.stopOnNotReady && !settlesByTime(node) ? 'failed' : 'in flight';
   if (changed === undefined || rules.isOver) return rest;
   if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;

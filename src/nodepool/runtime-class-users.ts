@@ -45,7 +45,11 @@ export function workloadsOf(pods: readonly NamingPod[], templates: readonly Nami
 }
 
 /** A Deployment names its ReplicaSets after itself and the hash of their template. */
-function controllerOf({ name, controller, templateHash }: NamingPod): { kind: string; name: string } {
+export function controllerOf({
+  name,
+  controller,
+  templateHash,
+}: Pick<NamingPod, 'name' | 'controller' | 'templateHash'>): { kind: string; name: string } {
   if (controller === undefined) return { kind: 'Pod', name };
   const suffix = `-${templateHash}`;
   if (controller.kind !== 'ReplicaSet' || !controller.name.endsWith(suffix)) return controller;

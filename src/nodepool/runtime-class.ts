@@ -3,7 +3,8 @@
  *
  * While a spec reaches the members step by step, or has to wait, the pods that are created meanwhile must fit on all of them: the
  * class tolerates the taints of the spec and those that members have of an earlier one, and selects only by labels that all members
- * have already. Where all members have the spec, that is the class of the spec.
+ * have already. With `noExecute: Drain` alone, only taints with the effect NoExecute wait, and what they replace. Where all members
+ * have the spec, that is the class of the spec.
  */
 import { deepEqual } from './merge-patch.ts';
 import type { AppliedRecord } from './record.ts';
@@ -30,7 +31,12 @@ export interface Reached {
 
 /** Whether members may have an earlier spec for longer than a reconcile. */
 export function isGradual(pool: NodePool): boolean {
-  return pool.spec.rollout !== undefined || pool.spec.noExecute === 'Drain' || isPaused(pool);
+  return isStepwise(pool) || pool.spec.noExecute === 'Drain';
+}
+
+/** Whether all of a changed spec may wait. */
+function isStepwise(pool: NodePool): boolean {
+  return pool.spec.rollout !== undefined || isPaused(pool);
 }
 
 export function runtimeClassName(pool: string): string {
@@ -97,8 +103,8 @@ function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): Runti
     },
     handler,
     scheduling: {
-      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, reached) },
-      tolerations: [...taints, ...earlierTaints(taints, reached)].map(({ key, value, effect }) => ({
+      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, isStepwise(pool) ? reached : []) },
+      tolerations: [...taints, ...earlierTaints(pool, taints, reached)].map(({ key, value, effect }) => ({
         key,
         operator: 'Equal',
         ...(value === undefined || value === '' ? {} : { value }),
@@ -117,11 +123,14 @@ function labelsOfAll(pool: NodePool, reached: readonly Reached[]): Record<string
 }
 
 /** Taints that the pool has given to a member, and that the spec does not have; sorted, so that the order of nodes writes nothing. */
-function earlierTaints(taints: readonly Taint[], reached: readonly Reached[]): Taint[] {
+function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readonly Reached[]): Taint[] {
+  const { taints: own = [] } = pool.spec;
+  // By their ids: what the first write of a drain changes is not written twice.
+  const waiting = new Set(own.filter(({ effect }) => effect === 'NoExecute').map(taintId));
   const found = new Map<string, Taint>();
   for (const { record, taints: live } of reached) {
     for (const [id, { value }] of record.taints) {
-      if (value === null) continue;
+      if (value === null || !(isStepwise(pool) || waiting.has(id))) continue;
       const taint = taintFrom(id, value);
       if (taints.some(each => isSameTaint(each, taint)) || !live.some(each => isSameTaint(each, taint))) continue;
       found.set(`${taintId(taint)} ${value}`, taint);

@@ -6,7 +6,8 @@
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
  */
 import type { SlotWrite } from './merge-slots.ts';
-import { type AppliedRecord, NO_STARTUP, type StartupSlots } from './record.ts';
+import type { AppliedRecord } from './record.ts';
+import { NO_STARTUP, type StartupSlots } from './record-slots.ts';
 import { taintId } from './taint.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from './types.ts';
 

@@ -1,5 +1,5 @@
 /** `unmanaged: Remove`, for labels and taints. */
-import { type AppliedSlot, isStrippable } from './record.ts';
+import { type AppliedSlot, isStrippable } from './record-slots.ts';
 
 /** Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. */
 export function strip(

@@ -22,6 +22,9 @@ export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
  */
 export const BORN_ANNOTATION = 'nodes.lailin.xyz/born';
 
+/** The annotation on a node that somebody has taken out of service, with who, why and until when (see maintenance.ts). */
+export const MAINTENANCE_ANNOTATION = 'nodes.lailin.xyz/maintenance';
+
 /** The label of members of a pool with matchExpressions, with its name: a RuntimeClass can only select by labels. */
 export const POOL_LABEL = 'nodes.lailin.xyz/pool';
 
@@ -157,6 +160,8 @@ export interface Node {
   record?: string;
   /** Where the node has BORN_ANNOTATION: whether `record` is its value, or the node has a record beside it. */
   mark?: 'record' | 'unused';
+  /** The raw value of MAINTENANCE_ANNOTATION, cut to MAX_MAINTENANCE_LENGTH. */
+  maintenance?: string;
   /** Those that pools set (see annotations.ts); absent when there are none. */
   annotations?: Record<string, string>;
   /**

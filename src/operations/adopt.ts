@@ -7,8 +7,8 @@ import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { takenText } from './create/pool-exists.ts';
 import { allPermitted } from './permitted.ts';
-import { takenText } from './pool-exists.ts';
 import type { ClusterReader } from './ports.ts';
 
 export interface AdoptOptions {

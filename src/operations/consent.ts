@@ -4,7 +4,7 @@
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
-import { noExecuteOf } from '../reconciler/node-plan.ts';
+import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 
 /** What a person agrees to before anything is written. */
 export interface Proposal {

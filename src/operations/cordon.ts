@@ -1,25 +1,30 @@
-/** Marks nodes as unschedulable or schedulable: one guarded patch a node, and none where it is so already. */
+/**
+ * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
+ * it is so already. Nodes in the maintenance of another user are left alone.
+ */
 
 import { NodepoolError } from '../nodepool/errors.ts';
+import { type CordonChange, type MaintenanceChange, needsOwner, planCordon } from '../nodepool/plan-cordon.ts';
 import { noun } from '../nodepool/plural.ts';
-import type { Node } from '../nodepool/types.ts';
+import { MAINTENANCE_ANNOTATION, type Node } from '../nodepool/types.ts';
 import { alteredError } from '../reconciler/altered.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
+import { heldError, type MaintenanceClient } from './maintenance.ts';
 import { poolMembers } from './pool-members.ts';
 import type { ClusterReader, DryRun } from './ports.ts';
 
-export interface CordonOptions {
+export interface CordonOptions extends CordonChange {
   pools: readonly string[];
   /** Only these of the members; empty: all. */
   nodes: readonly string[];
-  /** What spec.unschedulable is to be. */
-  unschedulable: boolean;
 }
 
 export interface CordonNodeDeps {
   cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
+  maintenance: MaintenanceClient;
   dryRun: DryRun;
+  now: () => Date;
   sleep: (ms: number) => Promise<void>;
 }
 
@@ -28,14 +33,25 @@ export interface CordonDeps extends CordonNodeDeps {
 }
 
 export type CordonResult =
-  | { kind: 'changed' | 'already' | 'gone'; node: string }
+  | {
+      /** `maintained`: only the maintenance is another. */
+      kind: 'changed' | 'maintained' | 'already';
+      node: string;
+      change?: MaintenanceChange;
+      /** Why the maintenance is not published as a condition. */
+      warning?: NodepoolError;
+    }
+  | { kind: 'gone'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
 
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 20;
 
 /** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
-export async function findNodes(options: CordonOptions, deps: CordonDeps): Promise<Node[]> {
+export async function findNodes(
+  options: Pick<CordonOptions, 'pools' | 'nodes' | 'unschedulable'>,
+  deps: { cluster: ClusterReader },
+): Promise<Node[]> {
   const { nodes: names } = options;
   const pools = [...new Set(options.pools)];
   const command = options.unschedulable ? 'cordon' : 'uncordon';
@@ -51,46 +67,79 @@ export function chooseMembers(members: Node[], names: readonly string[], pools: 
 }
 
 /** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
-export function cordonNodes(nodes: readonly Node[], unschedulable: boolean, deps: CordonDeps): Promise<CordonResult>[] {
-  return nodes.map(node => cordonNode(node, unschedulable, deps));
+export function cordonNodes(
+  nodes: readonly Node[],
+  change: CordonChange,
+  deps: CordonNodeDeps,
+): Promise<CordonResult>[] {
+  return nodes.map(node => cordonNode(node, change, deps));
 }
 
 /**
  * A refusal is a value.
  * @param node as it was seen last: another one that has its name by now is left alone, and `gone` is the answer
  */
-export async function cordonNode(node: Node, unschedulable: boolean, deps: CordonNodeDeps): Promise<CordonResult> {
+export async function cordonNode(node: Node, change: CordonChange, deps: CordonNodeDeps): Promise<CordonResult> {
   try {
-    return await setUnschedulable(node, unschedulable, deps);
+    return await writeCordon(node, change, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     return { kind: 'failed', node: node.name, error };
   }
 }
 
-async function setUnschedulable(
-  node: Node,
-  unschedulable: boolean,
-  { cluster, dryRun, sleep }: CordonNodeDeps,
-): Promise<CordonResult> {
+async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDeps): Promise<CordonResult> {
+  const { cluster, dryRun, sleep, now, maintenance } = deps;
   const { name, uid } = node;
   let current: Node | undefined = node;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (current?.uid !== uid) return { kind: 'gone', node: name };
-    if (current.unschedulable === unschedulable) return { kind: 'already', node: name };
-    if (dryRun === 'client') return { kind: 'changed', node: name };
+    const owner = needsOwner(current, change) ? await maintenance.owner() : undefined;
+    const plan = planCordon(current, change, owner, now());
+    if (plan.kind === 'refused') {
+      if (current !== node) throw heldError(plan.holder, now());
+      // It may have ended since the node was seen.
+      current = await cluster.nodes.get(name);
+      if (current?.resourceVersion === node.resourceVersion) throw heldError(plan.holder, now());
+      continue;
+    }
+    if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, deps)) };
+    const done = {
+      kind: plan.patch.unschedulable === undefined ? 'maintained' : 'changed',
+      node: name,
+      ...(plan.change === undefined ? {} : { change: plan.change }),
+    } as const;
+    if (dryRun === 'client') return done;
     const { resourceVersion }: Node = current;
-    const write = await cluster.nodes.patch(name, { resourceVersion, unschedulable }, { dryRun: dryRun === 'server' });
+    const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch }, { dryRun: dryRun === 'server' });
     if (write.kind === 'written') {
-      const found = write.node.unschedulable;
-      if (found === unschedulable) return { kind: 'changed', node: name };
-      throw alteredError(`node ${name}`, [{ name: 'spec.unschedulable', sent: `${unschedulable}`, found: `${found}` }]);
+      checkWritten(write.node, plan.patch);
+      return { ...done, ...(await published(write.node, deps)) };
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
     current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
+}
+
+async function published(node: Node, { dryRun, maintenance }: CordonNodeDeps): Promise<{ warning?: NodepoolError }> {
+  const warning = dryRun === 'none' ? await maintenance.publish(node) : undefined;
+  return warning === undefined ? {} : { warning };
+}
+
+/** Throws if the server has not what was sent. */
+function checkWritten(node: Node, sent: { unschedulable?: boolean; maintenance?: string | null }): void {
+  const altered = [];
+  if (sent.unschedulable !== undefined && node.unschedulable !== sent.unschedulable)
+    altered.push({ name: 'spec.unschedulable', sent: `${sent.unschedulable}`, found: `${node.unschedulable}` });
+  if (sent.maintenance !== undefined && node.maintenance !== (sent.maintenance ?? undefined))
+    altered.push({
+      name: `annotation ${MAINTENANCE_ANNOTATION}`,
+      sent: sent.maintenance ?? undefined,
+      found: node.maintenance,
+    });
+  if (altered.length > 0) throw alteredError(`node ${node.name}`, altered);
 }
 
 function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {

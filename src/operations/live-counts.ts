@@ -1,6 +1,7 @@
 /** The members of each pool, and how many differ from it, by the nodes as they are now. */
 
 import { defined } from '../nodepool/json.ts';
+import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenance.ts';
 import { computeStatus } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
@@ -10,38 +11,39 @@ import { type Attempt, attempt } from './attempt.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
 
-/** Nodes of the pool differed when its present spec was last reconciled. */
-export function saysDrift({ metadata, status }: NodePool): boolean {
-  if (status?.updatedNodeCount === undefined || status.observedGeneration !== metadata.generation) return false;
-  return status.updatedNodeCount < status.nodeCount;
+interface Counts {
+  status: Pick<
+    NodePoolStatus,
+    'nodeCount' | 'readyNodeCount' | 'unschedulableNodeCount' | 'updatedNodeCount' | 'allocatable'
+  >;
+  maintenance: MaintenanceCounts;
 }
 
-type Counts = Pick<
-  NodePoolStatus,
-  'nodeCount' | 'readyNodeCount' | 'unschedulableNodeCount' | 'updatedNodeCount' | 'allocatable'
->;
-
 /**
- * What the status of each pool would say of its nodes now; or why they could not be read.
+ * What the status of each pool would say of its nodes now, and how many are in maintenance; or why they could not be read.
  * @param pools every pool, where they are read already: which node is whose depends on all of them
  */
-export function liveCounts(cluster: ClusterReader, pools?: NodePool[]): Promise<Attempt<ReadonlyMap<string, Counts>>> {
+export function liveCounts(
+  cluster: ClusterReader,
+  now: Date,
+  pools?: NodePool[],
+): Promise<Attempt<ReadonlyMap<string, Counts>>> {
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
     const state = new ClusterState(known, nodes, []);
     await readAnnotations(state, () => cluster.nodes.list());
-    return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool)]));
+    return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool, now)]));
   });
 }
 
 /** The pool with these counts in its status; one that was never reconciled stays as it is. */
 export function withCounts<P extends { status?: NodePoolStatus }>(pool: P, counts: Counts | undefined): P {
   if (pool.status?.nodeCount === undefined || counts === undefined) return pool;
-  return { ...pool, status: { ...pool.status, ...counts } };
+  return { ...pool, status: { ...pool.status, ...counts.status } };
 }
 
-function countsOf(state: ClusterState, pool: NodePool): Counts {
+function countsOf(state: ClusterState, pool: NodePool, now: Date): Counts {
   const { name } = pool.metadata;
   const observed = { specErrors: [], conflicts: [], failures: [], podCount: undefined };
   const members = state.members(name);
@@ -50,5 +52,6 @@ function countsOf(state: ClusterState, pool: NodePool): Counts {
     { ...observed, members, differing: differing(state, name) },
     '',
   );
-  return defined({ nodeCount, readyNodeCount, unschedulableNodeCount, updatedNodeCount, allocatable });
+  const status = defined({ nodeCount, readyNodeCount, unschedulableNodeCount, updatedNodeCount, allocatable });
+  return { status, maintenance: countMaintenance(members, now) };
 }

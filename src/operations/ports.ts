@@ -3,9 +3,12 @@ import type { LeasePort } from '../controller/leader-election.ts';
 import type { ReviewPort } from '../controller/metrics-readers.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Watched } from '../controller/source.ts';
+import type { DatedNode } from '../nodepool/dated-node.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
+import type { ImpactPort } from './impact-port.ts';
+import type { MaintenancePort } from './maintenance-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
 import type { SchedulingPort } from './scheduling-port.ts';
 import type { WorkloadsPort } from './workloads-port.ts';
@@ -27,6 +30,9 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
+/** One event of a node. */
+export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
+
 /** With the Event as the server has it. */
 export interface PoolEventObject extends PoolEventRecord {
   object: { metadata: { name: string } };
@@ -35,6 +41,8 @@ export interface PoolEventObject extends PoolEventRecord {
 export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
+  /** All events about the node, and about earlier ones of its name. Unsorted. */
+  listAboutNode(node: string): Promise<NodeEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */
   watch(pool?: string): Watched<PoolEventRecord | undefined>;
   /** As list() and watch(), with the objects. */
@@ -92,6 +100,14 @@ export interface ClusterReader {
 
 export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
 
+/** What the server says of itself, as far as it does. */
+export interface ServerFacts {
+  /** As `v1.36.3`. */
+  version?: string;
+  /** Its clock, to the second. */
+  time?: Date;
+}
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -103,20 +119,27 @@ export interface Connection {
   nodeLabels(labelSelector?: string): Promise<Record<string, string>[]>;
   /** A node exactly as the server sent it. */
   nodeObject(name: string): Promise<RawNode | undefined>;
+  /** A node with who set its fields, and when. Undefined if there is none. */
+  datedNode(name: string): Promise<DatedNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
   nodeUsage(signal: AbortSignal): Promise<Usage>;
   /** The same of all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   drain(): Promise<DrainPort>;
   scheduling(): Promise<SchedulingPort>;
+  impact(): Promise<ImpactPort>;
   workloads(): Promise<WorkloadsPort>;
   /** A coordination.k8s.io Lease. */
   lease(namespace: string, name: string): LeasePort;
   /** Who may read the metrics. */
   readerReviews(): Promise<ReviewPort>;
   doctor(): Promise<DoctorPort>;
+  maintenance(): Promise<MaintenancePort>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
+  serverFacts(): Promise<ServerFacts>;
+  /** Of the kubeconfig; undefined with --cluster alone, and inside of a cluster. */
+  contextName: string | undefined;
   /** Of the kubeconfig: what people call the cluster. */
   clusterName: string;
   /** Ends the sockets, so that the process can end. */

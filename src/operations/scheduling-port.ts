@@ -8,6 +8,8 @@ export interface PodFields {
   labels: boolean;
   /** What decides where the pod itself can be scheduled. */
   placement: boolean;
+  /** The controller that recreates the pod, and the label by which a Deployment is known. */
+  owners?: boolean;
 }
 
 /** `refused`: by admission, a quota or validation. `unknown`: the user may not ask, or the server could not answer. */

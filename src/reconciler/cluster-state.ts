@@ -18,6 +18,7 @@ import { matches, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 import { DeletedUids, type ReadTime } from './deleted-uids.ts';
 import { OwnershipIndex } from './ownership-index.ts';
+import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
 
 export interface ClusterStateObserver {
   /** The pools to reconcile: those that the object concerned before the change, and those that it concerns now. */
@@ -37,8 +38,6 @@ export class ClusterState {
   #observer: ClusterStateObserver | undefined;
   /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
-  /** Of the others, whether the plan is a step of a rollout: see isStep() of node-plan.ts. */
-  readonly steps = new WeakMap<Ownership, boolean>();
   /** By name of the pool; see readiness(). */
   readonly #readiness = new Map<string, number>();
 
@@ -233,29 +232,4 @@ export class ClusterState {
     if (uid !== undefined) this.#deleted.add(uid);
     return before !== undefined && before.uid === uid;
   }
-}
-
-interface Versioned {
-  uid?: string;
-  resourceVersion?: string;
-}
-
-/** Whether both are the same version of one object: a watch event that repeats a response, or the reverse. */
-function isSame(before: Versioned | undefined, after: Versioned): boolean {
-  return before?.uid === after.uid && before?.resourceVersion === after.resourceVersion;
-}
-
-/** metadata.generation changes with the spec. */
-function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolean {
-  const rest = ({ metadata }: NodePool) => ({ ...metadata, resourceVersion: '', managedFields: [] });
-  return before !== undefined && deepEqual(rest(before), rest(after));
-}
-
-/** Whether both are equal but for the resourceVersion. */
-export function looksSame(a: Node | undefined, b: Node): boolean {
-  if (a === undefined) return false;
-  if (isSame(a, b)) return true;
-  const { resourceVersion: _a, ...before } = a;
-  const { resourceVersion: _b, ...after } = b;
-  return deepEqual(before, after);
 }

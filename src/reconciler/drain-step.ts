@@ -1,10 +1,11 @@
 /** One step of a drain: whether the taints that wait on a node can be set now. */
 import type { NodePlan } from '../nodepool/plan.ts';
-import { type ClusterState, looksSame } from './cluster-state.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { readNode } from './live-reads.ts';
 import type { DrainingPlan, NodeDrainer } from './node-drainer.ts';
 import { planOf } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
+import { looksSame } from './versions.ts';
 
 interface DrainStepDeps {
   cluster: ClusterPort;

@@ -50,12 +50,12 @@ export function stillExistsError(cannot: string): NodepoolError {
   );
 }
 
-/** Of a pool that was to be deleted. */
-export function recreatedError(pool: string): NodepoolError {
+/** The pool has another UID than the one that the person was shown. @param wish what was to be done with it, as `edited` */
+export function recreatedError(pool: string, wish: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `nodepool ${pool} was deleted and recreated by somebody else meanwhile; the new one is not changed`,
-    'run the command again if that one is to be deleted, too',
+    `run the command again if that one is to be ${wish}, too`,
   );
 }
 

@@ -14,7 +14,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { podsLeft } from '../nodepool/no-execute.ts';
 import type { NodePlan, PlannedDrain } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import { holdText } from './eviction-hold.ts';
+import { holdText, manyBudgetsError } from './eviction-hold.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { EvictionsClient, Removal } from './ports.ts';
 
@@ -167,6 +167,7 @@ export class NodeDrainer {
       entry.evicted.set(pod.uid, podName(pod));
       entry.held.delete(pod.uid);
     }
+    if (removal.kind === 'many budgets') throw manyBudgetsError(pod, removal.budgets);
     // Whether it is gone, or another by now, is seen in the next list.
     if (removal.kind === 'accepted' || removal.kind === 'gone' || removal.kind === 'changed') return;
     const afterMs = removal.kind === 'busy' ? (removal.afterMs ?? 0) : 0;

@@ -2,18 +2,14 @@
  * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
  * pool, and what that pool sets belongs to the same patch.
  */
-import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { allChanges, type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { planRepair } from '../nodepool/plan-repair.ts';
-import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../nodepool/record.ts';
 import { isPaused } from '../nodepool/rollout.ts';
-import { formatTaint } from '../nodepool/syntax.ts';
-import { arrivingNoExecute } from '../nodepool/toleration.ts';
-import type { Node, NodePool, Taint } from '../nodepool/types.ts';
+import type { Node } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
 /** Undefined when the node is not known. @param isCleared see planNode() */
@@ -27,17 +23,6 @@ export function planOf(state: ClusterState, name: string, isCleared = false): No
   const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
   if (!hasPlan(plan)) state.upToDate.add(ownership);
   return plan;
-}
-
-/** Whether the plan of the node is a step of a rollout. Cheap for a node that has not changed since the last call. */
-export function isStep(state: ClusterState, name: string): boolean {
-  const ownership = state.ownership(name);
-  if (ownership === undefined || state.upToDate.has(ownership)) return false;
-  const known = state.steps.get(ownership);
-  if (known !== undefined) return known;
-  const is = planOf(state, name)?.isRollout === true;
-  state.steps.set(ownership, is);
-  return is;
 }
 
 /** Whether it is a step of a rollout. One that cannot be written is reported, whenever its turn is. */
@@ -193,39 +178,6 @@ function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   return { node, owner: previous, previous, changes: [], patch: undefined, circle };
 }
 
-/** The labels of each of these pools make the node a member of another: it is not written. */
-export function circleError(node: string, circle: readonly string[]): NodepoolError {
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
-    'change the labels or the nodeSelector of one of them',
-    { isPermanent: true },
-  );
-}
-
-/** @param pool the one whose record it is */
-export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
-  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
-  const [what, next] =
-    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
-      ? [
-          'its pool has unmanaged: Remove, and what that removes',
-          'remove labels or taints from the node, or set unmanaged: Keep',
-        ]
-      : [
-          'what its pool sets and removes there, with the values that were there before,',
-          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
-        ];
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
-    next,
-    {
-      isPermanent: true,
-    },
-  );
-}
-
 /** The node as the patch leaves it. */
 export function patchedNode(node: Node, patch: NodePatch): Node {
   const { record: _record, mark: _mark, annotations: _annotations, ...rest } = node;
@@ -243,26 +195,4 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
 function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node, 'annotations'> {
   if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
   return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
-}
-
-/** Ends what noExecuteOf() gives of a taint that is set after evictions. */
-export const AFTER_EVICTIONS = ' after evictions';
-
-/**
- * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
- * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
- */
-export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch' | 'drain' | 'isCleared'>[]): Set<string> {
-  return new Set(
-    plans.flatMap(({ node, patch, drain, isCleared = false }) => {
-      const text = (taint: Taint) => `${node.name} ${formatTaint(taint)}`;
-      const arriving = arrivingNoExecute(node.taints, patch?.taints ?? []).map(text);
-      const later = (drain?.taints ?? []).map(text);
-      return isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
-    }),
-  );
-}
-
-function drained(taint: string): string {
-  return taint + AFTER_EVICTIONS;
 }

@@ -1,32 +1,24 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
+import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { type RolloutStamp, stampedRecord } from '../nodepool/record.ts';
-import type { Node, NodePool } from '../nodepool/types.ts';
-import { alteredError, alteredSlots } from './altered.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
-import {
-  AFTER_EVICTIONS,
-  circleError,
-  isDue,
-  isStep,
-  noExecuteOf,
-  oversizedError,
-  patchedNode,
-  planOf,
-  repairOf,
-  waitsForTurn,
-} from './node-plan.ts';
-import { heldBack, limitError, NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { circleError, oversizedError } from './node-plan-errors.ts';
+import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import { NodeWriteLimits } from './node-write-limits.ts';
 import { PausedMeanwhile } from './paused-meanwhile.ts';
+import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
 import { isPrepared, prepare } from './takeover.ts';
@@ -74,7 +66,7 @@ export class NodeWriter {
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
   /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
-  readonly #writeLimiter: WriteRateLimiter;
+  readonly #limits: NodeWriteLimits;
   readonly #pausedMeanwhile: PausedMeanwhile;
 
   constructor(deps: NodeWriterDeps) {
@@ -83,22 +75,19 @@ export class NodeWriter {
     this.rollouts = new RolloutGates(deps.state, deps.now);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
-    this.#writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
+    const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
+    this.#limits = new NodeWriteLimits(deps.state, deps.cluster, writeLimiter);
     this.#changes = new Map(deps.changes);
   }
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    if (this.#changes.has(name)) return true;
-    const plan = planOf(this.#deps.state, name);
-    return plan !== undefined && isDue(plan);
+    return this.#changes.has(name) || factsOf(this.#deps.state, name).isDue;
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
   contested(name: string): NodeWriteError | undefined {
-    const uid = this.#deps.state.node(name)?.uid;
-    const held = uid === undefined ? undefined : this.#writeLimiter.contested(uid);
-    return held && heldBack(held);
+    return this.#limits.contested(name);
   }
 
   /**
@@ -126,12 +115,21 @@ export class NodeWriter {
       this.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.rollouts.wrote(name, isStep(this.#deps.state, name));
+      this.rollouts.wrote(name, factsOf(this.#deps.state, name).isStep);
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
       if (written.admittedBy !== undefined) this.rollouts.end(written.admittedBy, name);
     }
+  }
+
+  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
+  #giveTurnBack(name: string, written: Written): void {
+    const pool = written.admittedBy;
+    if (pool === undefined) return;
+    this.rollouts.end(pool, name);
+    this.rollouts.begin(pool);
+    written.admittedBy = undefined;
   }
 
   /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
@@ -184,7 +182,7 @@ export class NodeWriter {
       if (plan?.drain === undefined) this.drainer.forget(name);
       else if (plan.patch === undefined) {
         if (await this.#pausedMeanwhile.read(plan)) continue;
-        this.#assertConsent(plan);
+        assertConsent(plan, this.#deps.consent);
         const admits = (pool: string) => this.#admits(pool, name, written) !== undefined;
         const drained = await drainStep({ ...plan, drain: plan.drain }, this.drainer, admits, this.#deps);
         if (drained === 'waits') return;
@@ -192,7 +190,7 @@ export class NodeWriter {
         plan = drained;
       }
       if (plan?.patch === undefined || uid === undefined) return;
-      await this.#assertFree(name, uid, plan.changes);
+      await this.#limits.assertFree(name, uid, plan.changes);
       const owner = this.#unpreparedOwner(plan);
       if (owner !== undefined) {
         await prepare(owner, this.#deps);
@@ -200,19 +198,19 @@ export class NodeWriter {
       }
       if (!(await this.gonePools.mayRelease(plan))) continue;
       if (await this.#pausedMeanwhile.read(plan)) continue;
-      this.#assertConsent(plan);
+      assertConsent(plan, this.#deps.consent);
       const patch = this.#admitted(plan, plan.patch, written);
       if (patch === undefined) continue;
       this.#deps.onWrite?.(plan);
       const write = await cluster.nodes.patch(name, patch, { dryRun });
       if (write.kind === 'written') {
         state.setNode(write.node);
+        if (plan.drain !== undefined) this.#giveTurnBack(name, written);
         // A twin that is new, or was gone, has to be seen by schedulers first.
         if (patch.taints !== undefined) this.drainer.forget(name);
         this.#changes.delete(name);
-        this.#writeLimiter.written(uid, plan.changes);
         const move = moveOf(plan, written.move);
-        this.#assertUnaltered({ ...plan, patch }, write.node, uid, move, written.move);
+        this.#limits.written({ ...plan, patch }, write.node, uid, move, written.move);
         written.move = move;
         continue;
       }
@@ -227,62 +225,9 @@ export class NodeWriter {
     );
   }
 
-  /** Throws NodeWriteError when the node has to wait. */
-  async #assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
-    const turn = this.#writeLimiter.check(uid, changes);
-    if (turn.kind === 'free') return;
-    if (turn.kind === 'held') throw heldBack(turn);
-    const error = await limitError(name, changes, turn.isContested, this.#deps.cluster.nodes);
-    throw new NodeWriteError(error, {
-      retryAfterMs: this.#writeLimiter.limited(uid, error, turn.isContested),
-      isHeldBack: false,
-    });
-  }
-
-  /** Throws NodeWriteError when the server stored something else than it was sent. */
-  #assertUnaltered(
-    plan: NodePlan & { patch: NodePatch },
-    answer: Node,
-    uid: string,
-    move: NodeMove,
-    before: NodeMove | undefined,
-  ): void {
-    const { state } = this.#deps;
-    const next = () => planOf(state, plan.node.name);
-    const givesAway = state.poolIndex.ownership(answer).owner !== plan.owner;
-    const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
-    const altered = alteredSlots(plan, answer, next, decides);
-    if (altered.length === 0) {
-      this.#writeLimiter.unaltered(uid);
-      return;
-    }
-    const error = alteredError(`node ${plan.node.name}`, altered);
-    const retryAfterMs = this.#writeLimiter.altered(uid, next()?.changes ?? [], error);
-    // The move is reported without its changes, which the server altered: the pool that owns the node is right.
-    const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
-    throw new NodeWriteError(error, {
-      retryAfterMs,
-      isHeldBack: false,
-      move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,
-    });
-  }
-
   /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
     const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
     return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
-  }
-
-  /** A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers. */
-  #assertConsent(plan: NodePlan): void {
-    const { consent } = this.#deps;
-    const isCovered = (taint: string) => consent?.has(taint) || consent?.has(taint.replace(AFTER_EVICTIONS, ''));
-    const [first] = consent === undefined ? [] : [...noExecuteOf([plan])].filter(taint => !isCovered(taint));
-    if (first === undefined) return;
-    throw new NodepoolError(
-      'cluster',
-      `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
-      'run the command again to see which pods that would evict',
-    );
   }
 }

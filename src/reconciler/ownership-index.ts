@@ -1,5 +1,6 @@
 /** Which pool owns each node, and which nodes concern which pool. A changed node updates it, a changed pool rebuilds it. */
 import { type Ownership, PoolIndex } from '../nodepool/membership.ts';
+import { RecordCache } from '../nodepool/record-cache.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 
 export class OwnershipIndex {
@@ -7,6 +8,8 @@ export class OwnershipIndex {
   readonly #nodes: ReadonlyMap<string, Node>;
   /** Undefined after a change of a pool, until the next read; then the ownerships are stale as well. */
   #index: PoolIndex | undefined;
+  /** Of all nodes since the last change of a pool: after rollouts, nearly each has a record of its own. */
+  #records = new RecordCache();
   readonly #ownerships = new Map<string, Ownership>();
   /** Pool name to the nodes it owns, holds a record on, or lost to another pool. Names without a pool: orphans. */
   readonly #concerned = new Map<string, Set<string>>();
@@ -84,10 +87,12 @@ export class OwnershipIndex {
 
   #fresh(): PoolIndex {
     if (this.#index !== undefined) return this.#index;
-    const index = new PoolIndex(this.#pools.values(), this.#nodes.values());
+    this.#records = new RecordCache(this.#records);
+    const index = new PoolIndex(this.#pools.values(), this.#nodes.values(), this.#records);
     this.#ownerships.clear();
     this.#concerned.clear();
     for (const node of this.#nodes.values()) this.#add(index, node);
+    this.#records.forgetEarlier();
     this.#index = index;
     return index;
   }

@@ -6,9 +6,10 @@ import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
-import { differs, isDue, mayWait, planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter, type NodeWriterDeps } from './node-writer.ts';
+import { factsOf } from './plan-facts.ts';
 import { readAnnotationsOf } from './unread-annotations.ts';
 
 /** Called when node writes are planned, and when each is done, failed or not. */
@@ -73,7 +74,7 @@ export class PoolNodes {
     if (!this.#isPaused(pool))
       holdBack({ retryAfterMs: this.#writer.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     // A node whose pods are not gone is only looked at.
-    const counted = new Set(names.filter(name => changes?.has(name) || planOf(state, name)?.patch !== undefined));
+    const counted = new Set(names.filter(name => changes?.has(name) || factsOf(state, name).hasPatch));
     progress?.planned(counted.size);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -125,12 +126,12 @@ export class PoolNodes {
     const step = this.#writer.rollouts.begin(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
-    const waits = (name: string) => !changes?.has(name) && waitsForTurn(planOf(state, name));
+    const waits = (name: string) => !changes?.has(name) && factsOf(state, name).waits;
     const waiting = new Set(names.filter(waits));
     const next = step.next.filter(name => waiting.delete(name));
     const turns = new Set(next);
     const others = names.filter(name => !turns.has(name) && !waiting.has(name));
-    const repairs = [...waiting].filter(name => repairOf(state, name)?.patch !== undefined);
+    const repairs = [...waiting].filter(name => factsOf(state, name).hasRepair);
     return [...next, ...others, ...repairs];
   }
 
@@ -173,10 +174,7 @@ export class PoolNodes {
     if (changes === undefined && only === undefined) return [];
     const held = state.held(pool).map(({ name }) => name);
     // Membership changes are ignored: a node that could not be added is no member.
-    return held.filter(name => {
-      const plan = planOf(state, name);
-      return plan !== undefined && isDue(plan);
-    });
+    return held.filter(name => factsOf(state, name).isDue);
   }
 
   /**
@@ -189,8 +187,8 @@ export class PoolNodes {
     const names = state.members(pool).map(({ name }) => name);
     return names.filter(name => {
       if (failed.has(name)) return true;
-      const plan = planOf(state, name);
-      return differs(plan) && (!isFollowed || mayWait(plan));
+      const { differs, mayWait } = factsOf(state, name);
+      return differs && (!isFollowed || mayWait);
     });
   }
 

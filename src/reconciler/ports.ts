@@ -141,12 +141,14 @@ export type Removal =
   /** The server is overloaded. @param afterMs its Retry-After, if any */
   | { kind: 'busy'; afterMs: number | undefined; message: string }
   /** Its namespace is being deleted: no eviction is accepted there, and the pod will be deleted. */
-  | { kind: 'namespace ends'; message: string };
+  | { kind: 'namespace ends'; message: string }
+  /** The server never evicts such a pod. @param budgets their names; empty where they cannot be listed */
+  | { kind: 'many budgets'; budgets: readonly string[] };
 
 export interface EvictionsClient {
   /** @param podSelector a label selector, as the server takes it */
   podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
-  /** Throws NodepoolError when the eviction can never succeed. */
+  /** Throws NodepoolError when the server refuses it for another reason. */
   evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
 }
 

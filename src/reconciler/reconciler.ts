@@ -80,7 +80,7 @@ export class Reconciler {
     const pool = known?.dropped === undefined ? known : await readPool(name, known.metadata.uid, this.#options);
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
-    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name);
+    if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name, 'deleted');
     if (pool === undefined) return this.#releaseOrphans(name);
     if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);

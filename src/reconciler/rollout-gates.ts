@@ -13,7 +13,7 @@ import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } fr
 import { timestamp } from '../nodepool/timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { isStep } from './node-plan.ts';
+import { factsOf } from './plan-facts.ts';
 
 interface Gate {
   pool: NodePool;
@@ -131,9 +131,10 @@ export function stepOf(
   const nodes = state.members(metadata.name).map((node): RolloutNode => {
     const { name, ready, readySince } = node;
     const record = recordOf(state, name, metadata.name);
+    const { isStep } = factsOf(state, name);
     const isChanging = underWay.has(name);
     const isCurrent = isChanging && underWay.get(name) === metadata.generation;
-    const isDraining = isStep(state, name) && record?.draining !== undefined && record.changed !== undefined;
+    const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
     const since = readySince === undefined ? undefined : readySince * 1000;
     const changed = isChanging ? time : timeOf(record?.changed);
     return {
@@ -143,7 +144,7 @@ export function stepOf(
       changed,
       wasNotReady: isChanging && !isDraining ? !ready : wasNotReady(record, since, changed),
       isOfThis: isCurrent || ((!isChanging || isDraining) && record?.rollout === hash),
-      isPending: isDraining || (!isCurrent && isStep(state, name)),
+      isPending: isDraining || (!isCurrent && isStep),
       isRefused: refused.has(name),
       isDraining,
     };

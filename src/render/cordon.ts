@@ -1,4 +1,6 @@
 /** Messages about cordoned and uncordoned nodes, in kubectl's words: for `cordon`, `uncordon`, `drain` and `view`. */
+import { ownerText } from '../nodepool/maintenance.ts';
+import type { MaintenanceChange } from '../nodepool/plan-cordon.ts';
 import type { CordonResult } from '../operations/cordon.ts';
 import { sanitizeLine } from './sanitize.ts';
 
@@ -13,13 +15,37 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
   const name = sanitizeLine(result.node);
   switch (result.kind) {
     case 'changed':
-      return { to: 'out', text: `node/${name} ${action}ed${suffix}` };
-    case 'already':
-      return { to: 'out', text: `node/${name} already ${action}ed${suffix}` };
+    case 'maintained':
+    case 'already': {
+      const already = result.kind === 'changed' ? '' : 'already ';
+      const text = `node/${name} ${already}${action}ed${changeText(result.change, result.kind)}${suffix}`;
+      return { to: 'out', text };
+    }
     case 'gone':
       return { to: 'err', text: `node/${name} is gone` };
     case 'failed':
       return unable(action, name, result.error);
+  }
+}
+
+/** That a node which is cordoned begins a maintenance needs no words: kubectl's line stays as it is. */
+function changeText(change: MaintenanceChange | undefined, kind: 'changed' | 'maintained' | 'already'): string {
+  switch (change?.kind) {
+    case undefined:
+      return '';
+    case 'begun':
+      return kind === 'changed' ? '' : '; maintenance begun';
+    case 'updated':
+      return '; maintenance updated';
+    case 'taken over':
+      return `; maintenance taken over from ${sanitizeLine(ownerText(change.from))}`;
+    case 'ended':
+      return `; maintenance of ${sanitizeLine(ownerText(change.from))} ended`;
+    case 'removed': {
+      const { from } = change;
+      const what = from === undefined ? 'unreadable maintenance' : `stale maintenance of ${ownerText(from)}`;
+      return `; ${sanitizeLine(what)} removed`;
+    }
   }
 }
 

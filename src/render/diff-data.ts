@@ -1,7 +1,9 @@
 /** `diff -o json|yaml`. */
 
+import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import type { Diff } from './diff.ts';
 import { printDocument } from './documents.ts';
+import { impactData } from './impact-data.ts';
 
 /**
  * Without the last newline. Nodes without a change of labels and taints are left out, as in the text.
@@ -10,6 +12,7 @@ import { printDocument } from './documents.ts';
 export function printDiff(
   { nodes, later, runtimeClasses, ...rest }: Omit<Diff, 'runtimeClasses'> & Partial<Pick<Diff, 'runtimeClasses'>>,
   format: 'json' | 'yaml',
+  impact?: FoundImpact,
 ): string {
   const { conflicts, invalid, circles, oversized, rollouts } = rest;
   const changed = nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
@@ -26,6 +29,7 @@ export function printDiff(
       invalid,
       circles,
       oversized,
+      ...(impact === undefined ? {} : { impact: impactData(impact) }),
     },
     format,
   );

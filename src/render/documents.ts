@@ -7,9 +7,11 @@ const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
 type Kind =
   | 'Diff'
   | 'DoctorReport'
+  | 'History'
   | 'NodeExplanation'
   | 'PodFitList'
   | 'PoolNodeList'
+  | 'PoolReport'
   | 'PoolUsage'
   | 'ReconcileResultList';
 

@@ -1,6 +1,7 @@
 /** `nodes -o json|yaml|name`. */
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import { documentOf } from './documents.ts';
+import { maintenanceItem } from './maintenance.ts';
 import { printValue } from './printers.ts';
 import { sanitizeLine } from './sanitize.ts';
 
@@ -10,16 +11,19 @@ export function printNodeNames(nodes: PoolNode[]): string {
 }
 
 /** Without the last newline. */
-export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml'): string {
-  return printValue(nodesDocument(nodes), format);
+export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml', now: Date): string {
+  return printValue(nodesDocument(nodes, now), format);
 }
 
 /** The columns of the table, complete. */
-export function nodesDocument(nodes: PoolNode[]): Record<string, unknown> {
-  return documentOf('PoolNodeList', { items: nodes.map(nodeItem) });
+export function nodesDocument(nodes: PoolNode[], now: Date): Record<string, unknown> {
+  return documentOf('PoolNodeList', { items: nodes.map(node => nodeItem(node, now)) });
 }
 
-export function nodeItem({ node, pool, leaving, applied, changes, conflicting }: PoolNode): Record<string, unknown> {
+export function nodeItem(
+  { node, pool, leaving, applied, changes, conflicting }: PoolNode,
+  now: Date,
+): Record<string, unknown> {
   const { name, labels, creationTimestamp, ready, unschedulable, taints, allocatable } = node;
   return {
     name,
@@ -29,6 +33,7 @@ export function nodeItem({ node, pool, leaving, applied, changes, conflicting }:
     leaving,
     ready,
     unschedulable,
+    maintenance: maintenanceItem(node, now),
     creationTimestamp,
     taints,
     applied,

@@ -3,7 +3,7 @@
 import { own } from '../nodepool/json.ts';
 import type { Change, FieldSetter } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { PoolNode } from '../operations/nodes.ts';
+import type { PoolNode } from '../operations/nodes/nodes.ts';
 import {
   annotationPairs,
   betweenPools,
@@ -16,6 +16,7 @@ import {
   withoutSpaces,
 } from './cells.ts';
 import { type Column, fitColumns } from './fit-columns.ts';
+import { maintenanceCell } from './maintenance.ts';
 import type { Style } from './style.ts';
 import { type Cell, tablePrinter } from './table.ts';
 import { formatAge } from './time.ts';
@@ -45,6 +46,9 @@ export function nodesPrinter(
   const allFor = (nodes: PoolNode[]): Column<PoolNode>[] => [
     ...columnsOf(wide ? Infinity : LIST_WIDTH, style),
     ...(wide ? wideColumns() : []),
+    ...(wide || nodes.some(({ node }) => node.maintenance !== undefined)
+      ? [maintenanceColumn(wide ? Infinity : LIST_WIDTH, style)]
+      : []),
     ...(wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined)) ? [setterColumn] : []),
     ...labelColumns.map(labelColumn),
   ];
@@ -112,6 +116,15 @@ function wideColumns(): Column<PoolNode>[] {
     }),
   );
   return [...resources, { header: 'ALSO-MATCHED-BY', cell: ({ conflicting }) => conflicting.join(',') || NONE }];
+}
+
+function maintenanceColumn(most: number, style: Style): Column<PoolNode> {
+  return {
+    header: 'MAINTENANCE',
+    cell: ({ node }, now, width) => maintenanceCell(node, now, Math.min(width, most), style),
+    rank: 2,
+    cutFrom: Infinity,
+  };
 }
 
 const setterColumn: Column<PoolNode> = {

@@ -2,6 +2,7 @@
 
 import { coercePool } from '../nodepool/coerce.ts';
 import { own } from '../nodepool/json.ts';
+import type { MaintenanceCounts } from '../nodepool/maintenance.ts';
 import { inResourceOrder } from '../nodepool/resource-names.ts';
 import { membershipSelector, selectorText } from '../nodepool/selector.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
@@ -39,6 +40,8 @@ export interface PoolsTableOptions {
   isWatch?: boolean | undefined;
   /** How many nodes match a pool that has no status, by its name. */
   matching?: ReadonlyMap<string, number> | undefined;
+  /** Of the members of each pool, by its name; undefined where nodes were not read. */
+  maintenance?: ReadonlyMap<string, MaintenanceCounts> | undefined;
 }
 
 /** Taints beyond this many characters are counted; -o wide lists all. */
@@ -103,7 +106,9 @@ function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style):
     ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 4 : 0 })),
     taintsColumn(taintsWidth),
     { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: 3 },
-    ...(wide ? wideColumns(pools, chosen === undefined, style) : []),
+    ...(wide
+      ? wideColumns(pools, { withResources: chosen === undefined, maintenance: options.maintenance }, style)
+      : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
@@ -128,7 +133,11 @@ function cordonedColumn(style: Style): Column<NodePool> {
   };
 }
 
-function wideColumns(pools: NodePool[], withResources: boolean, style: Style): Column<NodePool>[] {
+function wideColumns(
+  pools: NodePool[],
+  { withResources, maintenance }: { withResources: boolean } & Pick<PoolsTableOptions, 'maintenance'>,
+  style: Style,
+): Column<NodePool>[] {
   const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
   return [
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
@@ -136,6 +145,7 @@ function wideColumns(pools: NodePool[], withResources: boolean, style: Style): C
     { header: 'SELECTOR', cell: pool => withoutSpaces(selectorText(membershipSelector(pool)) || NONE) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
     { header: 'DRIFT', cell: pool => driftCell(pool, style) },
+    { header: 'MAINTENANCE', cell: ({ metadata }) => maintenanceCountCell(maintenance?.get(metadata.name), style) },
     ...extended.map(resourceColumn),
   ];
 }
@@ -145,6 +155,13 @@ function driftCell({ status }: NodePool, style: Style): Cell {
   const known = updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
   const text = count(known);
   return text === '0' || text === NONE ? text : { text, paint: style.yellow };
+}
+
+/** `2`, or `2,1-overdue`. */
+function maintenanceCountCell(counts: MaintenanceCounts | undefined, style: Style): Cell {
+  if (counts === undefined) return NONE;
+  const { active, overdue } = counts;
+  return overdue === 0 ? String(active) : { text: `${active},${overdue}-overdue`, paint: style.red };
 }
 
 function resourceColumn(name: string): Column<NodePool> {

@@ -2,8 +2,8 @@
 
 import { formatQuantity, type Quantity, quantityToNumber } from '../nodepool/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../nodepool/resource-usage.ts';
-import type { Top, TopPool } from '../operations/top.ts';
-import type { TopNode, TopPod } from '../operations/top-pods.ts';
+import type { Top, TopPool } from '../operations/top/top.ts';
+import type { TopNode, TopPod } from '../operations/top/top-pods.ts';
 import { renderCsv } from './csv.ts';
 import { printDocument } from './documents.ts';
 
@@ -11,17 +11,25 @@ import { printDocument } from './documents.ts';
 type Rows = 'pools' | 'nodes' | 'pods';
 
 /** Pools, and what else was asked for. Without the last newline. */
-export function printTop({ pools, nodes, pods, total }: Top, rows: Rows, format: 'json' | 'yaml'): string {
-  const own = pools.filter(({ pool }) => pool !== undefined);
-  const rest = pools.find(({ pool }) => pool === undefined);
+export function printTop(found: Top, rows: Rows, format: 'json' | 'yaml'): string {
+  const { nodes, pods } = found;
   const fields = {
-    pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
-    ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
-    total: tallyJson(total),
+    ...usageFields(found),
     ...(rows === 'nodes' ? { nodes: nodes.map(nodeJson) } : {}),
     ...(rows === 'pods' ? { pods: pods.map(podJson) } : {}),
   };
   return printDocument('PoolUsage', fields, format);
+}
+
+/** Of each pool, of the nodes of none, and of all. */
+export function usageFields({ pools, total }: Pick<Top, 'pools' | 'total'>) {
+  const own = pools.filter(({ pool }) => pool !== undefined);
+  const rest = pools.find(({ pool }) => pool === undefined);
+  return {
+    pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
+    ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
+    total: tallyJson(total),
+  };
 }
 
 function podJson({ pod: { namespace, name, node }, pool, tally }: TopPod) {

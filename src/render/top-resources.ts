@@ -1,7 +1,7 @@
 /** The tables of `kubectl nodepool top --by resource`: a line for each resource of a pool or node. */
 
 import { type Figures, percentOf, type Tally } from '../nodepool/resource-usage.ts';
-import type { Top } from '../operations/top.ts';
+import type { Top } from '../operations/top/top.ts';
 import { bar } from './bar.ts';
 import { NONE, nodeStatusCell, oneWord } from './cells.ts';
 import type { Style } from './style.ts';

@@ -2,7 +2,7 @@
 
 import type { Figures, Tally } from '../nodepool/resource-usage.ts';
 import type { NoUsage, PodUsage } from '../operations/pods-port.ts';
-import type { Top } from '../operations/top.ts';
+import type { Top } from '../operations/top/top.ts';
 import { NONE, nodeStatusCell, oneWord } from './cells.ts';
 import { type Column as FittedColumn, fitColumns } from './fit-columns.ts';
 import type { Style } from './style.ts';

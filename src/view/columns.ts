@@ -1,7 +1,9 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
-import type { LiveUsage } from '../operations/view-usage.ts';
+import { isOverdue, maintenanceOf } from '../nodepool/maintenance.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import { nodeStatusCell, stateCell, statusCell } from '../render/cells.ts';
 import { eventTypeCell } from '../render/events.ts';
+import { maintenanceCell } from '../render/maintenance.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
 import { safeText } from '../render/table.ts';
@@ -87,7 +89,12 @@ function driftColumn(style: Style): Column<PoolRow> {
   };
 }
 
-export function nodeColumns(rows: readonly NodeRow[], style: Style, usage: LiveUsage | undefined): Column<NodeRow>[] {
+export function nodeColumns(
+  rows: readonly NodeRow[],
+  style: Style,
+  usage: LiveUsage | undefined,
+  now: Date,
+): Column<NodeRow>[] {
   return [
     name(row => row.key),
     {
@@ -109,11 +116,33 @@ export function nodeColumns(rows: readonly NodeRow[], style: Style, usage: LiveU
       value: ({ membership: { kind } = { kind: '' }, changes }) => kind + (kind === 'member' ? changes : ''),
       rank: 2,
     },
+    ...(rows.some(({ node }) => node.maintenance !== undefined) ? [maintenanceColumn(style, now)] : []),
     ...(usage === undefined
       ? resources<NodeRow>(rows, ({ node }) => node.allocatable)
       : usageColumns(rows, ({ node }) => ({ nodes: [node], allocatable: node.allocatable }), usage, style)),
     age(({ node }) => node.creationTimestamp),
   ];
+}
+
+/** Only while there is one: as the column of drift. */
+function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
+  return {
+    title: 'MAINTENANCE',
+    letter: 'I',
+    cell: ({ node }) => maintenanceCell(node, now, Infinity, style),
+    value: ({ node }) => maintenanceOrder(node, now),
+    rank: 1,
+    shrinks: 16,
+  };
+}
+
+/** The one that ended first comes first, nodes without one last. */
+function maintenanceOrder(node: NodeRow['node'], now: Date): string {
+  const state = maintenanceOf(node);
+  if (state === undefined) return LAST;
+  if (state.kind !== 'active') return `1${state.kind}`;
+  const { maintenance } = state;
+  return isOverdue(maintenance, now) ? `0${maintenance.until}` : `2${maintenance.until ?? LAST}`;
 }
 
 export function eventColumns(pool: string | undefined, style: Style): Column<EventRow>[] {

@@ -1,6 +1,6 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
-import type { LiveView } from '../operations/view.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveView } from '../operations/view/view.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import type { Style } from '../render/style.ts';
 import { wrapIndented } from '../render/width.ts';
 import type { Column } from './column.ts';
@@ -37,7 +37,7 @@ export interface Setting {
 export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | 'events'>, setting: Setting): Contents {
   const { width, now, style, usage } = setting;
   const { clusterState } = live;
-  const all = totals(clusterState);
+  const all = totals(clusterState, now);
   const text = (fields: Parameters<typeof fieldLines>[0]) =>
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
@@ -47,7 +47,7 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | '
     }
     case 'nodes': {
       const rows = nodeRows(clusterState, place.pool ?? '');
-      return { totals: all, ...list(rows, nodeColumns(rows, style, usage), place, now, 'No nodes') };
+      return { totals: all, ...list(rows, nodeColumns(rows, style, usage, now), place, now, 'No nodes') };
     }
     case 'events': {
       const rows = eventRows(live, place.pool);

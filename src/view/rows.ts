@@ -1,13 +1,14 @@
 /** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
 
 import { own } from '../nodepool/json.ts';
+import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenance.ts';
 import { allChanges } from '../nodepool/plan.ts';
 import { sumResourceLists } from '../nodepool/quantity.ts';
 import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
-import type { LiveView } from '../operations/view.ts';
+import type { LiveView } from '../operations/view/view.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { differing, planOf } from '../reconciler/node-plan.ts';
 import { shortEvent } from '../render/events.ts';
@@ -47,6 +48,7 @@ export interface Totals {
   nodes: number;
   counts: NodeCounts;
   cordoned: number;
+  maintenance: MaintenanceCounts;
   /** Nodes that no pool owns. */
   unassigned: number;
   allocatable: ResourceList;
@@ -107,9 +109,10 @@ export function eventRows(
   return rows;
 }
 
-export function totals(clusterState: ClusterState): Totals {
+export function totals(clusterState: ClusterState, now: Date): Totals {
   const all = [...clusterState.nodes()];
-  return { nodes: all.length, ...summary(all), unassigned: unassignedNodes(clusterState).length };
+  const maintenance = countMaintenance(all, now);
+  return { nodes: all.length, ...summary(all), maintenance, unassigned: unassignedNodes(clusterState).length };
 }
 
 /** For sorting; a missing or invalid quantity is 0. */

@@ -1,7 +1,7 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
 import { plural } from '../nodepool/plural.ts';
-import type { LiveView, Outage } from '../operations/view.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveView, Outage } from '../operations/view/view.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
@@ -89,13 +89,14 @@ function outageText({ since, message, resource }: Outage, now: Date): string {
 
 /** All nodes of the cluster: a bar, counts, and allocatable resources. */
 function totalsLine({ totals }: Contents, width: number, style: Style): string {
-  const { nodes, counts, cordoned, unassigned, allocatable } = totals;
+  const { nodes, counts, cordoned, maintenance, unassigned, allocatable } = totals;
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
   const gpu = gpuOf(allocatable);
   const parts = [
     plural(nodes, 'node'),
     ...(counts.notReady > 0 ? [`${counts.notReady} not ready`] : []),
     ...(cordoned > 0 ? [`${cordoned} cordoned`] : []),
+    ...(maintenance.overdue > 0 ? [`${maintenance.overdue} overdue`] : []),
     ...(unassigned > 0 ? [`${unassigned} in no pool`] : []),
     `cpu ${resource('cpu')}`,
     `memory ${resource('memory')}`,

@@ -1,5 +1,6 @@
 /** The detail texts: a node, an event, the help. No line is wider than the width. */
 
+import { countMaintenance } from '../nodepool/maintenance.ts';
 import { allChanges } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
@@ -9,6 +10,7 @@ import { planOf } from '../reconciler/node-plan.ts';
 import { annotationPairs, type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
 import { changeCell } from '../render/diff.ts';
 import { eventTypeCell } from '../render/events.ts';
+import { maintenanceLine } from '../render/maintenance.ts';
 import { displayQuantity } from '../render/quantity.ts';
 import type { Style } from '../render/style.ts';
 import { fit, paintAs } from '../render/table.ts';
@@ -23,6 +25,8 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
   const holder = ownership?.record?.pool;
   const plan = planOf(clusterState, node.name);
   const changes = plan === undefined ? [] : allChanges(plan);
+  const maintenance = maintenanceLine(node, now);
+  const isLate = countMaintenance([node], now).overdue > 0;
   const isFine = node.ready && !node.unschedulable;
   const resources = Object.entries(node.allocatable).map(
     ([name, quantity]) => `${name}: ${displayQuantity(name, quantity)}`,
@@ -37,6 +41,9 @@ export function nodeText(clusterState: ClusterState, node: Node, now: Date, styl
       ? [['Also matched by', ownership.conflicting.join(', ')] as Field]
       : []),
     ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
+    ...(maintenance === undefined
+      ? []
+      : [['Maintenance', isLate ? { text: maintenance, paint: style.red } : maintenance] as Field]),
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', orNone(node.taints.map(formatTaint))],
@@ -92,7 +99,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
   ['V W', 'sort by cpu used, memory used'],
   ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
-  ['T', 'nodes: by state; events: by type'],
+  ['T  I', 'nodes: state, maintenance; T events: type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
   ['?', 'help; keys that do not scroll close it'],
   ['ctrl-l  ctrl-c', 'redraw the screen, quit'],

@@ -3,7 +3,7 @@ import { quantityReader } from '../nodepool/amounts.ts';
 import type { Quantity } from '../nodepool/quantity.ts';
 import { type Figures, NO_LOAD, percentOf, Tally } from '../nodepool/resource-usage.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
-import type { LiveUsage } from '../operations/view-usage.ts';
+import type { LiveUsage } from '../operations/view/view-usage.ts';
 import { BLOCKS, bar } from '../render/bar.ts';
 import type { Style } from '../render/style.ts';
 import type { Cell } from '../render/table.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auditLines } from '../cluster/audit.ts';
 import { before } from '../cluster/minor.ts';
-import type { NodeSpec } from '../cluster/nodes.ts';
+import { type NodeSpec, setCondition } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { apply, inForce, POLICY } from './birth.ts';
 import { useFullTestEnv } from './full-test-env.ts';
@@ -15,6 +15,8 @@ import { eventually, startWatching } from './watching.ts';
 const TEST_MS = 600_000;
 const NODES = 1_000;
 const PODS = 2_000;
+const SETUP = { key: 'setup', effect: 'NoSchedule' } as const;
+const AGENT = { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'AgentReady' } } as const;
 const PODS_PATH = '/api/v1/namespaces/default/pods';
 
 const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
@@ -47,15 +49,16 @@ describe('nodes that register while pods are pending', { skip }, () => {
     return { all: items.length, on };
   };
 
-  test('with the policy and no controller, each is complete from the start, and no pod is bound', {
+  test('with the policy and no controller, each is complete from the start, startup taints too, and no pod is bound', {
     timeout: TEST_MS,
-  }, async () => {
+  }, async t => {
     await apply(testEnv.cluster(), POLICY);
     await testEnv.pool('one', {
       nodeSelector: { [GROUP]: 'one' },
       labels: { tier: 'gold' },
       taints: [TAINT],
       annotations: { note: 'x' },
+      startupTaints: [AGENT, SETUP],
     });
     await inForce(testEnv, 'one', { [GROUP]: 'one' });
     await pending();
@@ -77,7 +80,10 @@ describe('nodes that register while pods are pending', { skip }, () => {
     assert.equal(first.length, NODES);
     for (const { responseObject: node } of first) {
       assert.ok(node !== undefined);
-      assert.ok(taintsOf(node).includes('dedicated=pci:NoSchedule'), node.metadata.name);
+      const missing = ['dedicated=pci:NoSchedule', 'agent:NoSchedule', 'setup:NoSchedule'].filter(
+        taint => !taintsOf(node).includes(taint),
+      );
+      assert.deepEqual(missing, [], node.metadata.name);
       assert.deepEqual([node.metadata.labels.tier, node.metadata.annotations?.note], ['gold', 'x']);
     }
     // The scheduler has seen the last node, too: a pod that tolerates the taint is bound there.
@@ -88,8 +94,24 @@ describe('nodes that register while pods are pending', { skip }, () => {
       async () => (await bound()).on.includes('tolerates'),
       240_000,
     );
+    // A pod of the pool waits for the agents of its node: one is lifted by the condition, the other by its agent.
+    const node = `n${NODES - 2}`;
+    const ofPool = { ...TAINT, operator: 'Equal' };
+    await createPod('of-pool', { nodeSelector: { 'kubernetes.io/hostname': node }, tolerations: [ofPool] });
     await sleep(5_000);
-    assert.deepEqual(await bound(), { all: PODS + 1, on: ['tolerates'] });
+    assert.deepEqual(await bound(), { all: PODS + 2, on: ['tolerates'] });
+    const left = taintsOf(await testEnv.node(node)).length;
+    await startWatching(t, testEnv.cluster());
+    await setCondition(testEnv.cluster(), node, 'AgentReady', 'True');
+    await eventually('the agent taint is lifted', async () => {
+      const taints = taintsOf(await testEnv.node(node));
+      return taints.length === left - 1 && !taints.includes('agent:NoSchedule');
+    });
+    assert.ok(!(await bound()).on.includes('of-pool'));
+    const { taints } = (await testEnv.node(node)).spec;
+    await testEnv.patchNode(node, { spec: { taints: taints?.filter(({ key }) => key !== SETUP.key) } });
+    await eventually('the pod of the pool is bound', async () => (await bound()).on.includes('of-pool'), 120_000);
+    assert.deepEqual((await bound()).on.toSorted(), ['of-pool', 'tolerates']);
   });
 
   test('without it, pods are bound before the controller has set the taint', { timeout: TEST_MS }, async t => {

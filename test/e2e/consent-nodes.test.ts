@@ -188,7 +188,7 @@ test('a node that changes between plan and write gets no taint without consent',
   await testEnv.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });
   const connection = await testEnv.connection();
   const { agree } = await import('../../src/operations/consent.ts');
-  const { proposeReconcile, reconcile } = await import('../../src/operations/reconcile.ts');
+  const { proposeReconcile, reconcile } = await import('../../src/operations/reconcile/reconcile.ts');
   const agreed = await agree(
     () => proposeReconcile([], connection),
     async () => 'clear',

@@ -39,7 +39,7 @@ testRows([
     },
     ends: {
       code: 1,
-      shows: /nodepool p was deleted and recreated meanwhile/,
+      shows: /nodepool p was deleted and recreated by somebody else meanwhile/,
       check: async () => assert.deepEqual((await testEnv.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
     },
   },

@@ -62,7 +62,7 @@ test('names two budgets of one pod, and evicts the other pods', async () => {
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: unable to drain node "w-1": pod default\/p has more than one PodDisruptionBudget, and the server evicts no such pod: one, two \(keep one of them/m,
+    /^error: unable to drain node "w-1": pod default\/p has more than one PodDisruptionBudget, and the server evicts no such pod: one, two \(keep one of them, or use --disable-eviction\)/m,
   );
   assert.match(
     stderr,

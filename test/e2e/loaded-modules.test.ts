@@ -45,12 +45,12 @@ const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'js-yaml'].concat(
 );
 /** Commands that only read pools need neither node plans nor the output of other commands. */
 const POOLS_ALONE = ['src/reconciler/', 'src/render/describe', 'src/render/jsonpath/', 'src/render/nodes.ts'];
-const NO_DRAIN = ['src/operations/drain', 'src/operations/plan-drain.ts', 'src/kube/resources/pods-on-node.ts'];
+const NO_DRAIN = ['src/operations/drain', 'src/kube/resources/pods-on-node.ts'];
 const NO_WRITES = ['src/reconciler/node-writer.ts', 'src/reconciler/reconciler.ts', 'src/reconciler/status-writer.ts'];
 
 const NO_APPLY = [
   ...NO_WRITES,
-  'src/operations/apply.ts',
+  'src/operations/reconcile/apply.ts',
   'src/operations/consent.ts',
   'src/reconciler/cluster-plan.ts',
 ];
@@ -72,12 +72,14 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'get -o name': [...POOLS_ALONE, 'chalk', 'src/render/table.ts', 'src/render/pools.ts'],
   'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts', 'src/render/yaml'],
   events: [...POOLS_ALONE, 'src/render/pools.ts'],
+  'history gpu': [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/render/report/'],
+  report: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/operations/history/'],
   top: [...NO_DRAIN, ...NO_WRITES],
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
   adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
-  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/operations/apply.ts'],
+  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/operations/reconcile/apply.ts'],
   'add gpu a --dry-run': APPLIES,
   'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk'),
   'move a --to gpu --dry-run': APPLIES,
@@ -88,7 +90,12 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'drain gpu --dry-run': ['src/operations/doctor/', 'src/reconciler/cluster-plan.ts', 'src/render/yaml'],
   'wait gpu --for=status=200': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'rollout status gpu': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
-  'rollout pause gpu --dry-run': [...NO_TABLE, ...NO_DRAIN, 'src/operations/edit.ts', 'src/operations/apply.ts'],
+  'rollout pause gpu --dry-run': [
+    ...NO_TABLE,
+    ...NO_DRAIN,
+    'src/operations/edit/edit.ts',
+    'src/operations/reconcile/apply.ts',
+  ],
   'install --dry-run': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
   doctor: [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts'],

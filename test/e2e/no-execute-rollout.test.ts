@@ -109,6 +109,33 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   assert.equal(await next.end(), 0);
 });
 
+test('a node that was NotReady before its drain stops nothing and gives way; one that turns NotReady stops the rollout', {
+  timeout: 120_000,
+}, async t => {
+  await testEnv.nodes(...NODES.map(name => ({ name, labels: role('web') })));
+  for (const node of NODES) await setReady(testEnv.cluster(), node, false);
+  await testEnv.pool('web', { ...SPEC, rollout: { ...SPEC.rollout, canary: 0 } });
+  await testEnv.reconcile();
+  await pods.pod({ name: 'p', node: 'a', labels: WEB, graceSeconds: 0 });
+  await pods.pod({ name: 'q', node: 'c', labels: WEB, graceSeconds: 0 });
+  await pods.budget('web', WEB, 0);
+  const watching = await startWatching(t, testEnv.cluster());
+  await testEnv.edit('web', { spec: { taints: [TAINT] } });
+  await eventually('the first is drained', () => are(TWIN, '', ''));
+  await sleep((SETTLE_SECONDS + 3) * 1000);
+  assert.ok(!(await reasonIs('Progressing', 'RolloutStopped')));
+  await setReady(testEnv.cluster(), 'b', true);
+  await eventually('another gets its place, and its taint', () => are(TWIN, DONE, ''));
+  await setReady(testEnv.cluster(), 'c', true);
+  await eventually('and another', () => are(TWIN, DONE, TWIN));
+  await setReady(testEnv.cluster(), 'c', false);
+  await eventually('it is stopped', () => reasonIs('Progressing', 'RolloutStopped'));
+  const { message } = condition(await testEnv.getPool('web'), 'Progressing');
+  assert.match(message, /\bc\b/);
+  assert.doesNotMatch(message, /\ba\b/);
+  assert.equal(await watching.end(), 0);
+});
+
 test('drift of a member that waits is no eviction without a budget', { timeout: 120_000 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { ...SPEC, taints: [TAINT], labels: { tier: '1' } });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readAudit } from '../cluster/audit.ts';
+import { isWrite, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
@@ -179,4 +179,46 @@ test('a pool that is paused during a run: only the writes under way are done', a
       await watching.end();
     }
   }
+});
+
+test('1,000 nodes: while it is paused no node is written, by no path, and drift is told', {
+  timeout: 180_000,
+}, async t => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `m${String(at).padStart(4, '0')}`);
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
+  await testEnv.reconcile();
+  await pause(true);
+  const off = { metadata: { labels: { 'node-role.kubernetes.io/web': null } } };
+  for (const name of names.slice(0, 20)) await testEnv.patchNode(name, { metadata: { labels: { tier: 'drifted' } } });
+  for (const name of names.slice(20, 30)) await testEnv.patchNode(name, off);
+  await testEnv.nodes({ name: 'joins', labels: role('web') });
+  const all = async () => {
+    const { items } = (await raw(testEnv.cluster()).expect('GET', '/api/v1/nodes')) as {
+      items: { metadata: { name: string; resourceVersion: string } }[];
+    };
+    return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+  };
+  const [before, mark] = [await all(), (await readAudit(testEnv.cluster())).length];
+  const says = async (text: string) => {
+    const { message } = condition(await testEnv.getPool('web'), 'Progressing');
+    assert.ok(message.startsWith(`the pool is paused, and ${text} `), message);
+  };
+  // Two are of every test; ten have left by their labels.
+  await testEnv.reconcile();
+  await says('21 of 993 nodes wait');
+  const watching = await startWatching(t, testEnv.cluster(), '--resync', '1s');
+  await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
+  await eventually(
+    'the new spec is counted',
+    async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === 0,
+  );
+  await sleep(3_000);
+  await says('993 of 993 nodes wait');
+  await watching.end();
+  assert.match(await ok(['reconcile']), /^web {2}200 {2}993 nodes \(unchanged\) .* 993 of 993 nodes wait /);
+  assert.deepEqual(await all(), before);
+  const written = (await readAudit(testEnv.cluster()))
+    .slice(mark)
+    .filter(event => isWrite(event) && event.resource.startsWith('nodes') && event.userAgent.includes('nodepool'));
+  assert.deepEqual(written, []);
 });

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import { proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
+import { proposeReconcile, reconcile } from '../../src/operations/reconcile/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { raw } from '../cluster/raw.ts';
 import { wrapped } from '../override.ts';

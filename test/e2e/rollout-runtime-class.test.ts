@@ -68,3 +68,22 @@ test('the watch writes it once at the beginning and once at the end', async t =>
   const writes = (await readAudit(testEnv.cluster())).filter(isWrite).length;
   assert.equal(writes - before, 2);
 });
+
+test('with noExecute: Drain, one write for what waits for no pod, and two for another value of a NoExecute taint', async () => {
+  await create(2);
+  const execute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
+  const spec = { handler: 'runc', labels: { tier: '1' }, noExecute: 'Drain' as const };
+  await testEnv.pool('web', { ...spec, taints: [...taints('a'), execute('1')] });
+  const writesOf = async (change?: object) => {
+    const before = (await readAudit(testEnv.cluster())).filter(isWrite).length;
+    if (change !== undefined) await testEnv.edit('web', { spec: change });
+    await ok(['reconcile', 'web', '--yes']);
+    return (await readAudit(testEnv.cluster())).filter(isWrite).length - before;
+  };
+  assert.equal(await writesOf(), 1);
+  assert.equal(await writesOf({ labels: { tier: '2' }, taints: [...taints('b'), execute('1')] }), 1);
+  assert.deepEqual(await selected(), [{ tier: '2' }, ['b:NoSchedule', 'd:NoExecute', 'd:NoSchedule']]);
+  assert.equal(await writesOf({ taints: [...taints('b'), execute('2')] }), 2, 'pods that are evicted fit on all nodes');
+  assert.deepEqual(await selected(), [{ tier: '2' }, ['b:NoSchedule', 'd:NoExecute', 'd:NoSchedule']]);
+  assert.equal(await writesOf(), 0);
+});

@@ -17,10 +17,10 @@ import {
   type Taint,
 } from '../../src/nodepool/types.ts';
 import { warningText } from '../../src/nodepool/warning.ts';
-import type { ApplyDeps } from '../../src/operations/apply.ts';
-import { type DeleteOptions, deletePools } from '../../src/operations/delete.ts';
-import { findPools } from '../../src/operations/propose-deletion.ts';
-import { type PoolSummary, proposeReconcile, reconcile } from '../../src/operations/reconcile.ts';
+import { type DeleteOptions, deletePools } from '../../src/operations/delete/delete.ts';
+import { findPools } from '../../src/operations/delete/propose-deletion.ts';
+import type { ApplyDeps } from '../../src/operations/reconcile/apply.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../../src/operations/reconcile/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type ClusterOptions, useCluster } from '../cluster/harness.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readCrd } from '../../src/cli/manifests.ts';
 import type { Answer } from '../../src/operations/consent.ts';
-import { uninstall } from '../../src/operations/uninstall.ts';
+import { uninstall } from '../../src/operations/install/uninstall.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';

@@ -1,4 +1,5 @@
 /** Random commands, as a person or a script would type them. */
+import { evicting } from './evicted-pods.ts';
 import { pick, type Random, weighted } from './random.ts';
 
 /** Names that commands and other writers share; the last two are those of `adopt --label group`. */
@@ -50,10 +51,11 @@ const COMMANDS: [weight: number, make: Make][] = [
 
 function create(random: Random, nodes: readonly string[]) {
   const pool = pick(random, POOLS);
-  const { labels, taint, handler, selector, annotations, startup } = draw(random, pool);
+  const { labels, taint, evicting, handler, selector, annotations, startup } = draw(random, pool);
   const [members, now, strips] = [some(random, nodes), random() < 0.5, random() < 0.15];
   const args = ['create', pool, ...labels.flatMap(label => ['--label', label])];
   if (taint !== undefined) args.push('--taint', taint);
+  args.push(...evicting);
   if (handler !== undefined) args.push('--handler', handler);
   if (selector !== undefined) args.push('--node-selector', selector);
   args.push(...annotations.flatMap(annotation => ['--annotation', annotation]));
@@ -83,13 +85,14 @@ function createFromFile(random: Random) {
 
 function edit(random: Random) {
   const pool = pick(random, POOLS);
-  const { labels, taint, handler, selector, annotations, startup } = draw(random, pool);
+  const { labels, taint, evicting, handler, selector, annotations, startup } = draw(random, pool);
   const args = weighted(random, [
     [3, annotations.flatMap(annotation => ['--annotation', annotation])],
     [1, ['--annotation', 'note-', '--annotation', 'shared-']],
     [4, labels.flatMap(label => ['--label', label])],
     [2, ['--label', `only-${pool}-`]],
     [2, ['--taint', taint ?? `${pool}:NoSchedule-`]],
+    [3, evicting.length > 0 ? evicting : ['--taint', 'evicts:NoExecute-']],
     [2, ['--startup-taint', startup ?? 'setup-']],
     [2, ['--handler', handler ?? '']],
     [1, ['--node-selector', selector ?? 'group-']],
@@ -117,6 +120,8 @@ function draw(random: Random, pool: string) {
   if (random() < 0.3) labels.push(`team=${pool}`);
   const effect = pick(random, EFFECTS);
   const [hasTaint, hasHandler, handler] = [random() < 0.7, random() < 0.4, pick(random, HANDLERS)];
+  const { taint, noExecute } = evicting(`${pool}-${value}`);
+  const evicts = random() < 0.4;
   const [hasSelector, group] = [random() < 0.35, pick(random, GROUPS)];
   const selector = pick(random, [
     `group=${group}`,
@@ -128,6 +133,8 @@ function draw(random: Random, pool: string) {
   return {
     labels,
     taint: hasTaint ? `${pool}=v${value}:${effect}` : undefined,
+    /** Of a pool that evicts before it sets the taint. No command takes `noExecute: Drain` back. */
+    evicting: evicts ? ['--taint', `${taint.key}=${taint.value}:${taint.effect}`, '--noexecute', `${noExecute}`] : [],
     handler: hasHandler ? handler : undefined,
     selector: hasSelector ? selector : undefined,
     annotations: [`note=${pool}, "${value}"`, ...(random() < 0.5 ? [`shared=${pool}`] : [])],

@@ -5,6 +5,7 @@
 import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/test-env.ts';
 import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
+import { EvictedPods, evicting } from './evicted-pods.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
 import { pick, type Random, weighted } from './random.ts';
 
@@ -14,6 +15,7 @@ const THEIRS: Taint = { key: 'chaos.kubernetes.io/not-ready', effect: 'NoSchedul
 
 export class Others {
   readonly names: string[];
+  readonly pods: EvictedPods;
   /** How many changes were made. */
   made = 0;
   readonly #model: Model;
@@ -21,6 +23,7 @@ export class Others {
 
   constructor(model: Model, random: Random, nodes: number) {
     this.#model = model;
+    this.pods = new EvictedPods(() => model.client);
     this.#random = random;
     this.names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
   }
@@ -51,6 +54,8 @@ export class Others {
       [1, () => this.#replaceNode(node)],
       [2, () => this.#replacePool(pool)],
       [4, () => this.#heartbeat(node)],
+      [6, () => this.pods.bind(node, random)],
+      [1, () => this.#drift(node, ['evicts:NoExecute', 'evicts:NoSchedule'])],
     ];
     return weighted(random, choices)();
   }
@@ -92,12 +97,16 @@ export class Others {
 
   async #untaint(node: string, pool: string): Promise<string> {
     const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
-    await this.#model.drift(
+    return this.#drift(
       node,
-      {},
       effects.map(effect => taintId({ key: pool, effect })),
     );
-    return `untaint ${node} ${pool}`;
+  }
+
+  /** Removes taints that pools set. */
+  async #drift(node: string, taintIds: readonly string[]): Promise<string> {
+    await this.#model.drift(node, {}, taintIds);
+    return `untaint ${node} ${taintIds}`;
   }
 
   async #removeStartup(node: string): Promise<string> {
@@ -113,6 +122,7 @@ export class Others {
   /** Deletes a node and creates another one under its name. */
   async #replaceNode(node: string): Promise<string> {
     await this.#model.removeNode(node);
+    await this.pods.forget(node);
     await this.#birth(node);
     return `replace node ${node}`;
   }
@@ -123,9 +133,16 @@ export class Others {
     const random = this.#random;
     const value = `${name}-v${this.made}`;
     const [hasTeam, hasTaint, hasHandler] = [random() < 0.5, random() < 0.7, random() < 0.5];
+    const { taint, ...drain } = evicting(value);
+    const evicts = random() < 0.4;
+    const taints: Taint[] = [
+      ...(hasTaint ? [{ key: name, value, effect: 'NoSchedule' as const }] : []),
+      ...(evicts ? [taint] : []),
+    ];
     const spec: NodePoolSpec = {
       labels: { tier: value, [`only-${name}`]: value, ...(hasTeam ? { team: name } : {}) },
-      ...(hasTaint ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
+      ...(taints.length > 0 ? { taints } : {}),
+      ...(evicts ? drain : {}),
       ...(hasHandler ? { handler: 'runc' } : {}),
       ...(hasTeam ? { annotations: { note: value, shared: name } } : {}),
       ...(hasTaint ? { startupTaints: [{ key: 'setup', value, effect: 'NoSchedule' }] } : {}),

@@ -13,6 +13,7 @@ import { type Command, nextCommand } from './chaos-commands.ts';
 import { disorder } from './chaos-oracle.ts';
 import { Others } from './chaos-others.ts';
 import { Child } from './child.ts';
+import { listenToTaints, type TaintLog } from './evicted-pods.ts';
 import { readLive } from './expected.ts';
 import { Model } from './model.ts';
 import { auditMark, writes } from './oracle.ts';
@@ -76,6 +77,7 @@ class Chaos {
 
   async run(): Promise<ChaosCounts> {
     const { seconds, seed, tell } = this.#options;
+    const taints = await listenToTaints(this.#cluster.etcdUrl);
     await this.#others.prepare();
     // A random series for each, so that the timing of one does not change the choices of another.
     const lanes = Array.from({ length: LANES }, (_, lane) => seeded(seed + 1 + lane));
@@ -84,11 +86,14 @@ class Chaos {
     try {
       for (let left = seconds * 1000; left > 0; left -= ROUND_MS) {
         await this.#round(Math.min(left, ROUND_MS), lanes, watches);
-        await this.#judge();
+        await this.#judge(taints);
       }
     } finally {
       clearInterval(ticker);
+      taints.end();
     }
+    const { taints: set, gone } = taints.counts();
+    tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
     tell(this.#summary());
     return this.#counts;
   }
@@ -172,12 +177,13 @@ class Chaos {
     }
   }
 
-  async #judge(): Promise<void> {
+  async #judge(taints: TaintLog): Promise<void> {
     const last = await cli(this.#cluster, ['reconcile', '--yes']);
     this.#note(`reconcile after the round: ${last.code}; ${last.stderr.trim().replaceAll('\n', ' / ')}`);
     assert.ok(last.code === 0 || last.code === 3, `reconcile after the round: ${last.code}\n${last.stderr}`);
     const wrong = disorder(await readLive(this.#model), this.#model.nodes);
     assert.deepEqual(wrong, [], `${wrong.join('\n')}\n${this.#historyOf(wrong)}`);
+    taints.judge(this.#others.pods.late);
     const mark = await auditMark(this.#cluster);
     const again = await cli(this.#cluster, ['reconcile', '--yes']);
     assert.equal(again.code, last.code, again.stderr);

@@ -17,6 +17,8 @@ export interface Change {
   value: Buffer | undefined;
   /** Whether the key did not exist before. */
   isNew: boolean;
+  /** Of the whole store. */
+  revision: number;
 }
 
 /** Calls back for every later change below a key, in order. Resolves once it has started, with a function that ends it. */
@@ -35,7 +37,8 @@ export async function follow(etcd: string, prefix: string, tell: (change: Change
       for (const { type, kv } of result.events ?? []) {
         const value = type === 'DELETE' ? undefined : Buffer.from(kv.value ?? '', 'base64');
         const key = Buffer.from(kv.key, 'base64').toString();
-        tell({ key, value, isNew: kv.create_revision === kv.mod_revision });
+        const isNew = kv.create_revision === kv.mod_revision;
+        tell({ key, value, isNew, revision: Number(kv.mod_revision) });
       }
     }
   };

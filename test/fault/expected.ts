@@ -188,17 +188,20 @@ export function classesDiffer(classes: LiveClass[], pools: ReadonlyMap<string, N
   const wrong = wanted.flatMap(([name, spec]) => {
     const live = classes.find(({ metadata }) => metadata.name === `node-pool-${name}`);
     const is = [live?.handler, live?.scheduling?.nodeSelector, live?.scheduling?.tolerations?.map(idOf).sort()];
-    const should = [
-      spec.handler,
-      { ...selectorOf(name, spec), ...labelsOf(name, spec) },
-      (spec.taints ?? []).map(idOf).sort(),
-    ];
+    const should = [spec.handler, { ...selectorOf(name, spec), ...labelsOf(name, spec) }, toleratedIds(spec)];
     const empty = should[2]?.length === 0 && is[2] === undefined;
     return isDeepStrictEqual(is.slice(0, 2), should.slice(0, 2)) && (empty || isDeepStrictEqual(is[2], should[2]))
       ? []
       : [`RuntimeClass node-pool-${name}: ${JSON.stringify(is)} and not ${JSON.stringify(should)}`];
   });
   return [...named, ...wrong];
+}
+
+/** With what stands for a taint until its pods are evicted. */
+function toleratedIds({ taints = [], noExecute }: NodePoolSpec): string[] {
+  const evicting = noExecute === 'Drain' ? taints.filter(({ effect }) => effect === 'NoExecute') : [];
+  const twins = evicting.map(({ key }) => idOf({ key, effect: 'NoSchedule' }));
+  return [...new Set([...taints.map(idOf), ...twins])].sort();
 }
 
 const idOf = ({ key, effect }: { key: string; effect: string }) => `${key}:${effect}`;

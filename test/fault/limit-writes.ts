@@ -1,18 +1,18 @@
 /** Lets a process write so often, so that it can be killed between two writes. */
-import { isReconcileWrite, isWrite } from './asked.ts';
+import { type Asked, isReconcileWrite, isWrite } from './asked.ts';
 import type { FaultProxy } from './proxy.ts';
 import { hang } from './treatments.ts';
 
-/** Forwards that many writes. `reached` becomes true with the last response; further writes are dropped. */
-export function limitWrites(proxy: FaultProxy, most: number) {
+/** Forwards that many of these writes. `reached` becomes true with the last response; all further writes are dropped. */
+export function limitWrites(proxy: FaultProxy, most: number, isCounted: (asked: Asked) => boolean = isReconcileWrite) {
   let [sent, answered] = [0, 0];
   const undo = proxy.onRequest(asked => {
     if (sent >= most && isWrite(asked)) return hang;
-    if (isReconcileWrite(asked)) sent += 1;
+    if (isCounted(asked)) sent += 1;
     return undefined;
   });
   proxy.onAnswered(asked => {
-    if (isReconcileWrite(asked)) answered += 1;
+    if (isCounted(asked)) answered += 1;
   });
   return { undo, reached: () => answered >= most };
 }

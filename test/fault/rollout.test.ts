@@ -1,10 +1,11 @@
 /** Rollouts and pauses while `reconcile --watch` is killed: what counts is on the nodes and the pool. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NodePoolStatus } from '../../src/nodepool/types.ts';
+import type { NodePoolStatus, RolloutStrategy } from '../../src/nodepool/types.ts';
 import { sampleRollout } from '../e2e/rollout-samples.ts';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
+import { type Asked, isReconcileWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { useFaultEnv } from './fault-env.ts';
 import { limitWrites } from './limit-writes.ts';
@@ -19,7 +20,7 @@ function progressOf(status: NodePoolStatus | undefined): string {
 }
 const progress = async () => progressOf((await testEnv.getPool('web'))?.status);
 
-async function begin(count: number, rollout?: { canary: number; maxConcurrent: number; settleSeconds: number }) {
+async function begin(count: number, rollout?: RolloutStrategy) {
   await testEnv.nodes(...namesOf(count).map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' }, ...(rollout === undefined ? {} : { rollout }) });
   await testEnv.reconcile();
@@ -56,6 +57,38 @@ row(
     assert.deepEqual(samples.order().slice(0, canary), ['n0']);
     assert.ok(samples.afterCanary(canary) >= settleSeconds * 1000, 'the others waited for the canary');
     Object.assign(facts, { kills, inFlight: samples.most() });
+  },
+);
+
+row(
+  {
+    fault: 'killed half-way',
+    how: 'SIGKILL after k node writes of a rollout of 200 nodes at 5 %, for each k up to 10, again and again',
+    holds: 'never more than 10 nodes changed and not settled, one write a node',
+    slow: true,
+  },
+  async (t, facts) => {
+    const [count, limit, settleSeconds] = [200, 10, 1];
+    await begin(count, { canary: 0, maxConcurrent: '5%', settleSeconds });
+    const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
+    const proxy = await testEnv.proxy(t);
+    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+    const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && asked.path.startsWith('/api/v1/nodes/');
+    let kills = 0;
+    for (let left = count; left > 0; left = count - samples.changed()) {
+      const writes = Math.min(left, (kills % limit) + 1);
+      const limited = limitWrites(proxy, writes, isNodeWrite);
+      const child = startChild(t, proxy);
+      await eventually(`${writes} nodes are written`, () => limited.reached());
+      await child.end('SIGKILL');
+      limited.undo();
+      await eventually('the watch has seen them', () => samples.changed() >= count - left + writes);
+      kills += 1;
+    }
+    assert.equal(samples.writes(), count);
+    assert.ok(samples.most() <= limit, `${samples.most()} in flight`);
+    assert.ok(samples.most() === limit, 'it makes use of its places');
+    Object.assign(facts, { kills, inFlight: samples.most(), samples: samples.count() });
   },
 );
 

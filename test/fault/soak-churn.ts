@@ -1,10 +1,13 @@
 /** Random changes of nodes and pools through the model. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/test-env.ts';
+import { EvictedPods, evicting } from './evicted-pods.ts';
 import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
 
 const MAX_POOLS = 8;
+/** Pods at the start, so that a short soak evicts some, too. */
+const MAX_FIRST_PODS = 60;
 export const HANDLERS = ['runc', 'gvisor', 'kata'];
 /** Some pools set one of them. */
 const BEFORE = { shared: 'before', theirs: 'x' };
@@ -18,6 +21,7 @@ export class Churn {
   /** The handlers that each pool had, in order; undefined without a handler or pool. */
   readonly handlers = new Map<string, (string | undefined)[]>();
   readonly model: Model;
+  readonly pods: EvictedPods;
   readonly #random: Random;
   /** The pool whose membership label a node has; it may be deleted. */
   readonly #assigned = new Map<string, string>();
@@ -25,6 +29,7 @@ export class Churn {
 
   constructor(model: Model, random: Random) {
     this.model = model;
+    this.pods = new EvictedPods(() => model.client);
     this.#random = random;
   }
 
@@ -42,6 +47,8 @@ export class Churn {
       };
     });
     await this.model.addNodes(...specs);
+    await this.pods.prepare();
+    for (const { name } of specs.slice(0, MAX_FIRST_PODS)) await this.#bind(name);
   }
 
   /** One change; most are of nodes, as in a cluster. */
@@ -56,6 +63,8 @@ export class Churn {
       [8, name => this.#toggleTaint(name)],
       [6, name => this.#start(name)],
       [5, name => this.#replaceNode(name)],
+      [8, name => this.#bind(name)],
+      [1, () => this.pods.toggle()],
       [6, () => this.#editPool()],
       [2, () => this.#togglePause()],
       [2, () => this.#createPool()],
@@ -75,9 +84,14 @@ export class Churn {
     }
   }
 
-  /** What a paused pool keeps from its nodes is due after this. */
+  /** What a paused pool or a budget keeps from its nodes is due after this. */
   async resumeAll(): Promise<void> {
+    await this.pods.allow();
     for (const name of this.model.pools.keys()) await this.#pause(name, false);
+  }
+
+  async #bind(node: string): Promise<void> {
+    await this.pods.bind(node, this.#random);
   }
 
   async #togglePause(): Promise<void> {
@@ -121,6 +135,7 @@ export class Churn {
   /** Deletes a node and creates another one, every other time under the same name. */
   async #replaceNode(name: string): Promise<void> {
     await this.model.removeNode(name);
+    await this.pods.forget(name);
     this.#assigned.delete(name);
     const pool = this.#pick([...this.model.pools.keys(), undefined]);
     const next = this.#random() < 0.5 ? name : this.#name('node');
@@ -156,9 +171,16 @@ export class Churn {
     const handler = this.#pick([...HANDLERS, undefined]);
     this.#give(name, handler);
     const value = String(Math.floor(this.#random() * 3));
+    const { taint, ...drain } = evicting(`${name}-${value}`);
+    const isEvicting = this.#random() < 0.5;
+    const taints: Taint[] = [
+      ...(this.#random() < 0.7 ? [{ key: name, value, effect: 'NoSchedule' as const }] : []),
+      ...(isEvicting ? [taint] : []),
+    ];
     return {
       labels: { tier: `${name}-${value}`, ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}) },
-      ...(this.#random() < 0.7 ? { taints: [{ key: name, value, effect: 'NoSchedule' }] } : {}),
+      ...(taints.length > 0 ? { taints } : {}),
+      ...(isEvicting ? drain : {}),
       ...(this.#random() < 0.7 ? { annotations: this.#annotations(name, value) } : {}),
       ...(this.#random() < 0.7 ? { startupTaints: [{ ...SETUP, value }, AGENT] } : {}),
       ...(handler === undefined ? {} : { handler }),

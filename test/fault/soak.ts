@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
+import { listenToTaints } from './evicted-pods.ts';
 import { converged } from './fault-env.ts';
 import { Model } from './model.ts';
 import { createsAndDeletes } from './oracle.ts';
@@ -38,6 +39,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
   const [changing, choosing, inside] = [seeded(seed), seeded(seed + 1), seeded(seed + 2)];
   const churn = new Churn(new Model(() => cluster), changing);
   const classes = await listenToClasses(cluster.etcdUrl);
+  const taints = await listenToTaints(cluster.etcdUrl);
   await churn.prepare(nodes);
   await grant(cluster);
   const admin = clientCertificate(cluster.authority, USER);
@@ -83,6 +85,9 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       candidates.assertNeverBack();
       assertOnlyOurs(await createsAndDeletes(cluster));
       classes.judge(churn.handlers);
+      taints.judge(churn.pods.late);
+      const { taints: set, gone } = taints.counts();
+      tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
       tell(candidates.flatness());
       isOver = true;
     };
@@ -100,14 +105,15 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
   } finally {
     isOver = true;
     classes.end();
+    taints.end();
     await candidates.end();
     await proxy.stop();
   }
 }
 
-/** The product creates and deletes RuntimeClasses, and ControllerRevisions of pools with a rollout, only. */
+/** The product creates and deletes RuntimeClasses, ControllerRevisions of pools with a rollout, and evictions, only. */
 function assertOnlyOurs(counts: Record<string, number>): void {
-  const ours = /^(create|delete) (runtimeclasses node-pool-|controllerrevisions pool-\d+-[0-9a-f]+$)/;
+  const ours = /^(create|delete) (runtimeclasses node-pool-|controllerrevisions pool-\d+-[0-9a-f]+$|pods\/eviction )/;
   const others = Object.keys(counts).filter(what => !ours.test(what));
   assert.deepEqual(others, []);
 }

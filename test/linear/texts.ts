@@ -2,12 +2,14 @@
 
 import { parseDuration } from '../../src/cli/duration.ts';
 import { parseLabelEdits, parseTaintEdits } from '../../src/cli/flag-syntax.ts';
+import { parseUntil } from '../../src/cli/until.ts';
 import { parseDocuments } from '../../src/cli/yaml.ts';
 import { documentsIn } from '../../src/kube/auth/kubeconfig-fields.ts';
 import { parseKubeconfig } from '../../src/kube/auth/kubeconfig-file.ts';
 import { proxyFromEnvironment, withoutLogin } from '../../src/kube/proxy/proxy.ts';
 import { cutBytes, ellipsize } from '../../src/nodepool/cut-bytes.ts';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
+import { parseMaintenance } from '../../src/nodepool/maintenance.ts';
 import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity.ts';
 import { parseRecord } from '../../src/nodepool/record.ts';
 import { suggest } from '../../src/nodepool/suggest.ts';
@@ -118,6 +120,20 @@ export const CANDIDATES: readonly Candidate[] = [
     name: 'parseRecord',
     run: parseRecord,
     texts: { brackets: of('['), labels: of('"a":"b",', '{"pool":"p","labels":{', '"c":"d"}}') },
+  },
+  {
+    name: 'parseMaintenance',
+    run: parseMaintenance,
+    texts: {
+      brackets: of('['),
+      'an owner': of('x', '{"owner":"', '"}'),
+      digits: of('1', '{"owner":"a","since":"2026', '"}'),
+    },
+  },
+  {
+    name: 'parseUntil',
+    run: text => parseUntil(text, new Date(0)),
+    texts: { digits: of('1', '', 'x'), units: of('1s', '', 'x'), fractions: of('1', '2026-01-01T00:00:00.', 'x') },
   },
   {
     name: 'parseDuration',

@@ -39,6 +39,10 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
     case 'pools':
     case 'nodes':
       return (await cached(what, port, options)).names;
+    case 'poolsAndNodes': {
+      const both = (['pools', 'nodes'] as const).map(async kind => (await cached(kind, port, options)).names);
+      return [...new Set((await Promise.all(both)).flat())];
+    }
     case 'members':
     case 'nonMembers':
       return byMembership(what, await cached('nodes', port, options), options.pools ?? []);

@@ -5,6 +5,7 @@ import type { Arg, Flag } from './grammar.ts';
 export type Live =
   | 'pools'
   | 'nodes'
+  | 'poolsAndNodes'
   /** Nodes of the pools in the command line, and nodes that could be added to them. */
   | 'members'
   | 'nonMembers'
@@ -80,6 +81,7 @@ const ARGS: Record<string, Source> = {
   pool: { kind: 'live', what: 'pools' },
   name: { kind: 'live', what: 'pools' },
   node: { kind: 'live', what: 'members' },
+  poolOrNode: { kind: 'live', what: 'poolsAndNodes' },
 };
 
 /** The measures of a resource in `top --sort-by`. */

@@ -7,7 +7,7 @@ import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Proposal } from '../../operations/consent.ts';
-import type { DeleteResult } from '../../operations/delete.ts';
+import type { DeleteResult } from '../../operations/delete/delete.ts';
 import { poolRef } from '../../render/pool-ref.ts';
 
 interface Shown {

@@ -2,7 +2,7 @@
 import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import { chosenText, type PoolChoice } from '../../operations/choose-pools.ts';
 import type { Question } from '../../operations/consent.ts';
-import type { DrainPlan, PlannedPool } from '../../operations/plan-drain.ts';
+import type { DrainPlan, PlannedPool } from '../../operations/drain/plan-drain.ts';
 
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
-import { errorWidth, noteLine, showError, showNote, warningLine } from '../../cli/error-line.ts';
+import { errorWidth, noteLine, showError, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -16,11 +16,13 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/plan-drain.ts';
+import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
+import { heldByOthers, maintenanceClient, unpublishedWarning } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { wishText } from '../../render/maintenance.ts';
 import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
@@ -41,7 +43,10 @@ export interface DrainChoice extends DrainOptions {
 const NOT_TRIED =
   'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
 
-type BaseDeps = Pick<DrainDeps, 'cluster' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep'>;
+type BaseDeps = Pick<
+  DrainDeps,
+  'cluster' | 'maintenance' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep' | 'onWarning'
+>;
 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
@@ -54,7 +59,10 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const said = new Set<string>();
   const propose = async () => {
     const names = await chosenNames(choice.pools, connection.cluster.pools);
-    const drainPlan = await planDrain(names, choice, drainDeps);
+    const found = await planDrain(names, choice, drainDeps);
+    const planned = found.pools.flatMap(({ nodes }) => nodes.map(({ node }) => node));
+    const held = await heldByOthers(planned, choice, drainDeps);
+    const drainPlan = { ...found, warnings: [...found.warnings, ...held] };
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
     tell(drainPlan, choice, said, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
@@ -68,6 +76,8 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
+  if (pools.length > 0 && choice.maintenance !== undefined)
+    showNote(io, wishText(await drainDeps.maintenance.owner(), choice.maintenance, io.now()));
   for (const each of pools) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
@@ -78,7 +88,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
 
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
-  const { drainFit } = await import('../../operations/drain-fit.ts');
+  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
   const { fitting, asked, unfit, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
@@ -102,8 +112,18 @@ function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: 
   for (const line of lines) said.add(line);
 }
 
-async function drainDepsOf({ cluster, drain }: Connection, dryRun: DryRun, { io }: Deps): Promise<BaseDeps> {
-  return { cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: ms => sleep(ms) };
+async function drainDepsOf(
+  { cluster, drain, maintenance }: Connection,
+  dryRun: DryRun,
+  { io }: Deps,
+): Promise<BaseDeps> {
+  const pause = (ms: number) => sleep(ms);
+  const warn = warnOnce(io);
+  return {
+    ...{ cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: pause },
+    maintenance: maintenanceClient(maintenance, pause),
+    onWarning: error => warn([unpublishedWarning(error)]),
+  };
 }
 
 /** Reports each pool at its end; returns the exit code. */

@@ -1,7 +1,7 @@
 /** The output format of `nodes`, and printing nodes in it. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { PoolNode } from '../../operations/nodes.ts';
+import type { PoolNode } from '../../operations/nodes/nodes.ts';
 import type { NodesTableOptions } from '../../render/nodes.ts';
 import type { ObjectTemplate } from '../../render/object-template.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
@@ -39,8 +39,8 @@ export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io:
     return;
   }
   const { nodesDocument, printNodeNames, printNodes } = await import('../../render/node-data.ts');
-  if (typeof output === 'function') io.write(output()([nodesDocument(nodes)]));
-  else if (output !== 'name') io.out(printNodes(nodes, output));
+  if (typeof output === 'function') io.write(output()([nodesDocument(nodes, io.now())]));
+  else if (output !== 'name') io.out(printNodes(nodes, output, io.now()));
   else if (nodes.length > 0) io.out(printNodeNames(nodes));
 }
 

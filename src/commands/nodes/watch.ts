@@ -1,8 +1,8 @@
 /** `nodes --watch`: prints the current nodes, then each whose row changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import { followNodes } from '../../operations/follow-nodes.ts';
-import type { NodesOptions, PoolNode } from '../../operations/nodes.ts';
+import { followNodes } from '../../operations/nodes/follow-nodes.ts';
+import type { NodesOptions, PoolNode } from '../../operations/nodes/nodes.ts';
 import { type NodesTableOptions, nodesPrinter } from '../../render/nodes.ts';
 import { makeStyle } from '../../render/style.ts';
 import { untilStopped, type WatchOptions } from '../shared/show-changes.ts';

@@ -14,8 +14,8 @@ import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
-import { PoolMetrics } from '../../operations/pool-metrics.ts';
-import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from '../../operations/watch.ts';
+import { PoolMetrics } from '../../operations/watch/pool-metrics.ts';
+import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from '../../operations/watch/watch.ts';
 import { type ServerOptions, startServers } from './watch-servers.ts';
 
 interface ShowWatchOptions extends WatchOptions, ServerOptions {

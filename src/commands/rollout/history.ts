@@ -2,7 +2,7 @@
 import { showNote } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout-history.ts';
+import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout/rollout-history.ts';
 
 /** @param revision 0: all. Returns the exit code. */
 export async function history(

@@ -15,7 +15,7 @@ export async function status(
   { io, connect }: Pick<Deps, 'io' | 'connect'>,
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
-  const { followRollout } = await import('../../operations/follow-rollout.ts');
+  const { followRollout } = await import('../../operations/rollout/follow-rollout.ts');
   const { systemClock } = await import('../../controller/clock.ts');
   const { cluster } = await connect();
   // Without a controller it would wait for ever, and say nothing.

@@ -3,11 +3,12 @@ import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
+import { impactShower } from '../../cli/impact.ts';
 import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { rolloutUndo } from '../../operations/rollout-undo.ts';
+import { rolloutUndo } from '../../operations/rollout/rollout-undo.ts';
 import { poolRef } from '../../render/pool-ref.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 import { renderSpecChanges } from '../../render/rollout-history.ts';
@@ -28,7 +29,8 @@ export async function undo(
   { toRevision, dryRun, yes, output }: UndoFlags,
   { io, connect }: Pick<Deps, 'io' | 'connect'>,
 ): Promise<number> {
-  const { cluster, workloads, pods } = await connect();
+  const connection = await connect();
+  const { cluster, workloads } = connection;
   // In a dry run, the changes are the result.
   const print = dryRun === 'none' || output !== undefined ? io.err : io.out;
   let shown = '';
@@ -37,7 +39,7 @@ export async function undo(
     if (text !== shown && text !== '') print(text);
     shown = text;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, pods);
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
   const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
   const { kind, pool, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
   const suffix = dryRunSuffix(dryRun);

@@ -2,17 +2,19 @@
 import { approver } from '../../cli/approve.ts';
 import { showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import { impactFinder, impactText } from '../../cli/impact.ts';
 import type { Io } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
-import { type Diff, diff } from '../../operations/diff.ts';
-import { unreadText, withSetters } from '../../operations/drift-setters.ts';
+import { type Diff, diff } from '../../operations/diff/diff.ts';
+import { unreadText, withSetters } from '../../operations/diff/drift-setters.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
+ * @param impactPaths also finds the impact, on these fields of custom resources as well as on the well-known ones
  * @returns how many nodes and RuntimeClasses would change; throws where no node would and RuntimeClasses are forbidden
  */
 export async function showDiff(
@@ -20,11 +22,14 @@ export async function showDiff(
   output: 'json' | 'yaml' | undefined,
   { io }: Pick<Deps, 'io'>,
   connection: Connection,
+  impactPaths?: readonly string[],
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
-  const found: Diff = isNone ? { plan: NO_CHANGE, warnings: [], notes: [] } : await diff(names ?? [], connection);
-  const { plan, warnings, notes, forbidden } = found;
+  const found: Diff = isNone
+    ? { plan: NO_CHANGE, warnings: [], notes: [] }
+    : await diff(names ?? [], connection, impactPaths && (await impactFinder(impactPaths, io.env, connection)));
+  const { plan, warnings, notes, forbidden, impact } = found;
   if (isNone) reportNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) showNote(io, `${note}; reconcile writes it`);
@@ -34,10 +39,11 @@ export async function showDiff(
   if (output !== undefined) {
     const { printDiff } = await import('../../render/diff-data.ts');
     const { runtimeClasses, ...others } = plan;
-    io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output));
+    io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output, impact));
   } else {
     const text = await diffText(plan, io);
     if (text !== '') io.out(text);
+    if (impact !== undefined && nodes.length > 0) io.out(`\n${await impactText(impact, io)}`);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   if (forbidden !== undefined) {

@@ -6,12 +6,13 @@ import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
+import { impactShower } from '../../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { agree } from '../../operations/consent.ts';
-import { moveNodes } from '../../operations/move-nodes.ts';
-import { type MoveOptions, type PlannedMoves, planMoves } from '../../operations/plan-moves.ts';
+import { moveNodes } from '../../operations/move/move-nodes.ts';
+import { type MoveOptions, type PlannedMoves, planMoves } from '../../operations/move/plan-moves.ts';
 import type { DryRun } from '../../operations/ports.ts';
 
 /** The flags of all three commands. */
@@ -54,7 +55,7 @@ export async function showMoves(
     if (dryRun !== 'none' || (io.stdinIsTTY && !yes)) warn(await unfitPods(planned, connection));
     return planned;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods);
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return EXIT.error;
   const { proposal: planned, consent } = agreed;

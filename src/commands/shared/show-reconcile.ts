@@ -15,7 +15,7 @@ import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile.ts';
+import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile/reconcile.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import { droppedFields, lackingWarning } from '../../reconciler/status-fields.ts';

@@ -4,8 +4,8 @@ import { confirm } from '../../cli/confirm.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { quotedNameOf } from '../../cli/object-name.ts';
+import { type UninstallControllerOptions, uninstallController } from '../../operations/install/uninstall-controller.ts';
 import type { ManifestObject } from '../../operations/ports.ts';
-import { type UninstallControllerOptions, uninstallController } from '../../operations/uninstall-controller.ts';
 
 export interface RemoveOptions extends UninstallControllerOptions {
   yes: boolean;

@@ -7,7 +7,7 @@
  * reused.
  */
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
-import { BORN_ANNOTATION, RECORD_ANNOTATION } from '../../nodepool/types.ts';
+import { BORN_ANNOTATION, MAINTENANCE_ANNOTATION, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
 import { around, bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
 
@@ -40,7 +40,7 @@ const META: Schema = {
 
 const RECORDS = [RECORD_ANNOTATION, BORN_ANNOTATION];
 /** The last one marks a bookmark, which has the kind of the watched objects. */
-const USED_OF_NODES = [...RECORDS, 'k8s.io/initial-events-end'];
+const USED_OF_NODES = [...RECORDS, MAINTENANCE_ANNOTATION, 'k8s.io/initial-events-end'];
 
 /** Written back whole. */
 const TAINT: Schema = {
@@ -122,7 +122,7 @@ export function nodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire
   return raw => decode(schema, raw);
 }
 
-/** Keeps of the annotations only the record and the mark. */
+/** Keeps of the annotations only the record, the mark and the maintenance. */
 export const decodeNode = nodeDecoder(new Set());
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 

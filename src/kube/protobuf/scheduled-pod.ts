@@ -1,4 +1,6 @@
 /** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
+
+import type { PodFields } from '../../operations/scheduling-port.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { EVICTED_SPEC } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
@@ -13,6 +15,18 @@ const META: Schema = {
   1: { name: 'name', read: text },
   3: { name: 'namespace', read: text },
   9: { name: 'deletionTimestamp', read: time },
+};
+
+const OWNERS: Schema = {
+  13: {
+    name: 'ownerReferences',
+    read: message({
+      1: { name: 'kind', read: text },
+      3: { name: 'name', read: text },
+      6: { name: 'controller', read: bool },
+    }),
+    repeated: 'list',
+  },
 };
 
 const PORT: Schema = {
@@ -108,15 +122,9 @@ const MOVABLE_SPEC: Schema = {
 };
 
 /** @param fields see operations/scheduling-port.ts */
-export function scheduledPodDecoder({
-  labels,
-  placement,
-}: {
-  labels: boolean;
-  placement: boolean;
-}): DecodeObject<RawPod> {
+export function scheduledPodDecoder({ labels, placement, owners = false }: PodFields): DecodeObject<RawPod> {
   const schema: Schema = {
-    1: { name: 'metadata', read: message(labels ? { ...META, 11: LABELS } : META) },
+    1: { name: 'metadata', read: message({ ...META, ...(labels ? { 11: LABELS } : {}), ...(owners ? OWNERS : {}) }) },
     2: { name: 'spec', read: message(placement ? MOVABLE_SPEC : SPEC) },
     3: { name: 'status', read: message(DEMAND_STATUS) },
   };

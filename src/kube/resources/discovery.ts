@@ -8,7 +8,13 @@ const ACCEPT = ['v2', 'v2beta1']
   .join(',');
 
 interface WireGroups {
-  items?: { metadata?: { name?: string }; versions?: { version?: string; resources?: { resource?: string }[] }[] }[];
+  items?: {
+    metadata?: { name?: string };
+    versions?: {
+      version?: string;
+      resources?: { resource?: string; responseKind?: { kind?: string } }[];
+    }[];
+  }[];
 }
 
 /** The API groups that serve a resource of this plural. Throws NodepoolError when the server does not tell. */
@@ -25,6 +31,23 @@ export async function serves(api: Api, { group, version, plural }: Resource): Pr
   const versions = groups.find(({ metadata }) => metadata?.name === group)?.versions ?? [];
   const { resources = [] } = versions.find(each => each.version === version) ?? {};
   return resources.some(({ resource }) => resource === plural);
+}
+
+/** Those of the resources that the server serves, in the version that it prefers. @param names as `bgppeers.metallb.io` */
+export async function servedResources(api: Api, names: readonly string[]): Promise<ReadonlyMap<string, Resource>> {
+  const groups = await readGroups(api);
+  const found = new Map<string, Resource>();
+  for (const name of names) {
+    const dot = name.indexOf('.');
+    const [plural, group] = [name.slice(0, dot), name.slice(dot + 1)];
+    const versions = groups.find(({ metadata }) => metadata?.name === group)?.versions ?? [];
+    for (const { version = '', resources = [] } of versions) {
+      const served = resources.find(({ resource }) => resource === plural);
+      if (served === undefined || found.has(name)) continue;
+      found.set(name, { group, version, plural, kind: served.responseKind?.kind ?? plural });
+    }
+  }
+  return found;
 }
 
 async function readGroups(api: Api): Promise<NonNullable<WireGroups['items']>> {

@@ -9,7 +9,7 @@ import type { Transport } from '../transport/transport.ts';
 import { type Api, writeQuery } from './api.ts';
 import { eventBody, type WireEvent } from './event-body.ts';
 import { eventSink } from './event-sink.ts';
-import { assertName, EVENTS, NODE_POOLS } from './resource.ts';
+import { assertName, EVENTS, NODE_POOLS, NODES } from './resource.ts';
 import { listWatch } from './watch.ts';
 
 export interface EventSource {
@@ -80,6 +80,11 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
   });
   return {
     list: pool => list(toRecord, pool),
+    listAboutNode: async node => {
+      assertName(NODES.kind, node);
+      const about = { fieldSelector: `regarding.kind=${NODES.kind},regarding.name=${node}` };
+      return api.list(EVENTS, (event: WireEvent) => (isCore(event) ? toRecord(event) : undefined), about);
+    },
     watch: pool => watch(toRecord, pool),
     listObjects: pool => list(toObject, pool),
     watchObjects: pool => watch(toObject, pool),
@@ -97,4 +102,9 @@ function aboutPools(pool: string | undefined): Query {
 /** Other products have a kind NodePool as well. */
 function isOurs({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion.startsWith(`${GROUP}/`);
+}
+
+/** Other products have a kind Node as well; kubelets leave out the version. */
+function isCore({ regarding }: WireEvent): boolean {
+  return !regarding?.apiVersion || regarding.apiVersion === NODES.version;
 }

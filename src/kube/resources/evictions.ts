@@ -3,8 +3,7 @@
  * precondition, so that a new pod of the same name stays.
  */
 import type { Budget } from '../../nodepool/budgets.ts';
-import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import type { DrainPod } from '../../nodepool/drain-filters.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
 import type { Answer } from '../transport/answer.ts';
@@ -49,7 +48,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
         tooManyIsAnswer: true,
       });
       const outcome = evictionOf(answer);
-      if (outcome === 'many budgets') throw manyBudgets(pod, await budgetsOf(api, pod).catch(() => []));
+      if (outcome === 'many budgets') return { kind: outcome, budgets: await budgetsOf(api, pod).catch(() => []) };
       if (outcome !== undefined) return outcome;
       throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
     },
@@ -158,13 +157,4 @@ async function budgetsOf(api: Api, { namespace, name }: DrainPod): Promise<strin
   ]);
   const labels = pod?.metadata.labels ?? {};
   return budgets.filter(({ spec }) => matchesQuery(spec?.selector, labels)).map(({ metadata }) => metadata.name);
-}
-
-function manyBudgets(pod: DrainPod, budgets: string[]): NodepoolError {
-  const names = budgets.length === 0 ? '' : `: ${budgets.join(', ')}`;
-  return new NodepoolError(
-    'cluster',
-    `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
-    'keep one of them',
-  );
 }

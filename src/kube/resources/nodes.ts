@@ -1,8 +1,17 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
+import type { DatedNode } from '../../nodepool/dated-node.ts';
+import { maintenanceIn } from '../../nodepool/maintenance.ts';
+import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
-import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION, type Taint } from '../../nodepool/types.ts';
+import {
+  BORN_ANNOTATION,
+  MAINTENANCE_ANNOTATION,
+  type Node,
+  RECORD_ANNOTATION,
+  type Taint,
+} from '../../nodepool/types.ts';
 import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -34,6 +43,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
     ...(record === undefined ? {} : { record: keptRecord(record), ...markIn(metadata.annotations) }),
+    ...maintenanceIn(metadata.annotations),
     ...kept.of(raw),
     ...trueConditions(status?.conditions ?? []),
     unschedulable: spec?.unschedulable ?? false,
@@ -44,11 +54,12 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
 
 /** The body of the one merge patch that changes a node. */
 export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
-  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable } = patch;
+  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable, maintenance } = patch;
   const annotations = {
     ...patch.annotations,
     ...(record === undefined ? {} : { [RECORD_ANNOTATION]: record }),
     ...(dropsMark ? { [BORN_ANNOTATION]: null } : {}),
+    ...(maintenance === undefined ? {} : { [MAINTENANCE_ANNOTATION]: maintenance }),
   };
   const spec = {
     ...(taints === undefined ? {} : { taints }),
@@ -100,6 +111,18 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
 /** A node exactly as the server sends it; undefined if there is none. */
 export function nodeObject(api: Api, name: string): Promise<RawNode | undefined> {
   return api.get(inJson(NODES), name);
+}
+
+/** See the port. */
+export async function datedNode(api: Api, kept: KeptAnnotations, name: string): Promise<DatedNode | undefined> {
+  const node = await api.get<WireNode>(inJson(NODES), name);
+  return (
+    node && {
+      node: toNode(node, kept),
+      managedFields: readManagedFields(node.metadata?.managedFields),
+      conditions: node.status?.conditions ?? [],
+    }
+  );
 }
 
 /** The labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */

@@ -42,6 +42,7 @@ export const CHECKS = [
   'orphans',
   'pools',
   'members',
+  'maintenance',
   'drift',
   'specs',
   'membership',

@@ -1,7 +1,7 @@
 /** Whether the CRD is installed, and is the one of this version of the program. */
 import { isObject, own } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { helmReleaseOf, helmUpgrade } from '../helm-release.ts';
+import { helmReleaseOf, helmUpgrade } from '../install/helm-release.ts';
 import { error, type Finding, ok, warning } from './check.ts';
 
 const INSTALL = 'run `kubectl nodepool install`';

@@ -2,8 +2,9 @@
 import { ForbiddenError } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { type BornInPool, bornInPoolOf, policiesOff } from '../admission-policies.ts';
 import { type Attempt, attempt } from '../attempt.ts';
+import { type BornInPool, bornInPoolOf, policiesOff } from '../install/admission-policies.ts';
+import { hasCondition } from '../maintenance-condition.ts';
 import type { Connection, ManifestObject } from '../ports.ts';
 import {
   CHECKS,
@@ -20,7 +21,7 @@ import { checkController, lookAtLeases } from './controller.ts';
 import { checkCrd } from './crd.ts';
 import type { FindDeployment } from './installed.ts';
 import { checkNames } from './names.ts';
-import { needsOf } from './needs.ts';
+import { needsOf, PUBLISHES } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies } from './policies.ts';
 import { checkClock, checkKubeconfig, checkServer, checkVersion, clockSkewMs, notLoggedIn } from './server.ts';
@@ -87,13 +88,15 @@ async function examine(
   const read = readState(connection, port, { controllerRuns, sleep });
   const off = attempt(() => policiesOff(policies, connection.manifests));
   const born = attempt(() => bornInPoolOf(bornInPool, connection.manifests));
+  const publishes = hasCondition(probe.version ?? '');
+  const needs = needsOf(options.commands, { policies, bornInPool, controller: manifest }).filter(
+    ({ command }) => publishes || command !== PUBLISHES,
+  );
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
     unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
-    unlessRefused(() =>
-      checkPermissions(needsOf(options.commands, { policies, bornInPool, controller: manifest }), port),
-    ),
+    unlessRefused(() => checkPermissions(needs, port)),
     unlessRefused(async () => checkControllerPermissions(manifest, await drainedPools(read), findDeployment, port)),
     unlessRefused(() => checkController(leases, { own, findDeployment })),
   ]);

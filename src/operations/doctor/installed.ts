@@ -1,6 +1,6 @@
 /** The controller in the cluster, as its Deployment tells. */
 import { isObject } from '../../nodepool/json.ts';
-import { helmReleaseOf, helmUpgrade } from '../helm-release.ts';
+import { helmReleaseOf, helmUpgrade } from '../install/helm-release.ts';
 import type { ManifestObject } from '../ports.ts';
 
 /** The live Deployment; undefined when the controller is not installed. */

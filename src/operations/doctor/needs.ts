@@ -4,8 +4,8 @@
  */
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { BORN_IN_POOL, MEMBERSHIP } from '../admission-policies.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
+import { BORN_IN_POOL, MEMBERSHIP } from '../install/admission-policies.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
@@ -29,8 +29,18 @@ const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
 const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
+/** Only on servers that have the condition: see maintenance-condition.ts. */
+export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
+/** With volumes and namespaceSelector, what `fit` needs; of custom resources, those that the server has. */
+const IMPACT = [
+  ...PODS,
+  ...['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(resource => `list ${resource}.apps`),
+  ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
+  'list persistentvolumes',
+  'list storageclasses.storage.k8s.io',
+];
 /** Of a pool with `noExecute: Drain`. */
 const EVICT = [...PODS, 'create pods/eviction'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
@@ -62,17 +72,23 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
+  history: [`list ${POOLS}`, 'list nodes', `list ${EVENTS}`, `list ${REVISIONS}`],
+  // Of a node, and of members that somebody changed or cordoned.
+  'history of nodes': ['get nodes'],
   view: [`list,watch ${POOLS}`, 'list,watch,get,patch nodes', `list,watch ${EVENTS}`, `patch ${POOLS}/status`],
   'view with describe': [`list ${CLASSES}`],
   'view with usage': ['list pods', 'list nodes.metrics.k8s.io'],
   top: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io'],
   'top --pods': ['list pods.metrics.k8s.io'],
+  report: [...LOOK, 'list pods', 'list nodes.metrics.k8s.io', `list ${EVENTS}`],
+  'report with drift': ['get nodes'],
   fit: [...LOOK, 'list pods', 'get pods'],
   'fit -f': [...LOOK, 'list pods', 'create pods'],
   'fit with volumes': ['list persistentvolumeclaims', 'list persistentvolumes', 'list storageclasses.storage.k8s.io'],
   'fit with namespaceSelector': ['list namespaces'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
+  'diff --impact': IMPACT,
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
@@ -121,6 +137,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
   cordon: CORDON,
   uncordon: CORDON,
+  // Without it, a maintenance is not published as a condition of the node.
+  [PUBLISHES]: ['patch nodes/status'],
   drain: [
     ...CORDON,
     'list,get pods',

@@ -7,7 +7,7 @@ import {
   kubeletRiskText,
 } from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type BornInPool, MEMBERSHIP, RECORDS } from '../admission-policies.ts';
+import { type BornInPool, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
 import type { ManifestObject } from '../ports.ts';
 import { type Finding, ok, warning } from './check.ts';
 import { reinstallRemedy } from './installed.ts';

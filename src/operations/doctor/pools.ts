@@ -7,7 +7,7 @@ import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/tak
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
-import { notRecorded } from '../not-recorded.ts';
+import { notRecorded } from '../diff/not-recorded.ts';
 import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';

@@ -7,6 +7,7 @@ import { type Attempt, attempt } from '../attempt.ts';
 import type { DoctorPort, ExaminedNode } from '../doctor-port.ts';
 import type { Connection } from '../ports.ts';
 import { type CheckId, type Finding, notChecked } from './check.ts';
+import { checkMaintenance } from './maintenance.ts';
 import { checkMembers } from './members.ts';
 import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
 import { checkMembership } from './policies.ts';
@@ -62,7 +63,7 @@ export function stateOf(pools: State['pools'], nodes: State['nodes'], runtimeCla
  * Findings from what could be read; checks that depend on the rest are left out.
  *
  * @param policiesOff the admission policies that are not in force; undefined where they could not be read
- * @param now for the age of nodes
+ * @param now for the age of nodes and the end of maintenances
  */
 export function stateFindings(
   { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: State,
@@ -87,6 +88,7 @@ export function stateFindings(
     overlaps: checkOverlaps(pools, cluster),
     orphans: checkOrphans(pools, nodes, cluster),
     members: checkMembers(pools, cluster),
+    maintenance: checkMaintenance(nodes, cluster, now),
     drift: checkDrift(pools, pool => differing(cluster, pool)),
     handlers: checkHandlers(pools, nodes, cluster),
     quantities: checkQuantities(pools, cluster),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Budget, type Forecast, forecast } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
-import { makePod } from '../operations/fake-drain-cluster.ts';
+import { makePod } from '../operations/drain/fake-drain-cluster.ts';
 
 const WEB = { app: 'web' };
 const web = (name: string, more: Partial<DrainPod> = {}) => makePod({ name, labels: WEB, ...more });

@@ -168,14 +168,42 @@ test('unmanaged: Remove strips neither what the pool gave nor such a taint of so
   assert.deepEqual(taintsOf(left).toSorted(), ['cni:NoSchedule', 'setup=theirs:NoExecute']);
 });
 
-test('a taint that one pool stripped comes back when the next pool, which gives it at start, lets go', () => {
+test('a taint that one pool stripped comes back with the next pool that leaves it alone, as if the node had left in between', () => {
   const first = aPool({ unmanaged: 'Remove' }, { name: 'first' });
   const strict = aPool({ ...spec, unmanaged: 'Remove' });
   const start = node(['setup=theirs:NoExecute']);
-  const second = step(step(start, first).after, strict);
-  assert.deepEqual(taintsOf(second.after), ['agent=starting:NoSchedule', 'setup:NoExecute']);
+  const stripped = step(start, first).after;
+  const direct = step(step(stripped, undefined).after, strict).after;
+  const second = step(stripped, strict);
+  assert.deepEqual(second.said, [
+    'restore taint setup:NoExecute ->theirs (left the pool)',
+    'add taint agent:NoSchedule ->starting (joined the pool)',
+  ]);
+  assert.deepEqual([second.after.taints, second.after.record], [direct.taints, direct.record]);
   assert.equal(step(second.after, strict).plan.patch, undefined);
   assert.deepEqual(taintsOf(step(second.after, undefined).after), ['setup=theirs:NoExecute']);
+});
+
+test('it is not written over when the next pool keeps unmanaged taints later', () => {
+  const first = aPool({ unmanaged: 'Remove' }, { name: 'first' });
+  const given = aPool({ startupTaints: [taint('setup=x:NoExecute')], unmanaged: 'Remove' });
+  const keeps = aPool({ startupTaints: [taint('setup:NoExecute')] });
+  const start = node(['setup=theirs:NoExecute']);
+  const kept = step(step(step(start, first).after, given).after, keeps).after;
+  assert.equal(step(kept, keeps).plan.patch, undefined);
+  assert.deepEqual(taintsOf(kept), ['setup=theirs:NoExecute']);
+  assert.deepEqual(taintsOf(step(kept, undefined).after), ['setup=theirs:NoExecute']);
+});
+
+test('a taint that the pool itself stripped from a member does not come back when it becomes a startup taint', () => {
+  const bare = aPool({ unmanaged: 'Remove' });
+  const strict = aPool({ ...spec, unmanaged: 'Remove' });
+  const stripped = step(node(['setup=theirs:NoExecute']), bare).after;
+  assert.equal(step(stripped, strict).plan.patch, undefined);
+  const again = { ...stripped, taints: [taint('setup=again:NoExecute')] };
+  assert.deepEqual(taintsOf(step(again, strict).after), ['setup=again:NoExecute'], 'it is not stripped any more');
+  for (const owner of [pool, undefined])
+    assert.deepEqual(taintsOf(step(stripped, owner).after), ['setup=theirs:NoExecute']);
 });
 
 test('a forged record takes no taint of the pool off, and gives none', () => {

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type AppliedRecord,
-  type AppliedSlot,
-  formatRecord,
-  isStrippable,
-  NO_SLOTS,
-  NO_STARTUP,
-  parseRecord,
-} from '../../../src/nodepool/record.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
+import { isStrippable, NO_SLOTS, NO_STARTUP } from '../../../src/nodepool/record-slots.ts';
 
 const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
 const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);

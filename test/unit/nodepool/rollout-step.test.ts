@@ -265,6 +265,30 @@ test('a node whose pods are evicted is in flight for as long as that takes, and 
   assert.deepEqual(step([...nodes, broken('e', 100, 50)], { maxConcurrent: 9 }).next, [], 'a changed node has failed');
 });
 
+test('a node that was NotReady before its drain began stops nothing, and gives its place away when it could have settled', () => {
+  const node = (secondsAgo: number, more: Partial<RolloutNode> = {}) =>
+    pending('a', {
+      changed: ago(secondsAgo),
+      isOfThis: true,
+      isDraining: true,
+      wasNotReady: true,
+      ready: false,
+      readySince: ago(3_600),
+      ...more,
+    });
+  const rest = [pending('b')];
+  const begun = step([node(10), ...rest], { maxConcurrent: 1 });
+  assert.deepEqual([begun.failed, begun.isStopped, begun.next, begun.settling], [[], false, ['a'], 1]);
+  assert.equal(begun.settlesAfterMs, 52_000);
+  const later = step([node(100), ...rest], { maxConcurrent: 1 });
+  assert.deepEqual([later.isStopped, later.next, later.settling, later.pending], [false, ['b'], 0, 2]);
+  assert.equal(later.settlesAfterMs, undefined);
+  assert.deepEqual(step([node(100), ...rest], { canary: 1 }).next, ['b'], 'another is the canary');
+  assert.deepEqual(step([node(100)], { maxConcurrent: 1 }).next, ['a'], 'it is drained after the others');
+  const back = node(100, { ready: true, readySince: ago(1) });
+  assert.deepEqual(step([back, ...rest], { maxConcurrent: 1 }).next, ['a'], 'it is Ready, and has its place');
+});
+
 test('a node that turns NotReady while its pods are evicted stops the rollout, its own drain included', () => {
   const node = (more: Partial<RolloutNode>) =>
     pending('a', { changed: ago(3_600), isOfThis: true, isDraining: true, ready: false, readySince: ago(30), ...more });

@@ -66,7 +66,7 @@ test('while a spec reaches the members step by step, pods fit on all of them', (
     return [nodeSelector, tolerations.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`)];
   };
   const role = { 'node-role.kubernetes.io/worker': '' };
-  const spec = { labels: { tier: '2', zone: 'a' }, taints: [taint('b:NoSchedule')] };
+  const spec = { labels: { tier: '2', zone: 'a' }, taints: [taint('b:NoSchedule')], rollout: {} };
   const [old, current] = [
     member({ tier: '1', zone: 'a' }, 'a=1:NoSchedule', 'z:NoExecute'),
     member({ tier: '2', zone: 'a' }, 'b:NoSchedule'),
@@ -91,6 +91,10 @@ test('while a spec reaches the members step by step, pods fit on all of them', (
     ['z=3:NoExecute', 'z=3:NoSchedule', 'z=1:NoExecute', 'z=2:NoSchedule'],
     'also of a drain for a former spec',
   );
+  // Without a rollout, only what waits for evictions is of an earlier spec after the first write.
+  const { rollout: _rollout, ...alone } = later;
+  assert.deepEqual(scheduling(alone, [drained])[1], ['z=3:NoExecute', 'z=3:NoSchedule', 'z=1:NoExecute']);
+  assert.deepEqual(scheduling({ ...alone, taints: [] }, [old, drained]), [{ ...role, tier: '2', zone: 'a' }, []]);
   const selecting = { ...spec, matchExpressions: [{ key: 'spot', operator: 'Exists' }], nodeSelector: { c: 'd' } };
   assert.deepEqual(
     scheduling(selecting, [current])[0],

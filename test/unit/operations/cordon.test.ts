@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { CordonChange } from '../../../src/nodepool/plan-cordon.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type CordonDeps, cordonNodes, findNodes } from '../../../src/operations/cordon.ts';
 import type { NodeWrite } from '../../../src/reconciler/ports.ts';
 
+const NOW = new Date('2026-11-24T12:00:00Z');
 const pool = { apiVersion: '', kind: '', metadata: { name: 'p' }, spec: { nodeSelector: { in: 'p' } } } as NodePool;
 
 function makeNode(name: string, more: Partial<Node> = {}): Node {
@@ -28,14 +30,18 @@ function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeW
           const given = answer(name, writes.filter(line => line.startsWith(`${name} `)).length);
           if (given instanceof NodepoolError) throw given;
           if (given.kind !== 'written') return given;
-          return { ...given, node: { ...given.node, unschedulable: patch.unschedulable ?? false } };
+          const { unschedulable = given.node.unschedulable, maintenance } = patch;
+          return { ...given, node: { ...given.node, unschedulable, ...(maintenance ? { maintenance } : {}) } };
         },
       },
     },
+    maintenance: { owner: async () => ({ name: 'alice', from: 'server' }), publish: async () => undefined },
     dryRun: 'none',
+    now: () => NOW,
     sleep: async () => {},
   };
-  const cordon = async (unschedulable = true) => Promise.all(cordonNodes(nodes, unschedulable, deps));
+  const cordon = async (unschedulable = true, more: Partial<CordonChange> = {}) =>
+    Promise.all(cordonNodes(nodes, { unschedulable, ...more }, deps));
   return { deps, writes, cordon };
 }
 

@@ -6,6 +6,7 @@ import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../.
 import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/cli/startup-taint-flag.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/annotations.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/maintenance.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/syntax.ts';
 import { taintId } from '../../../src/nodepool/taint.ts';
@@ -51,6 +52,27 @@ property(
     assert.deepEqual(content(read), content(one));
     assert.equal(formatRecord(read), formatRecord(one));
   }),
+);
+
+property(
+  'any text is a maintenance that is written as it was read, or none',
+  fc.property(
+    fc.oneof(
+      text,
+      fc
+        .record({
+          owner: fc.oneof(text, fc.jsonValue()),
+          since: fc.date({ noInvalidDate: true }),
+          reason: text,
+          uid: text,
+        })
+        .map(one => JSON.stringify(one)),
+    ),
+    raw => {
+      const read = parseMaintenance(raw);
+      if (read !== undefined) assert.deepEqual(parseMaintenance(formatMaintenance(read)), read);
+    },
+  ),
 );
 
 const anyRecord = fc.oneof(

@@ -4,7 +4,7 @@ import type { NodePool } from '../../../src/nodepool/types.ts';
 import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { Intent } from '../../../src/reconciler/intent.ts';
-import { noExecuteOf } from '../../../src/reconciler/node-plan.ts';
+import { noExecuteOf } from '../../../src/reconciler/no-execute-consent.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });

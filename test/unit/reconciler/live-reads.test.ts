@@ -74,7 +74,7 @@ test('keeps a delete that arrives during the read; a later response restores the
 });
 
 test('errors say what failed for which pool, and the next step', () => {
-  const { kind, message, next } = recreatedError('worker');
+  const { kind, message, next } = recreatedError('worker', 'deleted');
   assert.deepEqual(
     [kind, message, next],
     [

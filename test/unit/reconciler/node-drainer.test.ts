@@ -109,6 +109,16 @@ test('a conflict of the last write lists the pods again', async () => {
   assert.deepEqual(await write(), ['list', 'patch n1', 'get n1', 'list', 'evict late']);
 });
 
+test('two budgets of one pod: an error with both names and no flag of drain; the other pods are evicted', async () => {
+  const { write, answers, taints } = drained([pod('a'), pod('b')]);
+  answers.set('a', { kind: 'many budgets', budgets: ['one', 'two'] });
+  await assert.rejects(write(), {
+    message: 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: one, two',
+    next: 'keep one of them',
+  });
+  assert.deepEqual(taints(), ['dedicated:NoSchedule']);
+});
+
 test('a budget: tried again after 5 s, told once, and asked once for all pods that are alike', async () => {
   const pods = ['a', 'b', 'c'].map(name => pod(name, { labels: { app: 'web' } }));
   const { write, answers, clock, events, writer } = drained([
@@ -274,4 +284,25 @@ test('a rollout that is stopped evicts nothing, and goes on when it is resumed',
   assert.deepEqual(await write(), [], 'a changed node has turned NotReady');
   state.setNode({ ...failed, resourceVersion: '8', ready: true });
   assert.deepEqual(await write(), ['list']);
+});
+
+test('a node that fails while another gets its twin: no pod of that one is evicted', async () => {
+  const rolled = pool({ rollout: {} });
+  const [taints, record] = [[taint('dedicated=w:NoExecute')], { 'dedicated:NoExecute': 'w' }];
+  const member = { labels: role('worker'), taints, record: recordOf({ pool: 'worker', taints: record }) };
+  const { server, state, write } = drained([pod('a')], {}, rolled, aNode(member));
+  const failed = aNode({
+    ...member,
+    name: 'n2',
+    uid: 'uid-n2',
+    record: recordOf({ pool: 'worker', taints: record, changed: '2026-05-01T12:00:00Z', rollout: rolloutHash(rolled) }),
+    taints: SPEC.taints ?? [],
+  });
+  state.setNode(failed);
+  server.onPatch = () => {
+    const readySince = Math.floor(Date.now() / 1000);
+    state.setNode({ ...failed, resourceVersion: '8', ready: false, readySince });
+    return undefined;
+  };
+  assert.deepEqual(await write(), ['patch n1']);
 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { followed, noExecuteOf, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
+import { noExecuteOf } from '../../../src/reconciler/no-execute-consent.ts';
+import { followed, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });

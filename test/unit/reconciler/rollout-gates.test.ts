@@ -86,7 +86,7 @@ test('what a node was when its drain began tells whether the change broke it', (
   const broken = draining({}, { ready: false });
   assert.deepEqual(broken.begin('worker')?.failed, ['a']);
   assert.equal(broken.admits('worker', 'a'), undefined);
-  const accepted = draining({ wasNotReady: true }, { ready: false });
+  const accepted = draining({ wasNotReady: true, changed: '2026-05-01T11:59:30Z' }, { ready: false });
   assert.equal(accepted.admits('worker', 'a')?.wasNotReady, true);
   assert.equal(draining({ wasNotReady: true }, {}).admits('worker', 'a')?.wasNotReady, undefined, 'it is Ready now');
   const former = draining({ rollout: 'abcdef0123' }, { ready: false });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PoolNode } from '../../../src/operations/nodes.ts';
+import type { PoolNode } from '../../../src/operations/nodes/nodes.ts';
 import { printNodeNames, printNodes } from '../../../src/render/node-data.ts';
 import { nodesPrinter } from '../../../src/render/nodes.ts';
 import { colored, makeNode, NOW, plain } from './fixtures.ts';
@@ -106,10 +106,11 @@ test('wide: prints nothing shortened, resources, and other matching pools', () =
     '110',
     '<none>',
     '<none>',
+    '<none>',
   ]);
   assert.match(
     lines[1] ?? '',
-    / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later +kubectl-label\(3m\),a_b$/,
+    / \+tier=gold,~team=y,-old:NoSchedule,\+dedicated=gpu:NoSchedule .* late,later +<none> +kubectl-label\(3m\),a_b$/,
   );
 });
 
@@ -126,7 +127,7 @@ test('colours what needs attention: not ready, cordoned, drift, leaving', () => 
 
 test('prints names, and everything as JSON and YAML', () => {
   assert.equal(printNodeNames(nodes.slice(0, 2)), 'node/node-a\nnode/node-b');
-  const { items } = JSON.parse(printNodes(nodes, 'json')) as { items: Record<string, unknown>[] };
+  const { items } = JSON.parse(printNodes(nodes, 'json', NOW)) as { items: Record<string, unknown>[] };
   assert.deepEqual(items[2], {
     name: 'node-c',
     metadata: { name: 'node-c', labels: {}, creationTimestamp: '2026-11-01T09:00:00Z' },
@@ -134,6 +135,7 @@ test('prints names, and everything as JSON and YAML', () => {
     leaving: true,
     ready: false,
     unschedulable: false,
+    maintenance: null,
     creationTimestamp: '2026-11-01T09:00:00Z',
     taints: [],
     applied: { labels: {}, taints: [], annotations: {} },
@@ -142,7 +144,7 @@ test('prints names, and everything as JSON and YAML', () => {
     allocatable: { cpu: '4', memory: '3064520Ki', pods: '110' },
   });
   assert.deepEqual([items[3]?.pool, items[1]?.alsoMatchedBy], [null, ['late', 'later']]);
-  assert.match(printNodes(nodes.slice(0, 1), 'yaml'), /^apiVersion: .*\nitems:\n- allocatable:\n {4}cpu: "4"\n/);
+  assert.match(printNodes(nodes.slice(0, 1), 'yaml', NOW), /^apiVersion: .*\nitems:\n- allocatable:\n {4}cpu: "4"\n/);
   const none = { apiVersion: 'cli.nodes.lailin.xyz/v1alpha1', items: [], kind: 'PoolNodeList' };
-  assert.deepEqual(JSON.parse(printNodes([], 'json')), none);
+  assert.deepEqual(JSON.parse(printNodes([], 'json', NOW)), none);
 });

@@ -30,20 +30,28 @@ test('appends rows to a table, with their current age', () => {
 });
 
 test('prints the wide table', () => {
-  const [header, worker, gpu] = renderPools([workerPool(), gpuPool()], { wide: true, headers: true }, plain)
+  const maintenance = new Map([
+    ['worker', { active: 2, overdue: 1 }],
+    ['gpu', { active: 0, overdue: 0 }],
+  ]);
+  const [header, worker, gpu] = renderPools(
+    [workerPool(), gpuPool()],
+    { wide: true, headers: true, maintenance },
+    plain,
+  )
     .split('\n')
     .map(line => line.split(/ +/));
   assert.equal(
     header?.join(' '),
-    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON DRIFT NVIDIA.COM/GPU',
+    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON DRIFT MAINTENANCE NVIDIA.COM/GPU',
   );
   assert.equal(
     worker?.join(' '),
-    'worker 200 2 2 0 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 175.5Gi node-role.kubernetes.io/worker= <none> <none> 4',
+    'worker 200 2 2 0 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 175.5Gi node-role.kubernetes.io/worker= <none> <none> 2,1-overdue 4',
   );
   assert.equal(
     gpu?.join(' '),
-    'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none> <none>',
+    'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none> 0 <none>',
   );
 });
 
@@ -53,7 +61,7 @@ test('wide: shows how many nodes differ, by the status', () => {
     if (pool.status !== undefined) Object.assign(pool.status, { updatedNodeCount });
     return pool;
   };
-  const shown = (pool: NodePool) => renderPools([pool], { wide: true, headers: false }, colored).split(/ +/).at(-2);
+  const shown = (pool: NodePool) => renderPools([pool], { wide: true, headers: false }, colored).split(/ +/).at(-3);
   assert.deepEqual([shown(updated(2)), shown(updated(1)), shown(workerPool())], ['0', '\x1b[33m1\x1b[39m', '<none>']);
 });
 
@@ -61,7 +69,7 @@ test('prints as many words in every line as there are columns, with and without 
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
     const text = renderPools(pools, { wide, headers: false }, plain);
-    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 16 : 10, line);
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 17 : 10, line);
   }
 });
 
@@ -170,7 +178,10 @@ fresh    Pending        <none>   <none>   <none>     <none>           <none>   <
       .slice(5)
       .join(' ');
   assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
-  assert.equal(headers({ resources: ['pods'], wide: true }), 'PODS TAINTS AGE HANDLER SELECTOR REASON DRIFT');
+  assert.equal(
+    headers({ resources: ['pods'], wide: true }),
+    'PODS TAINTS AGE HANDLER SELECTOR REASON DRIFT MAINTENANCE',
+  );
   assert.equal(headers({ resources: [] }), 'TAINTS AGE');
 });
 
@@ -239,6 +250,6 @@ test('prints status text of others as one short word', () => {
   const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
-  assert.deepEqual(row.slice(-3), ['two_words', '<none>', '1']);
+  assert.deepEqual(row.slice(-4), ['two_words', '<none>', '<none>', '1']);
   assert.equal(row[5]?.length, 128);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate } from '../../../src/nodepool/adopt.ts';
-import type { PoolNode } from '../../../src/operations/nodes.ts';
+import type { PoolNode } from '../../../src/operations/nodes/nodes.ts';
 import { renderCandidates } from '../../../src/render/adopt.ts';
 import { eventsPrinter } from '../../../src/render/events.ts';
 import { nodesPrinter } from '../../../src/render/nodes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printTop, topCsv } from '../../../src/render/top-data.ts';
 import { renderPoolResources } from '../../../src/render/top-resources.ts';
-import { demandOf, topCluster, topOf } from '../operations/top-cluster.ts';
+import { demandOf, topCluster, topOf } from '../operations/top/top-cluster.ts';
 import { plain } from './fixtures.ts';
 import { MEASURED, SHOWN } from './top-fixtures.ts';
 

@@ -5,7 +5,7 @@ import { ASCII, BLOCKS } from '../../../src/render/bar.ts';
 import { renderNodeResources, renderPoolResources } from '../../../src/render/top-resources.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { aNode } from '../nodepool/fixtures.ts';
-import { topCluster, topOf } from '../operations/top-cluster.ts';
+import { topCluster, topOf } from '../operations/top/top-cluster.ts';
 import { colored, plain } from './fixtures.ts';
 import { MEASURED, SHOWN } from './top-fixtures.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ASCII } from '../../../src/render/bar.ts';
 import { renderTopNodes, renderTopPods, renderTopPools } from '../../../src/render/top.ts';
 import { printTop, topCsv } from '../../../src/render/top-data.ts';
-import { demandOf, topCluster, topOf } from '../operations/top-cluster.ts';
+import { demandOf, topCluster, topOf } from '../operations/top/top-cluster.ts';
 import { plain } from './fixtures.ts';
 import { MEASURED, SHOWN } from './top-fixtures.ts';
 

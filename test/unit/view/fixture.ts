@@ -1,8 +1,8 @@
 /** A small cluster for the screens: three pools, six nodes, two events, at a fixed time. */
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import type { PoolEventRecord } from '../../../src/operations/ports.ts';
-import type { Outage } from '../../../src/operations/view.ts';
-import type { LiveUsage } from '../../../src/operations/view-usage.ts';
+import type { Outage } from '../../../src/operations/view/view.ts';
+import type { LiveUsage } from '../../../src/operations/view/view-usage.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { contentsOf, sceneOf } from '../../../src/view/contents.ts';

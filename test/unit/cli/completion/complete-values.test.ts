@@ -7,6 +7,7 @@ describe('completes the value of a flag', () => {
   const conditions = ['condition=Ready', 'condition=Applied', 'condition=Conflict', 'condition=Progressing'];
   const pools = ['gpu', 'web', 'worker', ':4'];
   const nodes = ['node-a', 'node-b', ':4'];
+  const both = ['gpu', 'node-a', 'node-b', 'web', 'worker', ':4'];
   const FORMATS =
     'wide json yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= custom-columns-file='.split(' ');
   const cases: [words: string[], expected: string[]][] = [
@@ -59,6 +60,7 @@ describe('completes the value of a flag', () => {
       ['node-a', 'node-b', ':4'],
     ],
     [['nodes', '--why', ''], nodes],
+    [['history', ''], both],
     [
       ['top', '--resources', ''],
       ['cpu', 'memory', 'pods', 'ephemeral-storage', 'hugepages-2Mi', 'nvidia.com/gpu', 'all', ':4'],

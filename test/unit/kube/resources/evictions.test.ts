@@ -5,7 +5,7 @@ import type { Api } from '../../../../src/kube/resources/api.ts';
 import { drainPort, evictionOf, toBudget } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
-import { makePod } from '../../operations/fake-drain-cluster.ts';
+import { makePod } from '../../operations/drain/fake-drain-cluster.ts';
 
 const failure = (code: number, more: object = {}) => ({
   kind: 'Status',

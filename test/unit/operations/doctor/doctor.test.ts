@@ -129,6 +129,7 @@ test('reports pools that cannot be read for another reason', async () => {
     'overlaps',
     'orphans',
     'members',
+    'maintenance',
     'drift',
     'specs',
     'membership',

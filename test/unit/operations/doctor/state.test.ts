@@ -52,6 +52,7 @@ test('reports a healthy state, with and without pools', () => {
         'overlaps ok',
         'orphans ok',
         'members ok',
+        'maintenance ok',
         'drift ok',
         'handlers ok',
         'quantities ok',

@@ -1,0 +1,43 @@
+/** Custom resources that name labels of nodes in fields that are known beforehand. */
+import { isObject } from '../../nodepool/json.ts';
+import type { SelectorPath } from '../../operations/impact-port.ts';
+import { namesLabel } from '../../scheduling/impact/selecting.ts';
+import type { Selecting } from '../../scheduling/impact/types.ts';
+import type { Api } from './api.ts';
+import { servedResources } from './discovery.ts';
+
+interface CustomObject {
+  metadata?: { name?: string; namespace?: string };
+}
+
+/** One request for discovery, and one list for each resource that is served. */
+export async function listCustom(
+  api: Api,
+  paths: readonly SelectorPath[],
+  labels: readonly string[],
+): Promise<Selecting[]> {
+  const byResource = Map.groupBy(paths, ({ resource }) => resource);
+  const served = await servedResources(api, [...byResource.keys()]);
+  const lists = [...served].map(([name, resource]) =>
+    api.list(resource, (object: CustomObject): Selecting | undefined => {
+      const keys = new Map<string, string>();
+      for (const { fields } of byResource.get(name) ?? []) {
+        const value = valuesAt(object, fields);
+        for (const label of labels) {
+          if (!keys.has(label) && namesLabel(value, label)) keys.set(label, `.${fields.join('.')}`);
+        }
+      }
+      const { name: called = '', namespace = '' } = object.metadata ?? {};
+      return keys.size === 0 ? undefined : { kind: resource.kind, namespace, name: called, keys };
+    }),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+/** Of a list on the way, the values in each of its items. */
+function valuesAt(value: unknown, fields: readonly string[]): unknown {
+  const [field, ...rest] = fields;
+  if (field === undefined) return value;
+  if (Array.isArray(value)) return value.map(item => valuesAt(item, fields));
+  return isObject(value) && Object.hasOwn(value, field) ? valuesAt(value[field], rest) : undefined;
+}

@@ -1,0 +1,89 @@
+/** MaintenancePort: authentication.k8s.io/v1 SelfSubjectReview, and one condition of a node. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/maintenance.ts';
+import { timestamp } from '../../nodepool/timestamp.ts';
+import type { MaintenancePort } from '../../operations/maintenance-port.ts';
+import type { Transport } from '../transport/transport.ts';
+import { type Api, writeQuery } from './api.ts';
+import type { WireNode } from './kept-annotations.ts';
+import { inJson, NODES, pathOf, type Resource } from './resource.ts';
+
+const SELF: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectreviews',
+  kind: 'SelfSubjectReview',
+};
+/** Merges the list of conditions by their type: those of others are not sent. */
+const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
+
+export function maintenancePort(api: Api, transport: Transport): MaintenancePort {
+  return {
+    owner: () => ownerOf(api, transport),
+    serverVersion: () => api.serverVersion(),
+    async condition(name, type) {
+      const node = await api.get<WireNode>(inJson(NODES), name);
+      if (node === undefined) return undefined;
+      const { metadata = {}, spec, status } = node;
+      const found = status?.conditions?.find(condition => condition.type === type);
+      const { status: state = '', reason = '', message = '' } = found ?? {};
+      return {
+        uid: metadata.uid ?? '',
+        resourceVersion: metadata.resourceVersion ?? '',
+        unschedulable: spec?.unschedulable ?? false,
+        ...maintenanceIn(metadata.annotations),
+        condition: found && { status: state, reason, message },
+      };
+    },
+    async publish({ name, resourceVersion }, type, to, { dryRun }) {
+      const now = timestamp(new Date());
+      const times = { lastHeartbeatTime: now, lastTransitionTime: now };
+      const condition = to === undefined ? { $patch: 'delete', type } : { type, status: 'True', ...to, ...times };
+      const write = await api.patch(inJson(NODES), name, {
+        contentType: STRATEGIC_MERGE_PATCH,
+        body: { metadata: { resourceVersion }, status: { conditions: [condition] } },
+        subresource: 'status',
+        query: writeQuery(dryRun),
+        replayable: true,
+      });
+      return write.kind;
+    },
+  };
+}
+
+/** Servers let every known user ask; an administrator can take the role `system:basic-user` away. */
+async function ownerOf(api: Api, transport: Transport): Promise<Owner> {
+  const body = { apiVersion: `${SELF.group}/${SELF.version}`, kind: SELF.kind };
+  const answer = await transport.request({ method: 'POST', path: pathOf(SELF), body, replayable: true });
+  if (answer.status >= 200 && answer.status < 300) return checked({ name: usernameIn(answer.text), from: 'server' });
+  // Refused, or not served.
+  if (![403, 404, 405].includes(answer.status)) {
+    throw api.refusal({ verb: 'create', resource: SELF, name: 'of this user' }, answer);
+  }
+  const { user } = transport.access;
+  return checked({ name: user.as ?? user.name, from: 'kubeconfig' });
+}
+
+function usernameIn(text: string): string {
+  let review: unknown;
+  try {
+    review = JSON.parse(text);
+  } catch {
+    return '';
+  }
+  const status = isObject(review) && isObject(review.status) ? review.status : {};
+  const { username } = isObject(status.userInfo) ? status.userInfo : {};
+  return typeof username === 'string' ? username : '';
+}
+
+function checked(owner: Owner): Owner {
+  const { name } = owner;
+  if (name === '') {
+    const next = 'log in as a user with a name, or use --as USER';
+    throw new NodepoolError('cluster', 'the maintenance of a node needs an owner, and nobody says who you are', next);
+  }
+  if (name.length <= MAX_OWNER_LENGTH) return owner;
+  const problem = `the maintenance of a node needs an owner, and your user name has ${name.length} characters`;
+  throw new NodepoolError('cluster', problem, `use one of at most ${MAX_OWNER_LENGTH} characters`);
+}

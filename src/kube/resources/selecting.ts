@@ -1,0 +1,84 @@
+/** Objects that select nodes by labels, of all namespaces. */
+import { isObject } from '../../nodepool/json.ts';
+import type { SelectingKind } from '../../operations/impact-port.ts';
+import { keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
+import type { DaemonSet, Selecting } from '../../scheduling/impact/types.ts';
+import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
+import type { Api } from './api.ts';
+import type { Resource } from './resource.ts';
+import { RUNTIME_CLASSES } from './resource.ts';
+
+interface Metadata {
+  name?: string;
+  namespace?: string;
+  ownerReferences?: { controller?: boolean }[];
+}
+
+interface Template {
+  spec?: RawPodSpec;
+}
+
+interface Templated {
+  metadata?: Metadata;
+  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } } };
+}
+
+type Terms = Parameters<typeof keysOfTerms>[0];
+
+/** Of any of the kinds, what selects nodes. */
+interface SelectingObject extends Templated {
+  spec?: Templated['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: Terms } } };
+  /** Of a StorageClass. */
+  allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
+  /** Of a RuntimeClass. */
+  scheduling?: { nodeSelector?: Record<string, string> };
+}
+
+const APPS = { group: 'apps', version: 'v1' };
+const BATCH = { group: 'batch', version: 'v1' };
+const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
+  Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment' },
+  StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' },
+  ReplicaSet: { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' },
+  Job: { ...BATCH, plural: 'jobs', kind: 'Job' },
+  CronJob: { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
+  PersistentVolume: { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume' },
+  StorageClass: { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses', kind: 'StorageClass' },
+  RuntimeClass: RUNTIME_CLASSES,
+};
+
+const DAEMON_SETS: Resource = { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' };
+
+export function listDaemonSets(api: Api): Promise<DaemonSet[]> {
+  return api.list(DAEMON_SETS, ({ metadata = {}, spec }: Templated) => {
+    const { name = '', namespace = '' } = metadata;
+    return { namespace, name, template: spec?.template?.spec ?? {} };
+  });
+}
+
+export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
+  return api.list(RESOURCES[kind], (object: SelectingObject) => {
+    const { name = '', namespace = '', ownerReferences = [] } = object.metadata ?? {};
+    // Its owner says the same.
+    if (ownerReferences.some(({ controller }) => controller)) return undefined;
+    const keys = keysOf(kind, object);
+    return keys.size === 0 ? undefined : { kind, namespace, name, keys };
+  });
+}
+
+function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, string> {
+  switch (kind) {
+    case 'PersistentVolume':
+      return keysOfTerms(object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
+    case 'StorageClass': {
+      const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
+      return new Map((expressions ?? []).map(({ key = '' }) => [key, 'allowedTopologies']));
+    }
+    case 'RuntimeClass':
+      return new Map(Object.keys(object.scheduling?.nodeSelector ?? {}).map(key => [key, 'nodeSelector']));
+    default: {
+      const template = object.spec?.template ?? object.spec?.jobTemplate?.spec?.template;
+      return isObject(template?.spec) ? keysOfPod(template.spec) : new Map();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The managers of an object's fields, by its metadata.managedFields: what the server says of who set what.
+ *
+ * Not guaranteed: a history. The server keeps one entry for each manager, with the time of its last write to any of its
+ * fields; a field that is removed leaves no entry. A manager's name is what the client says that it is.
+ */
+import type { FieldSetter } from './change.ts';
+import { isObject, own } from './json.ts';
+
+/** The field manager of this program. */
+export const FIELD_MANAGER = 'kubectl-nodepool';
+
+export interface ManagedFields extends FieldSetter {
+  /** `status`, for one that was written there. */
+  subresource?: string;
+  /** fieldsV1, as it came. */
+  fields: unknown;
+}
+
+/** What has not the form of an entry is left out. */
+export function readManagedFields(managedFields: unknown): ManagedFields[] {
+  const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
+  return entries.flatMap(({ manager, operation, time, subresource, fieldsV1 }): ManagedFields[] => {
+    if (typeof manager !== 'string') return [];
+    return [
+      {
+        manager,
+        operation: String(operation),
+        ...(typeof time === 'string' ? { time } : {}),
+        ...(typeof subresource === 'string' && subresource !== '' ? { subresource } : {}),
+        fields: fieldsV1,
+      },
+    ];
+  });
+}
+
+/** What the manager has of a field, as `['metadata', 'labels', 'tier']`; undefined: it does not manage it. */
+export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? own(at, `f:${name}`) : undefined), fields);
+}
+
+/** The manager, other than this program, that wrote last of those that manage the field. */
+export function setterOf(managedFields: unknown, path: readonly string[]): FieldSetter | undefined {
+  return lastSetter(readManagedFields(managedFields), path);
+}
+
+/** As setterOf(). */
+export function lastSetter(entries: readonly ManagedFields[], path: readonly string[]): FieldSetter | undefined {
+  const owners = entries.filter(entry => entry.manager !== FIELD_MANAGER && managedAt(entry, path) !== undefined);
+  const times = owners.map(({ time = '' }) => Date.parse(time) || 0);
+  const last = owners[times.indexOf(Math.max(...times))];
+  if (last === undefined) return undefined;
+  const { manager, operation, time } = last;
+  return { manager, operation, ...(time === undefined ? {} : { time }) };
+}

@@ -1,0 +1,44 @@
+/** What a reconcile writes of a pool although no label, taint or RuntimeClass differs: records on nodes, and counts. */
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { differs, mayWait, planOf } from '../../reconciler/node-plan.ts';
+
+const MAX_NAMED = 10;
+
+/** A text for each thing that is not up to date. A pool that was never reconciled has no counts yet. */
+export function notRecorded(state: ClusterState, pool: NodePool): string[] {
+  const { name } = pool.metadata;
+  const due = state.held(name).flatMap(node => {
+    const plan = planOf(state, node.name);
+    return plan?.patch !== undefined && !differs(plan) && !mayWait(plan) ? [plan] : [];
+  });
+  const nodes = (kept: boolean) =>
+    due.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
+  const [lacking, left] = [nodes(true), nodes(false)];
+  const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
+  return [
+    ...(lacking.length === 0
+      ? []
+      : [
+          `${plural(lacking.length, 'node')} ${lacking.length === 1 ? 'has' : 'have'} no valid record of the pool: ${named(lacking)}`,
+        ]),
+    ...(left.length === 0
+      ? []
+      : [
+          `${plural(left.length, 'node')} left and still ${left.length === 1 ? 'has' : 'have'} its record: ${named(left)}`,
+        ]),
+    ...countsText(state, pool),
+  ];
+}
+
+function countsText(state: ClusterState, { metadata: { name }, status }: NodePool): string[] {
+  if (status?.status === undefined) return [];
+  const members = state.members(name);
+  const ready = members.filter(node => node.ready).length;
+  const { nodeCount, readyNodeCount = ready } = status;
+  if (nodeCount === members.length && readyNodeCount === ready) return [];
+  return [
+    `its status says that ${readyNodeCount} of ${plural(nodeCount, 'node')} ${nodeCount === 1 ? 'is' : 'are'} Ready; now it is ${ready} of ${members.length}`,
+  ];
+}

@@ -1,0 +1,116 @@
+/** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
+import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { tolerates } from '../../nodepool/toleration.ts';
+import { FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
+import { Judge } from '../../scheduling/judge.ts';
+import { CORDONED } from '../../scheduling/node-rules.ts';
+import { placeBy } from '../../scheduling/place.ts';
+import type { Snapshot } from '../../scheduling/snapshot.ts';
+import { sortedJson } from '../../scheduling/sorted-json.ts';
+import type { Pod } from '../../scheduling/types.ts';
+import type { ClusterReader } from '../ports.ts';
+import { type KeptPod, readSnapshot } from '../read-snapshot.ts';
+import type { SchedulingPort } from '../scheduling-port.ts';
+import type { DrainPlan } from './plan-drain.ts';
+
+/** Pods named in a line. */
+const SHOWN_PODS = 3;
+
+export interface DrainFit {
+  /** Pods that have a place, of those that are evicted and recreated. */
+  fitting: number;
+  asked: number;
+  /** For those without one, with the reasons: a line for the pods of each kind. */
+  unfit: string[];
+  notJudged: string[];
+}
+
+interface FitDeps {
+  cluster: ClusterReader;
+  scheduling(): Promise<SchedulingPort>;
+}
+
+/** Pods that differ in nothing but their names. */
+interface Kind {
+  pod: Pod;
+  names: string[];
+  takers: number;
+  reasons: FitReasons;
+}
+
+/** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
+export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
+  const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
+  const evicted = new Map(
+    pools.flatMap(({ nodes }) => nodes.flatMap(({ pods }) => pods.map(pod => [podName(pod), pod] as const))),
+  );
+  const keep = (pod: Pod) => evicted.has(podName(pod));
+  const { snapshot, kept, knows } = await readSnapshot(
+    cluster.nodes.list(),
+    { pods: [], keep, judgesKept: true },
+    await scheduling(),
+  );
+  const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
+  for (const { pod, node } of kept) snapshot.remove(pod, node);
+  const moving = kept.filter(({ pod }) => isRecreated(evicted.get(podName(pod))) && !mayReturn(pod));
+  const unfit: string[] = [];
+  let fitting = 0;
+  for (const kind of inOrder(kindsOf(moving), others, snapshot)) {
+    const judge = new Judge(kind.pod, snapshot);
+    const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
+    for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
+    fitting += replicas;
+    const left = kind.names.slice(replicas);
+    if (left.length > 0) unfit.push(unfitText(left, whyNoMore(kind.pod, others, snapshot)));
+  }
+  const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
+  return { fitting, asked: moving.length, unfit, notJudged };
+}
+
+function isRecreated(pod: DrainPod | undefined): boolean {
+  return pod?.controller !== undefined && pod.phase !== 'Succeeded' && pod.phase !== 'Failed';
+}
+
+/** It returns to the node that is drained, cordoned as it is. */
+function mayReturn({ placement }: Pod): boolean {
+  return placement.tolerations.some(each => tolerates(each, CORDONED));
+}
+
+function kindsOf(moving: readonly KeptPod[]): Kind[] {
+  const kinds = new Map<string, Kind>();
+  for (const { pod: old } of moving) {
+    const pod = { ...old, nodeName: undefined, isTerminating: false };
+    const key = keyOf(pod);
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, { pod, names: [podName(pod)], takers: 0, reasons: new FitReasons() });
+    else kind.names.push(podName(pod));
+  }
+  return [...kinds.values()];
+}
+
+function keyOf({ name: _, requests, ...rest }: Pod): string {
+  return sortedJson([rest, [...requests].map(([resource, amount]) => [resource, String(amount)])]);
+}
+
+/** Those that few nodes take first, then the largest: so most find a place. */
+function inOrder(kinds: Kind[], others: readonly string[], snapshot: Snapshot): Kind[] {
+  for (const kind of kinds) {
+    const judge = new Judge(kind.pod, snapshot);
+    kind.takers = others.filter(node => judge.firstWhyNot(node).length === 0).length;
+  }
+  const size = ({ pod }: Kind) =>
+    Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);
+  return kinds.toSorted((a, b) => a.takers - b.takers || size(b) - size(a));
+}
+
+function whyNoMore(pod: Pod, others: readonly string[], snapshot: Snapshot): string {
+  const judge = new Judge(pod, snapshot);
+  const reasons = new FitReasons();
+  for (const node of others) reasons.add(judge.firstWhyNot(node));
+  return others.length === 0 ? 'there is no other node' : reasonsText(reasons.list());
+}
+
+function unfitText(names: readonly string[], why: string): string {
+  return `${plural(names.length, 'pod')} would not fit: ${why}: ${firstFew([...names], SHOWN_PODS)}`;
+}

@@ -1,0 +1,151 @@
+/** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
+import { type Forecast, forecast } from '../../nodepool/budgets.ts';
+import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain-filters.ts';
+import { type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { tolerates } from '../../nodepool/toleration.ts';
+import type { Node, Taint } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
+import { attempt } from '../attempt.ts';
+import type { DrainPort } from '../drain-port.ts';
+
+export interface Outlook {
+  /** Budgets that waiting does not change, with what does. */
+  obstacles: Warning[];
+  /** What else somebody may have to change first. */
+  warnings: Warning[];
+  /** What a drain waits for, mostly for a while. */
+  notes: string[];
+  blocked: BlockedPods;
+}
+
+/** Pods that no waiting lets go. */
+export interface BlockedPods {
+  pods: number;
+  /** Their PodDisruptionBudgets, as `ns/web`. */
+  budgets: string[];
+}
+
+interface Scope {
+  /** All pods that are to be evicted. */
+  pods: readonly DrainPod[];
+  /** Nodes that are not drained. */
+  others: readonly Node[];
+  /** No budget is asked. */
+  disableEviction: boolean;
+  /** Until the last node is cordoned, some of those that are drained take pods. */
+  isGradual: boolean;
+}
+
+/** What the scheduler takes a cordoned node to have. */
+const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+const UNPLACED: Readonly<Record<Unplaced, string>> = {
+  'no nodes': 'as every other node is cordoned or not Ready',
+  'no match': 'as no other schedulable node matches their nodeSelector and node affinity',
+  taints: 'as they do not tolerate the taints of the other schedulable nodes that they match',
+};
+
+export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook> {
+  const { pods, disableEviction } = scope;
+  const read = disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
+  const unplaced = unplacedLines(scope);
+  if ('refusal' in read) {
+    const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
+    return { obstacles: [], warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
+  }
+  const forecasts = forecast(pods, read.value);
+  return {
+    obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
+    warnings: unplaced,
+    notes: forecasts.flatMap(noteText),
+    blocked: blockedBy(forecasts),
+  };
+}
+
+function blockedBy(forecasts: readonly Forecast[]): BlockedPods {
+  let pods = 0;
+  const budgets = new Set<string>();
+  for (const each of forecasts) {
+    if (each.kind === 'never') {
+      pods += each.pods;
+      budgets.add(each.budget);
+    } else if (each.kind === 'several') {
+      pods++;
+      const namespace = each.pod.slice(0, each.pod.indexOf('/'));
+      for (const name of each.budgets) budgets.add(`${namespace}/${name}`);
+    }
+  }
+  return { pods, budgets: [...budgets] };
+}
+
+function neverText(forecast: Forecast): string[] {
+  if (forecast.kind !== 'never') return [];
+  const { budget, pods, why } = forecast;
+  return [
+    `PodDisruptionBudget ${budget} never allows an eviction: ${why}; ${plural(pods, 'pod')} would not be evicted: add replicas, change the budget, or use --disable-eviction`,
+  ];
+}
+
+function severalLines(forecasts: readonly Forecast[]): string[] {
+  return groupByOutcome(
+    forecasts.flatMap(forecast => {
+      if (forecast.kind !== 'several') return [];
+      const budgets = forecast.budgets.join(', ');
+      const what = `the server evicts no pod with more than one PodDisruptionBudget (${budgets}); keep one of them, or use --disable-eviction`;
+      return [{ what, pod: forecast.pod }];
+    }),
+  );
+}
+
+/** The server refuses the evictions that such a budget covers. */
+function unknownText(forecast: Forecast): Warning[] {
+  if (forecast.kind !== 'unknown') return [];
+  const { budget, pods, why } = forecast;
+  const reason = why === undefined ? '' : ` (${why})`;
+  const [namespace, name] = budget.split('/');
+  return [
+    {
+      message: `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait`,
+      next: `see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+    },
+  ];
+}
+
+function noteText(forecast: Forecast): string[] {
+  if (forecast.kind !== 'waits') return [];
+  const { budget, pods, allowed, unready = 0 } = forecast;
+  const remedy = unready === 0 ? 'the drain waits until it allows more' : unreadyText(unready);
+  return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
+}
+
+/** The budget allows as many as are Ready. */
+function unreadyText(unready: number): string {
+  const are = unready === 1 ? '1 is' : `${unready} are`;
+  return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
+}
+
+/** Only of pods that a controller recreates. */
+function unplacedLines({ pods, others, isGradual }: Scope): string[] {
+  const when = isGradual ? ' once all nodes of the drain are cordoned' : '';
+  const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
+  // The pods of one template have the same answer.
+  const known = new Map<string, Unplaced | undefined>();
+  const why = ({ placement }: DrainPod) => {
+    const key = JSON.stringify(placement);
+    if (!known.has(key)) known.set(key, whyUnplaced(placement, nodes));
+    return known.get(key);
+  };
+  const isRecreated = ({ controller, phase }: DrainPod) =>
+    controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
+  // Those return to the node that is drained, cordoned as it is.
+  const mayReturn = ({ placement }: DrainPod) => placement.tolerations.some(each => tolerates(each, CORDONED));
+  const unplaced = pods.flatMap(pod => {
+    if (!isRecreated(pod) || mayReturn(pod)) return [];
+    const reason = why(pod);
+    return reason === undefined
+      ? []
+      : [{ what: `pods will stay Pending${when}, ${UNPLACED[reason]}`, pod: podName(pod) }];
+  });
+  return groupByOutcome(unplaced);
+}

@@ -1,0 +1,107 @@
+/** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
+import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { noun } from '../../nodepool/plural.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { type Warning, warningText } from '../../nodepool/warning.ts';
+import { chooseMembers } from '../cordon.ts';
+import type { DrainPort } from '../drain-port.ts';
+import { readMembers } from '../pool-members.ts';
+import type { ClusterReader } from '../ports.ts';
+import { type BlockedPods, outlookOf } from './drain-outlook.ts';
+import { type DrainScope, type PodOutcome, podReader } from './drain-pods.ts';
+
+export interface DrainPlan {
+  pools: PlannedPool[];
+  /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
+  warnings: Warning[];
+  /** What the drain will wait for. */
+  notes: string[];
+  blocked: BlockedPods;
+  /** The pool that a node belongs to as it is then, by the pools of the plan. */
+  ownerOf: (node: Node) => string | undefined;
+}
+
+export interface PlannedPool {
+  pool: string;
+  nodes: PlannedNode[];
+  /** Members that are not drained. */
+  otherMembers: Node[];
+}
+
+export interface PlannedNode {
+  node: Node;
+  /** Pods to evict. */
+  pods: DrainPod[];
+  /** UIDs of those that a warning is about. */
+  warned: ReadonlySet<string>;
+}
+
+export interface PlanOptions extends DrainScope {
+  /** Only these members; empty: all. */
+  nodes: readonly string[];
+  /** Pods are deleted, not evicted: no budget is checked. */
+  disableEviction: boolean;
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
+}
+
+export interface PlanDeps {
+  cluster: ClusterReader;
+  port: DrainPort;
+  now: () => Date;
+}
+
+/** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
+export async function planDrain(names: readonly string[], options: PlanOptions, deps: PlanDeps): Promise<DrainPlan> {
+  const { members, nodes: all, ownerOf } = await readMembers('drain', names, deps.cluster);
+  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
+  const reader = podReader(options, deps.port, deps.now);
+  const judged = await Promise.all(
+    [...members].flatMap(([pool, nodes]) =>
+      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
+    ),
+  );
+  const byPool = Map.groupBy(judged, ({ pool }) => pool);
+  const drained = new Set(judged.map(({ node }) => node.name));
+  const isOther = ({ name }: Node) => !drained.has(name);
+  const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
+  const { disableEviction, isRolling } = options;
+  const isGradual = isRolling && judged.length > 1;
+  const { obstacles, warnings, notes, blocked } = await outlookOf(
+    { pods, others: all.filter(isOther), disableEviction, isGradual },
+    deps.port,
+  );
+  const refusing = judged.filter(({ refusals }) => refusals.length > 0);
+  if (refusing.length > 0) throw refusedBy(refusing, obstacles);
+  return {
+    pools: [...members].map(([pool, ofPool]) => ({
+      pool,
+      nodes: (byPool.get(pool) ?? []).map(({ node, evict, warnings }) => ({
+        node,
+        pods: evict,
+        warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
+      })),
+      otherMembers: ofPool.filter(isOther),
+    })),
+    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
+    notes,
+    blocked,
+    ownerOf,
+  };
+}
+
+/** Names all obstacles in one error, so that a user does not meet them one run after the other. */
+function refusedBy(
+  refusing: readonly { pool: string; refusals: PodOutcome[] }[],
+  obstacles: readonly Warning[],
+): NodepoolError {
+  const pools = [...new Set(refusing.map(({ pool }) => `"${pool}"`))];
+  const refusals = groupByOutcome(refusing.flatMap(({ refusals }) => refusals));
+  return new NodepoolError(
+    'input',
+    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
+    'use the flags named above, or remove these pods first',
+    { items: [...refusals, ...obstacles.map(warningText)] },
+  );
+}

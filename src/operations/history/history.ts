@@ -1,0 +1,196 @@
+/** What is known of the past of a pool or a node, from Events, managedFields, conditions and ControllerRevisions. */
+import { collectGarbage } from '../../controller/collect.ts';
+import { coercePool } from '../../nodepool/coerce.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { parseRecord } from '../../nodepool/record.ts';
+import { RecordCache } from '../../nodepool/record-cache.ts';
+import { ownRevisions } from '../../nodepool/revisions.ts';
+import { suggest } from '../../nodepool/suggest.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { ClusterState } from '../../reconciler/cluster-state.ts';
+import type { ControllerRevisionsClient, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
+import { nodesNotFound, poolNotFound } from '../not-found.ts';
+import { allPermitted, type Permitted, permitted } from '../permitted.ts';
+import type { Connection, EventsPort, PoolEventRecord, RawPool } from '../ports.ts';
+import { eventEntry, type HistoryEntry } from './entry.ts';
+import { isNamedIn } from './named-in.ts';
+import { driftedFrom, memberEntries, nodeEntries } from './node-entries.ts';
+import { merged, ordered } from './order.ts';
+import { poolEntries } from './pool-entries.ts';
+
+export interface Subject {
+  /** Undefined: the pool of that name, or else the node. */
+  kind: 'NodePool' | 'Node' | undefined;
+  name: string;
+}
+
+export interface History {
+  subject: { kind: 'NodePool' | 'Node'; name: string };
+  /** The oldest first; those without a time last. */
+  entries: HistoryEntry[];
+  /** Members that differ or are cordoned and were not read: of them it is not said who did that. */
+  unread: number;
+  /** What the user may not read, and is left out. */
+  forbidden: NodepoolError[];
+  /** Of a pool: a node has the same name. */
+  hasNamesake: boolean;
+}
+
+export interface HistoryDeps {
+  cluster: {
+    pools: Pick<NodePoolsClient, 'list'>;
+    nodes: Pick<NodesClient, 'list'>;
+    revisions: Pick<ControllerRevisionsClient, 'list'>;
+  };
+  events: Pick<EventsPort, 'list' | 'listAboutNode'>;
+  datedNode: Connection['datedNode'];
+}
+
+/** One read a node, as in drift-setters.ts. */
+const MAX_READ = 50;
+
+/**
+ * Of a deleted pool or node only the Events are left, while the server keeps them.
+ * Throws NodepoolError where there is neither an object of that name nor an Event about it.
+ */
+export async function history({ kind, name }: Subject, deps: HistoryDeps): Promise<History> {
+  const pools = await deps.cluster.pools.list();
+  const pool = pools.find(({ metadata }) => metadata.name === name);
+  if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
+  const events = await permitted(deps.events.list());
+  if (kind !== 'NodePool') {
+    const found = await ofNode(name, pools, events, deps);
+    if (found !== undefined) return found;
+    if (kind === 'Node') throw nodesNotFound([name]);
+  }
+  const about = itemsOf(events).filter(event => event.pool === name);
+  const known = pools.map(({ metadata }) => metadata.name);
+  if (about.length > 0) return historyOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
+  throw kind === undefined ? neither(name, known) : poolNotFound('history', [name], { pools: known });
+}
+
+async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promise<History> {
+  const { name, uid } = pool.metadata;
+  const [nodes, events, revisions] = await allPermitted([
+    deps.cluster.nodes.list(),
+    permitted(deps.events.list(name)),
+    permitted(deps.cluster.revisions.list(name)),
+  ]);
+  collectGarbage();
+  const state = new ClusterState(
+    pools.map(each => coercePool(each)),
+    nodes,
+    [],
+  );
+  const held = state.held(name);
+  const { read, unread } = await readTouched(held, deps);
+  const entries = [
+    ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
+    ...registrations(held),
+    ...read,
+    ...itemsOf(events)
+      .filter(({ poolUid = '' }) => poolUid === '' || poolUid === uid)
+      .map(ofPoolEvent),
+  ];
+  const hasNamesake = state.node(name) !== undefined;
+  return historyOf({ kind: 'NodePool', name }, entries, { denied: [events, revisions], unread, hasNamesake });
+}
+
+/** Undefined where there is neither the node nor an Event about it. */
+async function ofNode(
+  name: string,
+  pools: readonly RawPool[],
+  ofPools: Permitted<PoolEventRecord[]>,
+  deps: HistoryDeps,
+): Promise<History | undefined> {
+  const [dated, events] = await Promise.all([deps.datedNode(name), permitted(deps.events.listAboutNode(name))]);
+  if (dated === undefined && itemsOf(events).length === 0) return undefined;
+  const record = parseRecord(dated?.node.record);
+  const state = new ClusterState(
+    pools.map(pool => coercePool(pool)),
+    dated === undefined ? [] : [dated.node],
+    [],
+  );
+  const owner = record?.pool ?? state.ownership(name)?.owner;
+  const entries = [
+    ...(dated === undefined ? [] : nodeEntries(dated, owner === undefined ? undefined : state.pool(owner))),
+    ...itemsOf(events).map(event => eventEntry(event, { node: name })),
+    ...itemsOf(ofPools)
+      .filter(({ note }) => isNamedIn(note, name))
+      .map(event => eventEntry(event, { node: name, pool: event.pool })),
+  ];
+  return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events] });
+}
+
+/** The members that somebody changed or cordoned; of many the first ones. */
+async function readTouched(
+  held: readonly Node[],
+  deps: HistoryDeps,
+): Promise<{ read: HistoryEntry[]; unread: number }> {
+  const records = new RecordCache();
+  const touched = held.filter(node => {
+    const record = node.record === undefined ? undefined : records.read(node.record);
+    return (
+      node.unschedulable ||
+      node.maintenance !== undefined ||
+      (record !== undefined && driftedFrom(record, node).length > 0)
+    );
+  });
+  const read = await Promise.all(
+    touched.slice(0, MAX_READ).map(async node => {
+      // A user who may list nodes may not get one: what differs is known without it.
+      const dated = await permitted(deps.datedNode(node.name));
+      const found = 'value' in dated ? dated.value : { node, managedFields: [], conditions: [] };
+      return found === undefined ? [] : memberEntries(found);
+    }),
+  );
+  return { read: read.flat(), unread: Math.max(0, touched.length - MAX_READ) };
+}
+
+/** The nodes of a pool that registered in one second share an entry. */
+function registrations(held: readonly Node[]): HistoryEntry[] {
+  const dated = held.filter(({ creationTimestamp }) => creationTimestamp !== '');
+  return [...Map.groupBy(dated, ({ creationTimestamp }) => creationTimestamp)].map(([time, nodes]) => {
+    const names = nodes.map(({ name }) => name).toSorted();
+    const shown = names.slice(0, MAX_NAMED).join(', ');
+    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+    const what = names.length === 1 ? 'node of the pool was' : 'nodes of the pool were';
+    return {
+      ...{ time, what: 'NodeRegistered', who: undefined, sources: ['object'] },
+      detail: `${names.length} ${what} created: ${shown}${more}`,
+    };
+  });
+}
+
+const MAX_NAMED = 5;
+
+function historyOf(
+  subject: History['subject'],
+  entries: readonly HistoryEntry[],
+  {
+    denied,
+    unread = 0,
+    hasNamesake = false,
+  }: { denied: readonly Permitted<unknown>[]; unread?: number; hasNamesake?: boolean },
+): History {
+  const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
+  const whole = entries.map(entry => ({ ...entry, ...about }));
+  const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
+  return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake };
+}
+
+function ofPoolEvent(event: PoolEventRecord): HistoryEntry {
+  return eventEntry(event, { pool: event.pool });
+}
+
+function itemsOf<T>(read: Permitted<T[]>): T[] {
+  return 'value' in read ? read.value : [];
+}
+
+function neither(name: string, pools: readonly string[]): NodepoolError {
+  const meant = suggest(name, pools);
+  if (meant !== undefined)
+    return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"; did you mean "${meant}"?`);
+  const next = 'list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`';
+  return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"`, next);
+}

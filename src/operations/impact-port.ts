@@ -1,0 +1,31 @@
+/** The client for what a change of nodes may affect. src/kube implements it. */
+import type { DaemonSet, Selecting } from '../scheduling/impact/types.ts';
+
+/** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
+export const SELECTING_KINDS = [
+  'Deployment',
+  'StatefulSet',
+  'ReplicaSet',
+  'Job',
+  'CronJob',
+  'PersistentVolume',
+  'StorageClass',
+  'RuntimeClass',
+] as const;
+export type SelectingKind = (typeof SELECTING_KINDS)[number];
+
+/** A field of a custom resource that names node labels. */
+export interface SelectorPath {
+  /** As kubectl has it: `bgppeers.crd.projectcalico.org`. */
+  resource: string;
+  /** Names of fields, from the object on; a list on the way is searched in each item. */
+  fields: readonly string[];
+}
+
+export interface ImpactPort {
+  daemonSets(): Promise<DaemonSet[]>;
+  /** Of pods with a controller, the controller is asked. Objects that select no node are left out. */
+  selecting(kind: SelectingKind): Promise<Selecting[]>;
+  /** Those of the custom resources that the server serves and that name one of the labels in one of the fields. */
+  custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<Selecting[]>;
+}

@@ -1,0 +1,141 @@
+/** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
+import type { NodepoolError } from '../../nodepool/errors.ts';
+import { allChanges, type NodePlan } from '../../nodepool/plan.ts';
+import { noun } from '../../nodepool/plural.ts';
+import type { Node } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
+import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
+import { keysOfPod } from '../../scheduling/impact/selecting.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
+import { Snapshot } from '../../scheduling/snapshot.ts';
+import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
+import { attempt } from '../attempt.ts';
+import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import type { SchedulingPort } from '../scheduling-port.ts';
+import { readRunningPods } from './running-pods.ts';
+
+export interface ImpactPorts {
+  impact(): Promise<ImpactPort>;
+  scheduling(): Promise<SchedulingPort>;
+}
+
+export interface FoundImpact {
+  impact: Impact;
+  /** What could not be read: the impact on it is not known. */
+  warnings: Warning[];
+  /** The pool of a node after the change. */
+  poolOf: (node: string) => string | undefined;
+}
+
+/**
+ * The impact of all that the plan does in the end, nodes that wait for their turn in a rollout included; those of paused
+ * pools are not. Reads nothing where no label and no taint changes.
+ */
+export async function findImpact(
+  { nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>,
+  state: Pick<ClusterState, 'nodes' | 'ownership'>,
+  paths: readonly SelectorPath[],
+  ports: ImpactPorts,
+): Promise<FoundImpact> {
+  const plans = [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
+  const changes = changesOf(plans);
+  const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
+  const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);
+  if (changes.length === 0) {
+    return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [] }, warnings: [], poolOf };
+  }
+  const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
+  const read = await readAll(ports, paths, [...labels]);
+  const after = new Map(changes.map(change => [change.after.name, change.after]));
+  const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
+  const snapshot = new Snapshot(everyNode, read.namespaces, read.storage);
+  for (const { pod, node } of read.pods) snapshot.add(pod, node);
+  const here = read.pods.filter(({ node }) => after.has(node));
+  const impact = impactOf({
+    changes,
+    pods: Map.groupBy(here, ({ node }) => node),
+    daemonSets: read.daemonSets,
+    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...barePods(read.pods)],
+    snapshot,
+  });
+  return { impact, warnings: read.warnings, poolOf };
+}
+
+/** A plan that repairs a node which waits for its turn has the rest of its changes in another one. */
+function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
+  return [...Map.groupBy(plans, ({ node }) => node.name).values()].flatMap((ofNode): PlannedChange[] => {
+    const [first] = ofNode;
+    if (first === undefined) return [];
+    const after = changedNode(first.node, ofNode.flatMap(allChanges));
+    const change = { before: first.node, after, isDrained: ofNode.some(({ drain }) => drain !== undefined) };
+    return changedKeys(change).length === 0 ? [] : [change];
+  });
+}
+
+async function readAll(ports: ImpactPorts, paths: readonly SelectorPath[], labels: readonly string[]) {
+  const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
+  const warnings: Warning[] = [];
+  const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
+    const answer = await attempt(read);
+    if ('value' in answer) return answer.value;
+    warnings.push(unread(what, answer.refusal));
+    return otherwise;
+  };
+  const kinds = labels.length === 0 ? [] : SELECTING_KINDS;
+  const [found, daemonSets, custom, ...selecting] = await Promise.all([
+    reading('pods', () => readRunningPods(scheduling), { pods: [], problems: [] }),
+    reading('DaemonSets', () => port.daemonSets(), []),
+    labels.length === 0 ? [] : reading('custom resources', () => port.custom(paths, labels), []),
+    ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
+  ]);
+  warnings.push(...found.problems);
+  const { pods } = found;
+  const [storage, namespaces] = await Promise.all([
+    reading('volumes and claims', () => storageOf(pods, scheduling), NO_STORAGE),
+    pods.some(({ pod }) => [...pod.affinity, ...pod.antiAffinity].some(hasSelector))
+      ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
+      : undefined,
+  ]);
+  return { pods, daemonSets, storage, namespaces, selecting: [...custom, ...selecting.flat()], warnings };
+}
+
+type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
+
+function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
+  return namespaceSelector !== undefined;
+}
+
+async function storageOf(pods: readonly RunningPod[], port: SchedulingPort): Promise<Storage> {
+  const users = pods.filter(({ pod }) => pod.claims.length > 0);
+  return users.length === 0 ? NO_STORAGE : port.storage(new Set(users.map(({ pod }) => pod.namespace)));
+}
+
+function unread(what: string, refusal: NodepoolError): Warning {
+  const message = `the impact on ${what} is not known: ${refusal.oneLine}`;
+  return refusal.next === undefined ? message : { message, next: refusal.next };
+}
+
+function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
+  return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
+}
+
+/** Those with a controller are told by it. */
+function barePods(pods: readonly RunningPod[]): Selecting[] {
+  return pods.flatMap(({ pod, owner }) => {
+    if (owner !== undefined) return [];
+    const { nodeSelector, nodeTerms } = pod.placement;
+    const affinity =
+      nodeTerms === undefined
+        ? {}
+        : {
+            affinity: {
+              nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeTerms } },
+            },
+          };
+    const keys = keysOfPod({ nodeSelector, ...affinity });
+    return keys.size === 0 ? [] : [{ kind: 'Pod', namespace: pod.namespace, name: pod.name, keys }];
+  });
+}

@@ -1,0 +1,117 @@
+/** Installs or updates the CRD, and the controller if wanted. Idempotent. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { attempt } from '../attempt.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../ports.ts';
+import { isAsWanted } from './as-wanted.ts';
+import { type HelmRelease, helmReleaseOf, refuseHelmRelease } from './helm-release.ts';
+
+export interface InstallOptions {
+  crd: Record<string, unknown>;
+  /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
+  controller: ManifestObject[];
+  /** Of these, the policy that older servers do not have. */
+  bornInPool?: ManifestObject[];
+  dryRun: DryRun;
+  /** How long the server may take to serve the new resource. */
+  timeoutMs: number;
+}
+
+export interface InstallDeps {
+  crd: CrdPort;
+  manifests: ManifestsPort;
+}
+
+export type Applied = 'created' | 'configured' | 'unchanged';
+
+export interface InstallOutcome {
+  crd: Applied;
+  /** The Helm release to which the CRD belongs that was changed; it may be gone, as the CRD stays then. */
+  crdRelease?: HelmRelease;
+  /** The other API groups that serve nodepools; empty as well when the server does not tell. */
+  otherGroups: string[];
+  controller: {
+    object: ManifestObject;
+    applied: Applied;
+    /** False when a server dry run could not look at it: its namespace is only about to be created. */
+    checked: boolean;
+  }[];
+}
+
+/** Resolves once nodepools can be created; throws NodepoolError when the server refuses or the time is over. */
+export async function install(
+  { crd, controller, bornInPool = [], dryRun, timeoutMs }: InstallOptions,
+  ports: InstallDeps,
+): Promise<InstallOutcome> {
+  for (const object of bornInPool) if (!(await ports.manifests.isServed(object))) throw notServed(object);
+  // The CRD stays after a release is gone, so it says nothing. Any other object may be what is left of one.
+  const [live, ...installed] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
+  refuseDeletion(live);
+  for (const live of installed) refuseHelmRelease(live, 'install');
+  if (dryRun === 'client') return compare(crd, live, controller, installed, ports);
+  const outcome: InstallOutcome = {
+    crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
+    otherGroups: await otherGroups(ports),
+    controller: [],
+  };
+  const release = outcome.crd === 'configured' ? helmReleaseOf(await ports.crd.get()) : undefined;
+  if (release !== undefined) outcome.crdRelease = release;
+  if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
+  for (const object of controller) {
+    const applied = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
+    if (applied !== 'no namespace') outcome.controller.push({ object, applied, checked: true });
+    else if (dryRun === 'server') outcome.controller.push({ object, applied: 'created', checked: false });
+    else throw namespaceGone(object);
+  }
+  return outcome;
+}
+
+/** For a warning, which is not worth an error. */
+async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
+  const asked = await attempt(() => crd.otherGroups());
+  return 'value' in asked ? asked.value : [];
+}
+
+async function compare(
+  crd: Record<string, unknown>,
+  live: Record<string, unknown> | undefined,
+  controller: ManifestObject[],
+  installed: (ManifestObject | undefined)[],
+  ports: InstallDeps,
+): Promise<InstallOutcome> {
+  return {
+    otherGroups: await otherGroups(ports),
+    crd: wouldBe(crd, live),
+    controller: controller.map((object, at) => ({ object, applied: wouldBe(object, installed[at]), checked: true })),
+  };
+}
+
+/** A CRD that is being deleted takes changes, and is gone as soon as its pools are. */
+function refuseDeletion(live: Record<string, unknown> | undefined): void {
+  const { deletionTimestamp } = (live?.metadata ?? {}) as { deletionTimestamp?: string };
+  if (deletionTimestamp === undefined) return;
+  throw new NodepoolError(
+    'cluster',
+    'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
+    'run `kubectl nodepool reconcile`, which releases the nodes and so ends the deletion; then run the command again',
+  );
+}
+
+/** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
+function wouldBe(wanted: object, live: object | undefined): Applied {
+  if (live === undefined) return 'created';
+  // The server adds defaults to what it is sent.
+  return isAsWanted(wanted, live, () => true) ? 'unchanged' : 'configured';
+}
+
+function notServed({ apiVersion, kind }: ManifestObject): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `the server does not serve ${kind} in ${apiVersion}, which --admission needs; nothing was changed`,
+    'upgrade it to Kubernetes 1.36 or later, or leave --admission out',
+  );
+}
+
+function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {
+  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted in the meantime`;
+  return new NodepoolError('cluster', text, 'run the command again');
+}

@@ -1,0 +1,224 @@
+/** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { summarized } from '../../reconciler/failure.ts';
+import { nodesOf, stateBefore } from '../../reconciler/intent.ts';
+import { MAX_NAMED } from '../choose-pools.ts';
+import { type Approve, agree } from '../consent.ts';
+import { type DeleteResult, deletePools } from '../delete/delete.ts';
+import { findPools, needsYesFor } from '../delete/propose-deletion.ts';
+import { loadClusterState } from '../load-cluster-state.ts';
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../ports.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
+import { classesDeletedWith, findRuntimeClassUsers } from '../runtime-class-users.ts';
+import type { WorkloadsPort } from '../workloads-port.ts';
+import { servedOf } from './admission-policies.ts';
+import { refuseHelmRelease } from './helm-release.ts';
+
+export interface UninstallOptions {
+  /** Releases and deletes the pools that exist, instead of refusing. */
+  cascade: boolean;
+  /** The objects of the controller in the cluster, which has to go first. */
+  controller: ManifestObject[];
+  /** The policy that gives new nodes what their pool gives, and its binding. */
+  bornInPool: ManifestObject[];
+  dryRun: DryRun;
+  /** How long the server may take to remove the CRD. */
+  timeoutMs: number;
+  concurrency: number;
+}
+
+/** What still uses the CRD, and has to be deleted or released before it, by name. */
+export interface CrdUsage {
+  pools: string[];
+  /** Deleted pools, and how many nodes still have their records. */
+  orphans: { pool: string; nodes: number }[];
+}
+
+export interface UninstallDeps {
+  cluster: ApplyDeps['cluster'];
+  crd: CrdPort;
+  manifests: ManifestsPort;
+  workloads: () => Promise<WorkloadsPort>;
+  /** Runs what releases nodes. */
+  releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
+  /** Runs the removal of the CRD, with a signal that ends the wait. */
+  stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  /** In words, what is to be deleted and released. */
+  question(found: CrdUsage): string;
+  /** Gets sentences about workloads that name a RuntimeClass which is deleted, again with each proposal. */
+  warn(warnings: readonly string[]): void;
+  approve: Approve;
+}
+
+export type UninstallOutcome =
+  | { kind: 'absent' }
+  | { kind: 'declined' }
+  /** With a dry run: what would have been deleted and released, by the plan. */
+  | { kind: 'deleted'; found: CrdUsage; plan: ClusterPlan; results: DeleteResult[]; policies: ManifestObject[] };
+
+/** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
+export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
+  const crd = await deps.crd.get();
+  if (crd === undefined) return { kind: 'absent' };
+  await refuseWithController(options.controller, deps.manifests);
+  const policies = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
+  const agreed = await agree(async () => {
+    const state = await loadClusterState(deps.cluster);
+    const found = usageOf(state);
+    if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
+    const intent = { pools: state.poolNames(), isDeletion: true };
+    const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
+    const pools = [...state.pools()];
+    const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
+    const users = await findRuntimeClassUsers(classesDeletedWith(pools, state.runtimeClasses()), deps.workloads);
+    deps.warn(users.warnings);
+    const question = {
+      text: deps.question(found),
+      covers: ['the CRD', ...uids, ...covers, ...users.covers],
+      needsYes: needsYesFor(found.pools, users.needsYes),
+    };
+    return { found, plan: planCluster(state, intent), question };
+  }, deps.approve);
+  if (agreed === undefined) return { kind: 'declined' };
+  const { found, plan } = agreed.proposal;
+  if (options.dryRun === 'client') return { kind: 'deleted', found, plan, results: [], policies };
+  // First: a node that is born while the pools go would keep what it got.
+  for (const policy of policies) await deps.manifests.delete(policy, { dryRun: options.dryRun === 'server' });
+  if (options.dryRun === 'server') {
+    await deps.crd.delete(crd, { dryRun: true });
+    return { kind: 'deleted', found, plan, results: [], policies };
+  }
+  const results: DeleteResult[] = [];
+  // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
+  if (!isEmpty(found)) {
+    const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
+    await deps.releasing(async work => {
+      results.push(...(await release(found.pools, applying, work)));
+    });
+  }
+  await deps.stoppable(async signal => {
+    await deps.crd.delete(crd, { dryRun: false });
+    await deps.crd.waitUntilGone(options.timeoutMs, signal);
+    if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
+  });
+  return { kind: 'deleted', found, plan, results, policies };
+}
+
+/** Those that exist, the binding first. Throws for those of a Helm release. */
+async function installed(objects: readonly ManifestObject[], { get }: ManifestsPort): Promise<ManifestObject[]> {
+  const found: ManifestObject[] = [];
+  for (const object of objects.toReversed()) {
+    const live = await get(object);
+    refuseHelmRelease(live, 'uninstall');
+    if (live !== undefined) found.push(live);
+  }
+  return found;
+}
+
+/** Throws while the controller is installed: without the CRD it would fail for ever. */
+async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
+  for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
+    if ((await manifests.get(object)) === undefined) continue;
+    const { name, namespace } = object.metadata;
+    throw new NodepoolError(
+      'input',
+      `the controller is installed: deployment ${name} in namespace ${namespace}`,
+      'remove it first: kubectl nodepool uninstall --controller',
+    );
+  }
+}
+
+/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
+  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster);
+  const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
+  throwFailures(results, deps.signal);
+  const state = await loadClusterState(deps.cluster);
+  const { pools: left, orphans } = usageOf(state);
+  if (left.length > 0) throw notReleased(left);
+  const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
+  throwFailures(own, deps.signal);
+  // The list did not have them, and the server has.
+  const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
+  if (found.length > 0) throw notReleased(found);
+  return results;
+}
+
+function usageOf(state: ClusterState): CrdUsage {
+  const names = state.poolNames();
+  return {
+    pools: names.filter(name => state.pool(name) !== undefined),
+    orphans: names
+      .filter(name => state.pool(name) === undefined)
+      .map(pool => ({ pool, nodes: state.held(pool).length })),
+  };
+}
+
+function isEmpty({ pools, orphans }: CrdUsage): boolean {
+  return pools.length === 0 && orphans.length === 0;
+}
+
+function throwFailures(results: readonly PoolResult[], signal: AbortSignal | undefined): void {
+  const isCut = results.some(
+    ({ outcome, error }) => outcome?.kind === 'interrupted' || (outcome ?? error) === undefined,
+  );
+  if (signal?.aborted && isCut) throw interrupted(results);
+  const failures = results.flatMap(({ error, outcome }) =>
+    error === undefined ? (outcome?.failures ?? []) : [{ message: error.oneLine, next: error.next }],
+  );
+  const kinds = summarized(failures);
+  const [first] = kinds;
+  if (first === undefined) return;
+  const items = kinds.length === 1 ? [] : kinds.map(({ message }) => message);
+  const next = kinds.find(kind => kind.next !== undefined)?.next ?? 'run uninstall again to finish';
+  const message = kinds.length === 1 ? first.message : `${failures.length} writes failed:`;
+  throw new NodepoolError('cluster', message, next, { items });
+}
+
+function interrupted(results: readonly PoolResult[]): NodepoolError {
+  const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
+  return new NodepoolError(
+    'interrupted',
+    `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD was not deleted`,
+    'run uninstall again to finish',
+  );
+}
+
+function notWaitedFor(): NodepoolError {
+  return new NodepoolError(
+    'interrupted',
+    'interrupted: all nodes are released; the server is still deleting the CRD',
+    'no action is needed; to check: kubectl get crd nodepools.nodes.lailin.xyz',
+  );
+}
+
+function stillUsed({ pools, orphans }: CrdUsage): NodepoolError {
+  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const names = orphans.map(({ pool }) => pool);
+  const what = [
+    ...(pools.length > 0
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MAX_NAMED)}`]
+      : []),
+    ...(nodes > 0
+      ? [
+          `${nodes === 1 ? '1 node still has' : `${nodes} nodes still have`} labels or taints of deleted pools: ${firstFew(names, MAX_NAMED)}`,
+        ]
+      : []),
+  ];
+  const next =
+    pools.length > 0
+      ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
+      : 'release them with `kubectl nodepool reconcile`, or add --cascade';
+  return new NodepoolError('input', what.join('; '), next);
+}
+
+function notReleased(pools: string[]): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `the CRD was not deleted: these pools could not be deleted or are new: ${pools.join(', ')}`,
+    `see \`kubectl nodepool describe ${pools[0]}\`, then run uninstall again`,
+  );
+}

@@ -1,0 +1,84 @@
+/** Who is asking, and the condition that publishes a maintenance: both asked of the server only where a node needs it. */
+import { NodepoolError } from '../nodepool/errors.ts';
+import {
+  activeMaintenance,
+  isSameOwner,
+  type Maintenance,
+  maintenanceText,
+  type Owner,
+  ownerText,
+} from '../nodepool/maintenance.ts';
+import type { CordonChange } from '../nodepool/plan-cordon.ts';
+import { firstFew, noun } from '../nodepool/plural.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
+import { attempt } from './attempt.ts';
+import { publishMaintenance } from './maintenance-condition.ts';
+import type { MaintenancePort } from './maintenance-port.ts';
+
+export interface MaintenanceClient {
+  /** Asks once. */
+  owner(): Promise<Owner>;
+  /** Publishes what the node says, where the server has a condition for it. @returns why it could not */
+  publish(node: Node): Promise<NodepoolError | undefined>;
+}
+
+export function maintenanceClient(
+  open: () => Promise<MaintenancePort>,
+  sleep: (ms: number) => Promise<void>,
+): MaintenanceClient {
+  let asked: Promise<Owner> | undefined;
+  let version: Promise<string> | undefined;
+  const serverVersion = () => {
+    version ??= open().then(port => port.serverVersion());
+    return version;
+  };
+  return {
+    owner() {
+      asked ??= open().then(port => port.owner());
+      return asked;
+    },
+    async publish(node) {
+      const done = await attempt(() => publishMaintenance(node, { open, serverVersion, sleep }));
+      return 'value' in done ? undefined : done.refusal;
+    },
+  };
+}
+
+/** Why a node is left alone. */
+export function heldError(holder: Maintenance, now: Date): NodepoolError {
+  const next = `ask ${ownerText(holder.owner)}, or use --takeover`;
+  return new NodepoolError('cluster', `it is in maintenance of ${maintenanceText(holder, now)}`, next);
+}
+
+/** Of publish(). */
+export function unpublishedWarning({ oneLine, next }: NodepoolError): Warning {
+  return { message: `the maintenance is not published as a condition of the nodes: ${oneLine}`, next };
+}
+
+/** Names in one warning. */
+const MAX_NODES = 10;
+
+/** A warning for each maintenance of others that the nodes are in: they will be left alone. */
+export async function heldByOthers(
+  nodes: readonly Node[],
+  { takeover = false }: Pick<CordonChange, 'takeover'>,
+  { maintenance, now }: { maintenance: Pick<MaintenanceClient, 'owner'>; now: () => Date },
+): Promise<Warning[]> {
+  const active = nodes.flatMap(node => {
+    const holder = activeMaintenance(node);
+    return holder === undefined ? [] : [{ name: node.name, holder }];
+  });
+  if (takeover || active.length === 0) return [];
+  const owner = await maintenance.owner();
+  const others = active.filter(({ holder }) => !isSameOwner(holder.owner, owner));
+  const groups = Map.groupBy(others, ({ holder }) => maintenanceText(holder, now()));
+  return [...groups].map(([text, held]) => {
+    const names = firstFew(held.map(({ name }) => name).toSorted(), MAX_NODES);
+    const are = held.length === 1 ? 'is' : 'are';
+    return {
+      message: `${noun(held.length, 'node')} ${names} ${are} in maintenance of ${text}; not drained`,
+      next: `ask ${held[0] === undefined ? 'the owner' : ownerText(held[0].holder.owner)}, or use --takeover`,
+    };
+  });
+}

@@ -1,0 +1,104 @@
+/** One shot over all pools, or the named ones. */
+
+import { firstFew, noun } from '../../nodepool/plural.ts';
+import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import type { NodeMove } from '../../reconciler/node-move.ts';
+import type { ClusterPort } from '../../reconciler/ports.ts';
+import type { Proposal } from '../consent.ts';
+import { leavesText, wouldLeaveText } from '../leaving.ts';
+import { loadClusterState, selectPools } from '../load-cluster-state.ts';
+import { allPermitted } from '../permitted.ts';
+import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
+import { firstStripWarning } from '../strip-warning.ts';
+import type { WorkloadsPort } from '../workloads-port.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
+
+/** Nodes that a question names. */
+const MAX_NAMED = 5;
+
+export interface ProposeDeps {
+  cluster: ClusterPort;
+  workloads: () => Promise<WorkloadsPort>;
+  now?: () => Date;
+  /** Pods by node, to be counted into the status; without it they are not. */
+  podCounts?: () => Promise<ReadonlyMap<string, number>>;
+}
+
+/** What a run is going to do; nothing is written yet. */
+export interface ProposedReconcile extends Proposal {
+  state: ClusterState;
+  pods: ReadonlyMap<string, number> | undefined;
+  pools: string[];
+  plan: ClusterPlan;
+  /** About workloads that name a RuntimeClass which is deleted. */
+  warnings: string[];
+}
+
+/** What a run did to one pool, moves of other pools' outcomes included. */
+export interface PoolSummary extends PoolResult {
+  joined: number;
+  left: number;
+  updated: number;
+}
+
+/**
+ * @param names empty: every pool. Throws NodepoolError when one is not found
+ * @param released after an edit of the nodeSelector: nodes whose release was shown. It asks about others
+ */
+export async function proposeReconcile(
+  names: string[],
+  { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,
+  released?: ReadonlySet<string>,
+): Promise<ProposedReconcile> {
+  const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
+  const pools = selectPools('reconcile', state, names);
+  const plan = planCluster(state, { pools }, now());
+  const deleted = deletedBy(plan);
+  const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
+  const proposed = { state, pods, pools, plan, warnings };
+  const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
+  // Without a workload that names it, a RuntimeClass can be created again as it was.
+  const classes = users.covers.length === 0 ? [] : deleted;
+  const what = [
+    ...(classes.length === 0 ? [] : [`delete ${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`]),
+    ...late.map(({ node, pool }) => `let node ${node} leave pool ${pool}`),
+  ];
+  if (what.length === 0) return proposed;
+  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, { length }]) => wouldLeaveText(length, pool));
+  const question = {
+    text: `Reconcile, and ${firstFew(what, MAX_NAMED)}?`,
+    covers: [...late.map(({ node }) => leavesText(node)), ...users.covers],
+    needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
+  };
+  return { ...proposed, question };
+}
+
+function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {
+  return nodes.flatMap(({ node, previous, owner }) =>
+    previous !== undefined && owner !== previous && pools.includes(previous)
+      ? [{ node: node.name, pool: previous }]
+      : [],
+  );
+}
+
+/** Carries it out. */
+export async function reconcile(
+  { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
+  options: ApplyOptions,
+  deps: ApplyDeps,
+): Promise<PoolSummary[]> {
+  deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
+  const { own, others } = await apply(state, { pools }, options, deps, pods);
+  deps.warn(others.flatMap(notUpToDate));
+  const moves = movesOf(own);
+  return own.map((result): PoolSummary => {
+    const { pool } = result;
+    const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
+    const left = moves.filter(move => move.from === pool && move.to !== pool).length;
+    const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
+    // A node whose pods are evicted in between is written twice.
+    const updated = new Set(moves.filter(isUpdate).map(({ node }) => node)).size;
+    return { ...result, joined, left, updated };
+  });
+}

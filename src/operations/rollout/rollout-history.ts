@@ -1,0 +1,43 @@
+/** `rollout history`: the revisions that the reconciles of a pool kept. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { type ControllerRevision, ownRevisions } from '../../nodepool/revisions.ts';
+import type { ControllerRevisionsClient, NodePoolsClient } from '../../reconciler/ports.ts';
+import type { NamesDeps } from '../not-found.ts';
+import type { RawPool } from '../ports.ts';
+import { existingPool } from './existing-pool.ts';
+
+export interface RolloutHistoryDeps {
+  cluster: NamesDeps & {
+    pools: Pick<NodePoolsClient, 'get'>;
+    revisions: Pick<ControllerRevisionsClient, 'list'>;
+  };
+}
+
+export interface RolloutHistory {
+  pool: RawPool;
+  /** The oldest first. */
+  revisions: ControllerRevision[];
+}
+
+/** Throws NodepoolError where the pool does not exist. */
+export async function rolloutHistory(name: string, { cluster }: RolloutHistoryDeps): Promise<RolloutHistory> {
+  const pool = await existingPool('rollout', name, cluster);
+  return { pool, revisions: ownRevisions(pool, await cluster.revisions.list(name)) };
+}
+
+/** Throws NodepoolError, with kubectl's words. */
+export function revisionOf({ pool, revisions }: RolloutHistory, number: number): ControllerRevision {
+  const found = revisions.findLast(({ revision }) => revision === number);
+  if (found !== undefined) return found;
+  throw new NodepoolError('input', 'unable to find the specified revision', whereToLook(pool, revisions));
+}
+
+/** What to do for want of a revision. */
+export function whereToLook(
+  { metadata: { name }, spec }: RawPool,
+  revisions: readonly ControllerRevision[],
+): string | undefined {
+  if (revisions.length > 0) return `choose one of \`kubectl nodepool rollout history ${name}\``;
+  if (spec.rollout !== undefined) return `run \`kubectl nodepool reconcile ${name}\`, which keeps the first one`;
+  return 'set spec.rollout, an empty one too: from then on each reconcile of a new spec keeps a revision';
+}

@@ -1,0 +1,101 @@
+/** `rollout undo`: writes the spec of a former revision back. */
+import { coercePool } from '../../nodepool/coerce.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { fieldErrors } from '../../nodepool/field-error.ts';
+import { mergePatch } from '../../nodepool/merge-patch.ts';
+import {
+  CHANGE_CAUSE,
+  type ControllerRevision,
+  causeOf,
+  isRevisionOf,
+  restoredSpec,
+  revisionToRestore,
+} from '../../nodepool/revisions.ts';
+import { type SpecChange, specChanges } from '../../nodepool/spec-changes.ts';
+import { validatePool } from '../../nodepool/validation.ts';
+import { recreatedError } from '../../reconciler/live-reads.ts';
+import type { NodePoolsClient } from '../../reconciler/ports.ts';
+import { type Approve, NO_CHANGE } from '../consent.ts';
+import { agreedTo, assertRestored } from '../edit/edit.ts';
+import { patchPool } from '../edit/guarded-patch.ts';
+import { type PlanEditDeps, proposeEdit } from '../edit/plan-edit.ts';
+import type { DryRun, RawPool } from '../ports.ts';
+import { type RolloutHistory, type RolloutHistoryDeps, rolloutHistory, whereToLook } from './rollout-history.ts';
+
+export interface RolloutUndoDeps extends PlanEditDeps {
+  cluster: PlanEditDeps['cluster'] &
+    RolloutHistoryDeps['cluster'] & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
+  approve: Approve;
+  /** Gets what each proposal would change, before it is asked about. */
+  show: (changes: readonly SpecChange[]) => void;
+  /** Gets the warnings of each proposal. */
+  warn: (warnings: readonly string[]) => void;
+}
+
+export type RolloutUndoResult =
+  /** The pool as it is now, or would be. */
+  { kind: 'rolled back' | 'skipped'; pool: RawPool; revision: number };
+
+/** @param toRevision 0: see revisionToRestore(). Throws NodepoolError. */
+export async function rolloutUndo(
+  name: string,
+  { toRevision, dryRun }: { toRevision: number; dryRun: DryRun },
+  deps: RolloutUndoDeps,
+): Promise<RolloutUndoResult> {
+  const { cluster, approve, show, warn } = deps;
+  let uid: string | undefined;
+  const propose = async () => {
+    const history = await rolloutHistory(name, deps);
+    const { pool: before } = history;
+    uid ??= before.metadata.uid;
+    if (before.metadata.uid !== uid) throw recreatedError(name, 'rolled back');
+    const chosen = choose(history, toRevision);
+    const { revision } = chosen;
+    if (isRevisionOf(before, chosen))
+      return { before, after: before, patch: undefined, revision, plan: NO_CHANGE, released: undefined };
+    const after = restored(before, chosen);
+    const patch = mergePatch(partsOf(before), partsOf(after)) ?? {};
+    show(specChanges(before.spec, after.spec));
+    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    warn(warnings);
+    return { before, after, patch, revision, ...proposal };
+  };
+  const { pool, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
+    agreedTo(propose, approve),
+  );
+  return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, revision };
+}
+
+function choose(history: RolloutHistory, toRevision: number): ControllerRevision {
+  const { pool, revisions } = history;
+  const { name } = pool.metadata;
+  const next = whereToLook(pool, revisions);
+  if (revisions.length === 0) throw new NodepoolError('input', `no rollout history found for nodepool "${name}"`, next);
+  const found = revisionToRestore(pool, revisions, toRevision);
+  if (found !== undefined) return found;
+  if (toRevision === 0) throw new NodepoolError('input', 'no last revision to roll back to');
+  throw new NodepoolError('input', `unable to find specified revision ${toRevision} in history`, next);
+}
+
+/** The pool with the spec and the cause of the revision. Throws NodepoolError for one that the pool must not have. */
+function restored(before: RawPool, revision: ControllerRevision): RawPool {
+  const { annotations: all = {}, ...metadata } = before.metadata;
+  const { [CHANGE_CAUSE]: _cause, ...others } = all;
+  const cause = causeOf(revision);
+  const annotations = cause === undefined ? others : { ...others, [CHANGE_CAUSE]: cause };
+  const after: RawPool = {
+    ...before,
+    metadata: { ...metadata, annotations },
+    spec: restoredSpec(before.spec, revision),
+  };
+  assertRestored(before, after.spec);
+  // Fields that the revision lacks are in managedFields: they would count as dropped by the CRD.
+  const { managedFields: _managed, ...plain } = after.metadata as RawPool['metadata'] & { managedFields?: unknown };
+  const errors = validatePool(coercePool({ ...after, metadata: plain }));
+  if (errors.length === 0) return after;
+  throw fieldErrors(`revision ${revision.revision} of nodepool ${before.metadata.name}`, errors);
+}
+
+function partsOf({ metadata, spec }: RawPool): object {
+  return { metadata: { annotations: { [CHANGE_CAUSE]: metadata.annotations?.[CHANGE_CAUSE] } }, spec };
+}

@@ -1,0 +1,82 @@
+/** `rollout`: pauses and resumes a pool. */
+import { coercePool } from '../../nodepool/coerce.ts';
+import { assertWhole } from '../../nodepool/dropped-fields.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { applyMergePatch } from '../../nodepool/merge-patch.ts';
+import { parseRecord } from '../../nodepool/record.ts';
+import { progressOf } from '../../nodepool/rollout.ts';
+import { timestamp } from '../../nodepool/timestamp.ts';
+import { GROUP, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
+import { patchPool } from '../edit/guarded-patch.ts';
+import type { NamesDeps } from '../not-found.ts';
+import type { DryRun, RawPool } from '../ports.ts';
+import { existingPool } from './existing-pool.ts';
+
+export interface SetPausedDeps extends NamesDeps {
+  pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;
+  nodes: Pick<NodesClient, 'get' | 'list'>;
+  now: () => Date;
+}
+
+/**
+ * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError,
+ * as kubectl rollout, where there is nothing to do.
+ */
+export async function setPaused(
+  name: string,
+  { paused, dryRun }: { paused: boolean; dryRun: DryRun },
+  { pools, nodes, now }: SetPausedDeps,
+): Promise<RawPool> {
+  const propose = async () => {
+    const before = await existingPool('rollout', name, { pools, nodes });
+    assertWhole(coercePool(before));
+    const patch = paused ? pausing(before) : await resuming(before, nodes, now());
+    return { before, after: applyMergePatch(before, patch) as RawPool, patch };
+  };
+  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, propose);
+  return pool;
+}
+
+function pausing({ metadata, spec }: RawPool): Record<string, unknown> {
+  if (spec.paused === true) throw new NodepoolError('input', `nodepools.${GROUP} "${metadata.name}" is already paused`);
+  return { spec: { paused: true } };
+}
+
+async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Date): Promise<Record<string, unknown>> {
+  const { metadata, spec } = pool;
+  if (spec.paused === true) return { spec: { paused: null } };
+  const progress = progressOf(coercePool(pool));
+  const isStopped = progress?.reason === 'RolloutStopped';
+  const resumed = Date.parse(metadata.annotations?.[RESUMED_ANNOTATION] ?? '');
+  const times =
+    isStopped || progress?.reason === 'RolloutInProgress'
+      ? (await notReadySince(metadata.name, nodes, isStopped)).filter(since => !(since <= resumed))
+      : [];
+  if (!isStopped && times.length === 0) {
+    throw new NodepoolError(
+      'input',
+      `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
+    );
+  }
+  if (isStopped) times.push(Date.parse(progress.lastTransitionTime));
+  // Times of the cluster: the clock of whoever types this may be wrong.
+  const until = Math.max(...times.filter(time => !Number.isNaN(time)));
+  const date = Number.isFinite(until) ? new Date(until) : now;
+  return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
+}
+
+/**
+ * Since when those nodes of the pool are NotReady that a rollout has changed, in milliseconds.
+ * @param isOptional none where nodes may not be listed
+ */
+async function notReadySince(pool: string, nodes: Pick<NodesClient, 'list'>, isOptional: boolean): Promise<number[]> {
+  const found = await nodes.list().catch((error: unknown) => {
+    if (isOptional && error instanceof NodepoolError) return [];
+    throw error;
+  });
+  return found.flatMap(({ ready, readySince = 0, record }) => {
+    const applied = ready ? undefined : parseRecord(record);
+    return applied?.pool === pool && applied.changed !== undefined ? readySince * 1000 : [];
+  });
+}

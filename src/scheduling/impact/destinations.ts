@@ -1,0 +1,39 @@
+/** Where the scheduler can put evicted pods, one owner after the other: those that come first take the room. */
+import { Judge } from '../judge.ts';
+import { place } from '../place.ts';
+import { countReasons } from '../reason.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { Pod } from '../types.ts';
+import type { Destination } from './types.ts';
+
+/**
+ * @param pods of one owner
+ * @param snapshot without them; what fits is added
+ */
+export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destination {
+  const nodes = new Map<string, number>();
+  const reasons = new Map<string, number>();
+  let pending = 0;
+  for (const alike of Map.groupBy(pods, shapeOf).values()) {
+    const [first] = alike;
+    if (first === undefined) continue;
+    // It is created anew, without the node.
+    const pod: Pod = { ...first, nodeName: undefined };
+    const placed = place(pod, snapshot.nodes.keys(), snapshot, alike.length);
+    for (const [node, count] of placed.byNode) {
+      nodes.set(node, (nodes.get(node) ?? 0) + count);
+      for (let at = 0; at < count; at++) snapshot.add(pod, node);
+    }
+    const left = alike.length - placed.replicas;
+    if (left === 0) continue;
+    pending += left;
+    const judge = new Judge(pod, snapshot);
+    for (const node of snapshot.nodes.keys()) countReasons(reasons, judge.firstWhyNot(node));
+  }
+  return { nodes, pending, reasons };
+}
+
+/** Pods of the same shape are placed alike. */
+function shapeOf({ name: _, nodeName: _nodeName, requests, ...rest }: Pod): string {
+  return JSON.stringify([rest, [...requests].map(([resource, amount]) => `${resource}=${amount}`)]);
+}

@@ -1,0 +1,52 @@
+/** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+import { isMatching } from '../../nodepool/placement.ts';
+import { evictedAfter } from '../../nodepool/toleration.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { judgeAffinity, judgeTaints } from '../node-rules.ts';
+import type { Storage } from '../storage.ts';
+import type { Pod } from '../types.ts';
+import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
+import type { RunningPod } from './types.ts';
+
+export interface EvictedPod {
+  running: RunningPod;
+  /** After the change. */
+  seconds: number;
+  causes: readonly ChangedKey[];
+}
+
+/** Undefined: the change does not evict it, or not sooner. @param isDrained the taints wait until it is evicted */
+export function evictionOf(
+  running: RunningPod,
+  change: NodeChange,
+  keys: readonly ChangedKey[],
+  isDrained: boolean,
+): EvictedPod | undefined {
+  const { tolerations } = running.pod.placement;
+  const due = (node: Node) => evictedAfter(tolerations, node.taints);
+  const [before, after] = [due(change.before), due(change.after)];
+  if (after >= before) return undefined;
+  return { running, seconds: isDrained ? 0 : after, causes: causesOf(due, change, keys) };
+}
+
+/** The keys because of which the scheduler would not put the pod on its node again; none: it would, or would not before. */
+export function whyNotAgain(
+  { pod }: RunningPod,
+  change: NodeChange,
+  keys: readonly ChangedKey[],
+  storage: Storage,
+): readonly ChangedKey[] {
+  const again = (node: Node) => isTakenBy(pod, node, storage);
+  return again(change.before) && !again(change.after) ? causesOf(again, change, keys) : [];
+}
+
+/** By the rules that read labels and taints of the node alone. */
+function isTakenBy(pod: Pod, node: Node, storage: Storage): boolean {
+  if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
+  if (judgeAffinity(node, pod.placement) !== undefined) return false;
+  return pod.claims.every(({ name }) => {
+    const claim = storage.claims.get(`${pod.namespace}/${name}`);
+    const terms = storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms;
+    return terms === undefined || isMatching({ nodeSelector: {}, nodeTerms: [...terms] }, node);
+  });
+}

@@ -1,0 +1,97 @@
+/** The labels and taints in which a node differs before and after a change, and which of them make a difference. */
+import type { Change } from '../../nodepool/change.ts';
+import { own } from '../../nodepool/json.ts';
+import { taintId } from '../../nodepool/taint.ts';
+import type { Node, Taint, TaintEffect } from '../../nodepool/types.ts';
+
+/** The node as it is, and as a plan leaves it. */
+export interface NodeChange {
+  before: Node;
+  after: Node;
+}
+
+export interface ChangedKey {
+  kind: 'label' | 'taint';
+  key: string;
+  /** Of a taint. */
+  effect?: TaintEffect;
+  /** Absent: it is added. */
+  from?: string;
+  /** Absent: it is removed. */
+  to?: string;
+}
+
+export function changedKeys({ before, after }: NodeChange): ChangedKey[] {
+  const names = new Set([...Object.keys(before.labels), ...Object.keys(after.labels)]);
+  const labels = [...names].flatMap((key): ChangedKey[] => {
+    const [from, to] = [own(before.labels, key), own(after.labels, key)];
+    return from === to ? [] : [{ kind: 'label', key, ...ends(from, to) }];
+  });
+  const [had, gets] = [byId(before.taints), byId(after.taints)];
+  const taints = [...new Set([...had.keys(), ...gets.keys()])].flatMap((id): ChangedKey[] => {
+    const taint = gets.get(id) ?? had.get(id);
+    const [from, to] = [valueIn(had.get(id)), valueIn(gets.get(id))];
+    if (taint === undefined || from === to) return [];
+    return [{ kind: 'taint', key: taint.key, effect: taint.effect, ...ends(from, to) }];
+  });
+  return [...labels, ...taints];
+}
+
+/**
+ * The keys because of which the answer is another one after the change: those without whose change it would not be what it
+ * is; where there is none, those whose change alone gives another answer; else all.
+ */
+export function causesOf<T>(
+  answer: (node: Node) => T,
+  change: NodeChange,
+  keys: readonly ChangedKey[],
+): readonly ChangedKey[] {
+  const { before, after } = change;
+  const [then, now] = [answer(before), answer(after)];
+  if (then === now) return [];
+  if (keys.length === 1) return keys;
+  const needed = keys.filter(key => answer(withKey(after, before, key)) !== now);
+  if (needed.length > 0) return needed;
+  const enough = keys.filter(key => answer(withKey(before, after, key)) !== then);
+  return enough.length > 0 ? enough : keys;
+}
+
+/** The node with this label or taint as the other one has it. */
+function withKey(node: Node, other: Node, { kind, key, effect }: ChangedKey): Node {
+  if (kind === 'label') {
+    const { [key]: _, ...labels } = node.labels;
+    const value = own(other.labels, key);
+    return { ...node, labels: value === undefined ? labels : { ...labels, [key]: value } };
+  }
+  const isIt = (taint: Taint) => taint.key === key && taint.effect === effect;
+  return { ...node, taints: [...node.taints.filter(taint => !isIt(taint)), ...other.taints.filter(isIt)] };
+}
+
+function ends(from: string | undefined, to: string | undefined): Pick<ChangedKey, 'from' | 'to'> {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+function byId(taints: readonly Taint[]): Map<string, Taint> {
+  return new Map(taints.map(taint => [taintId(taint), taint]));
+}
+
+function valueIn(taint: Taint | undefined): string | undefined {
+  return taint && (taint.value ?? '');
+}
+
+/** The node with the changes of a plan. */
+export function changedNode(node: Node, changes: readonly Change[]): Node {
+  const labels = new Map(Object.entries(node.labels));
+  const taints = byId(node.taints);
+  for (const { kind, key, effect, to } of changes) {
+    if (kind === 'label') {
+      if (to === undefined) labels.delete(key);
+      else labels.set(key, to);
+    }
+    if (kind !== 'taint' || effect === undefined) continue;
+    const taint: Taint = { key, effect, ...(to ? { value: to } : {}) };
+    if (to === undefined) taints.delete(taintId(taint));
+    else taints.set(taintId(taint), taint);
+  }
+  return { ...node, labels: Object.fromEntries(labels), taints: [...taints.values()] };
+}

@@ -1,0 +1,59 @@
+/** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
+import type { RawPodSpec } from '../raw-pod.ts';
+
+/** By label key. @param spec of a pod or a template */
+export function keysOfPod(spec: RawPodSpec): Map<string, string> {
+  const keys = new Map<string, string>();
+  const add = (where: string, key: string | undefined) => {
+    if (key !== undefined && key !== '' && !keys.has(key)) keys.set(key, where);
+  };
+  for (const key of Object.keys(spec.nodeSelector ?? {})) add('nodeSelector', key);
+  const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
+  for (const { topologyKey } of spec.topologySpreadConstraints ?? []) add('topology spread', topologyKey);
+  for (const [where, affinity] of [
+    ['pod affinity', podAffinity],
+    ['pod anti-affinity', podAntiAffinity],
+  ] as const) {
+    for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+      add(where, topologyKey);
+  }
+  return keys;
+}
+
+/** By label key. @param terms required node affinity of a pod or a PersistentVolume */
+export function keysOfTerms(terms: Terms): Map<string, string> {
+  const keys = new Map<string, string>();
+  addTerms(terms, keys);
+  return keys;
+}
+
+type Terms = readonly { matchExpressions?: readonly { key?: string }[] }[] | undefined;
+
+function addTerms(terms: Terms, keys: Map<string, string>): void {
+  for (const { matchExpressions = [] } of terms ?? []) {
+    for (const { key = '' } of matchExpressions) if (key !== '' && !keys.has(key)) keys.set(key, 'node affinity');
+  }
+}
+
+/** A character of a label key: what stands beside the key in an expression is none. */
+const OF_KEY = /[A-Za-z0-9._/-]/;
+
+/**
+ * Whether a field of any object names the label: as a key of a map (`nodeSelector: {disk: ssd}`), as the text of a field
+ * (`topologyKey: disk`), or within an expression (`has(disk)`), as Calico's selectors are.
+ */
+export function namesLabel(value: unknown, label: string): boolean {
+  if (typeof value === 'string') return isInText(value, label);
+  if (Array.isArray(value)) return value.some(item => namesLabel(item, label));
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, inner]) => key === label || namesLabel(inner, label));
+}
+
+function isInText(text: string, label: string): boolean {
+  for (let at = text.indexOf(label); at !== -1; at = text.indexOf(label, at + 1)) {
+    const [before, after] = [text[at - 1] ?? ' ', text[at + label.length] ?? ' '];
+    if (!OF_KEY.test(before) && !OF_KEY.test(after)) return true;
+  }
+  return false;
+}

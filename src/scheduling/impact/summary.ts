@@ -1,0 +1,96 @@
+/** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
+import type { ChangedKey } from './node-keys.ts';
+import type { DaemonImpact, KeyImpact, PodsImpact, RunningPod, Selecting } from './types.ts';
+
+export interface DaemonNode {
+  namespace: string;
+  name: string;
+  node: string;
+  kind: 'starts' | 'stops';
+}
+
+/** What is found for one key. */
+interface Found {
+  change: ChangedKey;
+  nodes: string[];
+  daemons: DaemonNode[];
+  notAgain: RunningPod[];
+  evicted: RunningPod[];
+}
+
+export class KeyImpacts {
+  readonly #found = new Map<string, Found>();
+
+  /** The keys that change on a node. */
+  begin(node: string, keys: readonly ChangedKey[]): void {
+    for (const change of keys) this.#of(change).nodes.push(node);
+  }
+
+  add(causes: readonly ChangedKey[], put: (found: Found) => void): void {
+    for (const cause of causes) put(this.#of(cause));
+  }
+
+  /** Labels before taints, in the order of their keys. */
+  summarize(selecting: readonly Selecting[]): KeyImpact[] {
+    const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([, { change, nodes, daemons, notAgain, evicted }]) => ({
+      change,
+      nodes: nodes.toSorted(),
+      daemonSets: daemonImpacts(daemons),
+      notAgain: byOwner(notAgain),
+      evicted: byOwner(evicted),
+      selectedBy: change.kind === 'label' ? selectedBy(change.key, selecting) : [],
+    }));
+  }
+
+  #of(change: ChangedKey): Found {
+    const { kind, key, effect = '', from = null, to = null } = change;
+    const id = JSON.stringify([kind, key, effect, from, to]);
+    let found = this.#found.get(id);
+    if (found === undefined) {
+      found = { change, nodes: [], daemons: [], notAgain: [], evicted: [] };
+      this.#found.set(id, found);
+    }
+    return found;
+  }
+}
+
+function selectedBy(key: string, selecting: readonly Selecting[]): KeyImpact['selectedBy'] {
+  return selecting
+    .flatMap(({ kind, namespace, name, keys }) => {
+      const where = keys.get(key);
+      return where === undefined ? [] : [{ kind, namespace, name, where }];
+    })
+    .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
+  const sets = Map.groupBy(daemons, ({ namespace, name }) => `${namespace}/${name}`);
+  return [...sets.values()]
+    .flatMap((found): DaemonImpact[] => {
+      const [first] = found;
+      if (first === undefined) return [];
+      const those = (kind: DaemonNode['kind']) => found.filter(each => each.kind === kind).map(({ node }) => node);
+      const { namespace, name } = first;
+      return [{ namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted() }];
+    })
+    .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+/** A pod without an owner is a group of its own. */
+export function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
+  const idOf = ({ pod, owner }: RunningPod) =>
+    JSON.stringify([pod.namespace, owner?.kind ?? 'Pod', owner?.name ?? pod.name]);
+  return [...Map.groupBy(pods, idOf)]
+    .toSorted(([a], [b]) => compare(a, b))
+    .flatMap(([, group]): PodsImpact[] => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const names = group.map(({ pod }) => pod.name).toSorted();
+      return [{ namespace: first.pod.namespace, owner: first.owner, pods: names }];
+    });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

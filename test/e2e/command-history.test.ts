@@ -1,0 +1,247 @@
+/** `history`: what the server still knows of the past of pools and nodes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
+const { refused, unchanged } = commandsOf(cluster);
+const LIMITS = /^Not shown: Events that have expired/;
+
+interface Item {
+  time: string | null;
+  what: string;
+  who: string | null;
+  detail: string;
+  sources: string[];
+  pool?: string;
+  node?: string;
+  count?: number;
+  isWarning: boolean;
+}
+
+async function historyOf(...args: string[]): Promise<Item[]> {
+  const { code, stdout, stderr } = await unchanged(['history', ...args, '-o', 'json']);
+  assert.deepEqual([code, stderr], [0, '']);
+  return JSON.parse(stdout).items;
+}
+
+const whats = (items: Item[]) => items.map(({ what }) => what);
+
+async function ofKubectl(...args: string[]): Promise<void> {
+  const { code, stderr } = await kubectl(cluster(), args);
+  assert.equal(code, 0, stderr);
+}
+
+async function product(...args: string[]): Promise<void> {
+  const { code, stderr } = await cli(cluster(), args);
+  assert.equal(code, 0, stderr);
+}
+
+/** Two nodes of pool gpu, which kubectl created. */
+async function gpu(spec: object = {}): Promise<void> {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') }, { name: 'c' });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' }, taints: [{ key: 'k', effect: 'NoSchedule' }], ...spec });
+  await product('reconcile');
+}
+
+async function dropEvents(): Promise<void> {
+  await raw(cluster()).expect('DELETE', '/apis/events.k8s.io/v1/namespaces/default/events');
+}
+
+test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, leaves', async () => {
+  await gpu();
+  await ofKubectl('label', 'node', 'a', 'tier=brass', '--overwrite');
+  await ofKubectl('cordon', 'b');
+  const items = await historyOf('gpu');
+  const found = (what: string) => items.filter(item => item.what === what);
+  assert.equal(found('PoolCreated')[0]?.who, 'test-cluster');
+  assert.match(found('PoolCreated')[0]?.detail ?? '', /^manages spec\.labels\[tier\], spec\.taints$/);
+  assert.deepEqual(
+    found('NodeJoined').map(({ who, detail, sources }) => [who, detail, sources]),
+    [['nodepool-controller', '2 nodes joined: a, b', ['Event', 'managedFields']]],
+  );
+  assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes of the pool were created: a, b$/);
+  assert.deepEqual(
+    found('Drift').map(({ who, detail, node }) => [who, detail, node]),
+    [['kubectl-label', 'label tier is "brass"; pool gpu had set "gold"', 'a']],
+  );
+  assert.match(found('Drift')[0]?.time ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  assert.deepEqual(
+    found('Cordoned').map(({ who, node }) => [who, node]),
+    [['kubectl', 'b']],
+  );
+  assert.equal(found('PoolReady').length, 1);
+  const times = items.map(({ time }) => Date.parse(time ?? ''));
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
+
+  await product('remove', 'gpu', 'a');
+  const after = await historyOf('gpu');
+  assert.match(after.find(({ what }) => what === 'NodeLeft')?.detail ?? '', /^1 node left: a$/);
+  assert.equal(after.filter(({ what }) => what === 'Drift').length, 0);
+});
+
+test('a node: who made it a member, who changed what its pool set, and what nobody knows', async () => {
+  await gpu();
+  await ofKubectl('label', 'node', 'c', 'node-role.kubernetes.io/gpu=');
+  await ofKubectl('taint', 'node', 'c', 'theirs:NoSchedule');
+  await product('reconcile');
+  await ofKubectl('taint', 'node', 'c', 'k:NoSchedule-');
+  await ofKubectl('label', 'node', 'c', 'tier-');
+  const items = await historyOf('c');
+  const found = (what: string) => items.filter(item => item.what === what);
+  assert.deepEqual(
+    found('MembershipLabel').map(({ who, detail }) => [who, detail]),
+    [['kubectl-label', 'label node-role.kubernetes.io/gpu=, by which pool gpu selects']],
+  );
+  assert.deepEqual(
+    found('NodeJoined').map(({ detail, pool, node, sources }) => [detail, pool, node, sources]),
+    [['1 node joined: c', 'gpu', 'c', ['Event', 'managedFields']]],
+  );
+  assert.deepEqual(
+    found('Drift').map(({ time, who, detail }) => [time === null, who, detail]),
+    [
+      [false, 'kubectl-taint', 'taint k:NoSchedule is gone; pool gpu had set ""; kubectl-taint wrote the taints last'],
+      [true, null, 'label tier is gone; pool gpu had set "gold"'],
+    ],
+  );
+  assert.equal(items.at(-1)?.time, null, 'what has no time comes last');
+  assert.equal(found('NodeReady').length, 1);
+  assert.equal(found('NodeRegistered')[0]?.node, 'c');
+});
+
+test('a maintenance stands for its cordon; another cordon stands beside one that is stale', async () => {
+  await gpu();
+  await product('cordon', 'gpu', '--node', 'a', '--reason', 'kernel upgrade', '--until', '2h');
+  const maintained = async (...name: string[]) =>
+    (await historyOf(...name))
+      .filter(({ what }) => /^(Cordoned|Maintenance)$/.test(what))
+      .map(({ what, who, node, sources }) => [what, who, node, sources]);
+  const [one, ...more] = await maintained('gpu');
+  assert.deepEqual([one?.[0], one?.[2], one?.[3]], ['Maintenance', 'a', ['object', 'managedFields']]);
+  assert.deepEqual(more, []);
+  assert.deepEqual(await maintained('a'), [one]);
+  const [entry] = (await historyOf('a')).filter(({ what }) => what === 'Maintenance');
+  assert.match(entry?.detail ?? '', /^cordoned by .* until \d{4}-.*: kernel upgrade$/);
+  await ofKubectl('uncordon', 'a');
+  assert.match(
+    (await historyOf('a')).find(({ what }) => what === 'Maintenance')?.detail ?? '',
+    /stale: .*schedulable\)$/,
+  );
+});
+
+test('Events about a node are shown, and one that tells what a condition tells is shown once', async () => {
+  await gpu();
+  const { status } = (await raw(cluster()).expect('GET', '/api/v1/nodes/a')) as {
+    status: { conditions: { type: string; lastTransitionTime: string }[] };
+  };
+  const at = status.conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '';
+  const event = (name: string, reason: string, type = 'Normal') =>
+    raw(cluster()).expect('POST', '/api/v1/namespaces/default/events', {
+      metadata: { name, namespace: 'default' },
+      involvedObject: { kind: 'Node', name: 'a', uid: 'a' },
+      ...{ type, reason, message: `Node a status is now: ${reason}`, source: { component: 'kubelet', host: 'a' } },
+      ...{ firstTimestamp: at, lastTimestamp: at, count: 3 },
+    });
+  await event('a.1', 'NodeReady');
+  await event('a.2', 'Rebooted', 'Warning');
+  const items = await historyOf('a');
+  assert.deepEqual(
+    items.filter(({ what }) => what === 'NodeReady').map(({ who, sources, count }) => [who, sources, count]),
+    [['kubelet', ['Event', 'condition'], 3]],
+  );
+  assert.equal(items.find(({ what }) => what === 'Rebooted')?.isWarning, true);
+  assert.deepEqual(
+    (await historyOf('b')).filter(({ what }) => what === 'Rebooted'),
+    [],
+  );
+});
+
+test('revisions: changes of the spec with their cause, and an undo', async () => {
+  await gpu({ rollout: {} });
+  await ofKubectl('annotate', 'npool', 'gpu', 'kubernetes.io/change-cause=more shine');
+  await product('edit', 'gpu', '--label', 'tier=silver');
+  await product('reconcile');
+  await new Promise(resolve => setTimeout(resolve, 1_100));
+  await product('rollout', 'undo', 'gpu');
+  await product('reconcile', '--yes');
+  const items = await historyOf('gpu');
+  assert.deepEqual(
+    items
+      .filter(({ what }) => /^Spec(Changed|Restored)$/.test(what))
+      .map(({ what, who, detail }) => [what, who, detail]),
+    [
+      ['SpecChanged', 'kubectl-nodepool', 'the spec of revision 3 was kept first'],
+      ['SpecChanged', 'kubectl-nodepool', 'revision 2: the oldest spec that is kept; cause: more shine'],
+      ['SpecRestored', 'kubectl-nodepool', 'revision 3: ~ spec.labels[tier]: silver -> gold'],
+    ],
+  );
+  assert.ok(items.some(({ what, who }) => what === 'SpecWritten' && who === 'kubectl-nodepool'));
+});
+
+test('with expired Events it tells what the objects have', async () => {
+  await gpu();
+  await ofKubectl('label', 'node', 'a', 'tier=brass', '--overwrite');
+  await dropEvents();
+  const pool = await historyOf('gpu');
+  assert.ok(!pool.some(({ sources }) => sources.includes('Event')));
+  for (const what of ['PoolCreated', 'NodeRegistered', 'PoolReady', 'Drift'])
+    assert.ok(whats(pool).includes(what), what);
+  const written = (await historyOf('a')).filter(({ what }) => what === 'NodeWritten');
+  assert.deepEqual(
+    written.map(({ who, detail, sources }) => [who, detail, sources]),
+    [['kubectl-nodepool', 'manages annotation nodes.lailin.xyz/applied, taint k:NoSchedule', ['managedFields']]],
+  );
+});
+
+test('pool and node of one name, names of neither, and deleted ones', async () => {
+  await gpu();
+  await testEnv.pool('a', { nodeSelector: { x: 'y' } });
+  const { stdout, stderr, code } = await cli(cluster(), ['history', 'a']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^TIME +WHAT +WHO +DETAIL\n.*PoolCreated/);
+  assert.match(stderr, /^A node has this name, too: `kubectl nodepool history node\/a`\.\nNot shown: /);
+  assert.ok(whats(await historyOf('node/a')).includes('NodeRegistered'));
+  assert.ok(whats(await historyOf('pool/a')).includes('PoolCreated'));
+  await refused(
+    ['history', 'node/gpu'],
+    1,
+    'error: node "gpu" not found; next: list the nodes with `kubectl get nodes`',
+  );
+  await refused(['history', 'pool/b'], 1, /^error: nodepool "b" not found/);
+  await refused(['history', 'gp'], 1, 'error: neither a nodepool nor a node is named "gp"; did you mean "gpu"?');
+  await refused(
+    ['history', 'none-at-all'],
+    1,
+    'error: neither a nodepool nor a node is named "none-at-all"; next: list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`',
+  );
+  await refused(['history', ''], 2, /^error: a name may not be empty/);
+  await refused(['history', 'gpu', '--since', 'x'], 2, /^error: --since: "x" is not a duration/);
+  await product('delete', 'gpu', '--yes');
+  assert.ok(whats(await historyOf('gpu')).includes('NodeJoined'), 'its Events are left');
+});
+
+test('formats, --since and --limit', async () => {
+  await gpu();
+  const all = await historyOf('gpu');
+  assert.deepEqual(await historyOf('gpu', '--limit', '2'), all.slice(-2));
+  assert.deepEqual(await historyOf('gpu', '--since', '1h'), all);
+  await new Promise(resolve => setTimeout(resolve, 1_500));
+  const since = await cli(cluster(), ['history', 'gpu', '--since', '1ms']);
+  assert.deepEqual([since.code, since.stdout, since.stderr], [0, '', 'No history found.\n']);
+  const wide = await cli(cluster(), ['history', 'gpu', '-o', 'wide', '--no-headers']);
+  assert.match(wide.stdout, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +\w+ +\S+ +\w/);
+  assert.match(wide.stderr, LIMITS);
+  const csv = await cli(cluster(), ['history', 'gpu', '-o', 'csv']);
+  assert.match(csv.stdout, /^time,what,who,pool,node,detail,sources\n\d{4}-.*,gpu,,/);
+  assert.equal(csv.stdout.trimEnd().split('\n').length, all.length + 1);
+  const yaml = await cli(cluster(), ['history', 'gpu', '-o', 'yaml']);
+  assert.match(yaml.stdout, /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\nitems:\n/);
+  assert.match(yaml.stdout, /kind: History\nsubject:\n {2}kind: NodePool\n {2}name: gpu\n$/);
+});

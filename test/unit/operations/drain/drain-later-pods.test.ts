@@ -1,0 +1,95 @@
+/** Nodes and pods that are no longer as the plan of a drain found them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { flushPromises } from '../../controller/fake-clock.ts';
+import { fakeDrainCluster, makePod, states } from './fake-drain-cluster.ts';
+
+describe('pods that the plan did not list', () => {
+  test('evicts pods that came until the cordon, and those that replaced a listed one', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'db-0' }] } });
+    const { ended } = cluster.begin(() =>
+      cluster.pods.set('a', [makePod({ name: 'late' }), makePod({ name: 'db-0', uid: 'another' })]),
+    );
+    await flushPromises();
+    cluster.removePods('late', 'db-0');
+    await cluster.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a drained 2/2']);
+    assert.deepEqual(cluster.log.slice(1), ['evict late @0', 'evict db-0 @0']);
+  });
+
+  test('fails the node, and evicts none of its pods, where one needs a flag', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
+    const { ended } = cluster.begin(() =>
+      cluster.pods.set('a', [makePod({ name: 'p' }), makePod({ name: 'q', hasEmptyDir: true })]),
+    );
+    assert.deepEqual(states(await ended), ['a failed 0/1']);
+    assert.equal(cluster.log.length, 1, 'only the cordon');
+    assert.match(
+      cluster.reported.at(-1) ?? '',
+      /unable to drain node "a": cannot delete pods with local storage .*: ns\/q$/,
+    );
+  });
+
+  test('leaves a pod that comes to the cordoned node', async () => {
+    const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p-1' }] } });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    cluster.pods.set('a', [makePod({ name: 'p-2' })]);
+    await cluster.clock.advance(1000);
+    assert.deepEqual(states(await ended), ['a drained 1/1']);
+    assert.deepEqual(cluster.log.slice(1), ['evict p-1 @0']);
+  });
+});
+
+describe('nodes that changed before their turn', () => {
+  const pods = { a: [{ name: 'pa' }], b: [{ name: 'pb' }] };
+  const nodes = [{ name: 'a' }, { name: 'b', unschedulable: true }];
+
+  for (const isRolling of [false, true]) {
+    const how = isRolling ? ' with --rolling' : '';
+
+    test(`cordons again a node that was uncordoned${how}`, async () => {
+      const cluster = fakeDrainCluster({ nodes, pods, options: { isRolling } });
+      const { ended } = cluster.begin();
+      await flushPromises();
+      const b = cluster.nodes.get('b');
+      if (b !== undefined) cluster.nodes.set('b', { ...b, unschedulable: false });
+      cluster.removePods('pa');
+      await cluster.clock.advance(1000);
+      cluster.removePods('pb');
+      await cluster.clock.advance(1000);
+      assert.deepEqual(states(await ended), ['a drained 1/1', 'b drained 1/1']);
+      assert.equal(cluster.nodes.get('b')?.unschedulable, true);
+      assert.ok(cluster.reported.includes('node/b cordoned'));
+    });
+
+    test(`evicts no pod from another node of the name${how}`, async () => {
+      const cluster = fakeDrainCluster({ nodes, pods, options: { isRolling } });
+      const { ended } = cluster.begin();
+      await flushPromises();
+      const b = cluster.nodes.get('b');
+      if (b !== undefined) cluster.nodes.set('b', { ...b, uid: 'another', unschedulable: false });
+      cluster.removePods('pa');
+      await cluster.clock.advance(1000);
+      assert.deepEqual(states(await ended), ['a drained 1/1', 'b drained 0/1']);
+      assert.ok(!cluster.log.some(line => line.startsWith('evict pb')));
+      assert.equal(cluster.reported.at(-1), 'node/b is gone');
+    });
+
+    test(`fails a node that has left the pool${how}`, async () => {
+      const cluster = fakeDrainCluster({ nodes, pods, options: { isRolling } });
+      const { ended } = cluster.begin();
+      await flushPromises();
+      const b = cluster.nodes.get('b');
+      if (b !== undefined) cluster.nodes.set('b', { ...b, labels: {} });
+      cluster.removePods('pa');
+      await cluster.clock.advance(1000);
+      assert.deepEqual(states(await ended), ['a drained 1/1', 'b failed 0/1']);
+      assert.ok(!cluster.log.some(line => line.startsWith('evict pb')));
+      assert.equal(
+        cluster.reported.at(-1),
+        'error: unable to drain node "b": it is no longer a member of nodepool worker',
+      );
+    });
+  }
+});

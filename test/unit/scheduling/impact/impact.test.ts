@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { quantityReader } from '../../../../src/nodepool/amounts.ts';
+import type { Node, Taint } from '../../../../src/nodepool/types.ts';
+import { impactOf, type PlannedChange } from '../../../../src/scheduling/impact/impact.ts';
+import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
+import type { DaemonSet, RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
+import { readPod } from '../../../../src/scheduling/read-pod.ts';
+import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+
+const read = quantityReader();
+const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
+const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
+
+function node(name: string, more: Partial<Node> = {}): Node {
+  const meta = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+  return { ...meta, labels: {}, taints: [], ready: true, unschedulable: false, allocatable: { pods: '10' }, ...more };
+}
+
+function pod(name: string, on: string, spec: RawPodSpec, owner?: RunningPod['owner']): RunningPod {
+  const raw = { metadata: { namespace: 'shop', name }, spec: { ...spec, nodeName: on } };
+  return { pod: readPod(raw, read), node: on, owner };
+}
+
+function impact(changes: PlannedChange[], pods: RunningPod[], daemonSets: DaemonSet[] = [], others: Node[] = []) {
+  const snapshot = new Snapshot([...changes.map(({ after }) => after), ...others]);
+  for (const { pod: each, node: on } of pods) snapshot.add(each, on);
+  return impactOf({ changes, pods: Map.groupBy(pods, each => each.node), daemonSets, selecting: [], snapshot });
+}
+
+const web = { kind: 'Deployment', name: 'web' };
+const agent: DaemonSet = { namespace: 'kube-system', name: 'agent', template: { nodeSelector: { disk: 'ssd' } } };
+const agentPod = (on: string) => ({
+  ...pod(`agent-${on}`, on, agent.template, { kind: 'DaemonSet', name: 'agent' }),
+  pod: { ...pod(`agent-${on}`, on, agent.template).pod, namespace: 'kube-system' },
+});
+
+test('a label that goes stops the DaemonSet that selects it, and pods are not scheduled there again', () => {
+  const change = {
+    before: node('a', { labels: { disk: 'ssd', zone: '1' } }),
+    after: node('a', { labels: { zone: '2' } }),
+  };
+  const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
+  assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
+  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'] }]);
+  const [disk, zone] = found.keys;
+  assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
+  assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
+});
+
+test('a label that comes starts the DaemonSet that selects it, where no taint keeps it away', () => {
+  const before = node('a');
+  const starts = impact([{ before, after: node('a', { labels: { disk: 'ssd' } }) }], [], [agent]).daemonSets;
+  assert.deepEqual(
+    starts.map(each => each.starts),
+    [['a']],
+  );
+  const tainted = impact([{ before, after: node('a', { labels: { disk: 'ssd' }, taints: [GPU] }) }], [], [agent]);
+  assert.deepEqual(tainted.daemonSets, []);
+});
+
+test('a NoSchedule taint lets the pod of a DaemonSet run on, and it would not come back', () => {
+  const labels = { disk: 'ssd' };
+  const change = { before: node('a', { labels }), after: node('a', { labels, taints: [GPU] }) };
+  const found = impact([change], [agentPod('a')], [agent]);
+  assert.deepEqual([found.daemonSets, found.notAgain.map(({ pods }) => pods)], [[], [['agent-a']]]);
+});
+
+test('a NoExecute taint evicts; the pods go where there is room, and the reasons are the scheduler words', () => {
+  const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
+  const pods = ['w1', 'w2', 'w3'].map(name => pod(name, 'a', {}, web));
+  const tolerant = pod('t', 'a', { tolerations: [{ key: 'gpu', operator: 'Exists', tolerationSeconds: 60 }] }, web);
+  const found = impact(
+    [change],
+    [...pods, tolerant, pod('bare', 'a', {})],
+    [],
+    [node('b', { allocatable: { pods: '2' } })],
+  );
+  const [deployment, bare] = found.evicted;
+  assert.deepEqual(deployment?.pods, ['t', 'w1', 'w2', 'w3']);
+  assert.deepEqual(deployment?.later, { pods: 1, min: 60, max: 60 });
+  assert.deepEqual(
+    [...(deployment?.next?.nodes ?? [])].reduce((sum, [, count]) => sum + count, 0) + (deployment?.next?.pending ?? 0),
+    4,
+  );
+  assert.deepEqual([deployment?.next?.nodes.get('b'), bare?.next], [2, undefined]);
+  assert.ok(deployment?.next?.reasons.has('Too many pods'));
+});
+
+test('a taint that evicted already, and one that a pod is evicted for only later, is no eviction of the change', () => {
+  const before = node('a', { taints: [NO_EXECUTE] });
+  const after = node('a', { taints: [NO_EXECUTE, { ...NO_EXECUTE, key: 'other' }] });
+  assert.deepEqual(impact([{ before, after }], [pod('w', 'a', {}, web)]).evicted, []);
+});
+
+test('pods that are being deleted are not told', () => {
+  const leaving = pod('w', 'a', {}, web);
+  leaving.pod.isTerminating = true;
+  const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
+  assert.deepEqual(impact([change], [leaving]).evicted, []);
+});
+
+test('two changes that each suffice are both causes', () => {
+  const spec = { nodeSelector: { a: '1', b: '1' } };
+  const change = { before: node('n', { labels: { a: '1', b: '1' } }), after: node('n') };
+  const found = impact([change], [pod('w', 'n', spec, web)]);
+  assert.deepEqual(
+    found.keys.map(({ notAgain }) => notAgain.length),
+    [1, 1],
+  );
+  assert.equal(found.notAgain.length, 1);
+});
+
+test('labels that a pod selects', () => {
+  const keys = keysOfPod({
+    nodeSelector: { disk: 'ssd' },
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }],
+        },
+      },
+    },
+    topologySpreadConstraints: [{ topologyKey: 'rack' }],
+  });
+  assert.deepEqual(Object.fromEntries(keys), { disk: 'nodeSelector', zone: 'node affinity', rack: 'topology spread' });
+});
+
+test('a label in fields of any object', () => {
+  assert.ok(namesLabel('has(node-role.kubernetes.io/master) && !all()', 'node-role.kubernetes.io/master'));
+  assert.ok(namesLabel({ matchExpressions: [{ key: 'disk' }] }, 'disk'));
+  assert.ok(namesLabel([{ matchLabels: { disk: 'ssd' } }], 'disk'));
+  assert.ok(!namesLabel('has(my-disk)', 'disk'));
+  assert.ok(!namesLabel({ a: 1, b: null }, 'disk'));
+});
