@@ -1,5 +1,6 @@
 /** Reads nodes and pods into a Snapshot, and of the rest what the pods in question need. */
 import { quantityReader } from '../nodepool/amounts.ts';
+import { matchesQuery } from '../nodepool/label-query.ts';
 import type { Node } from '../nodepool/types.ts';
 import { readPlacedPod } from '../scheduling/read-pod.ts';
 import { Snapshot } from '../scheduling/snapshot.ts';
@@ -43,7 +44,7 @@ export async function readSnapshot(
   const early = judgesKept ? undefined : storageOf(pods, port);
   early?.catch(() => {});
   const fields = judgesKept ? { labels: true, placement: true } : { labels: pods.some(asksForPods), placement: false };
-  const collector = new Collector(keep);
+  const collector = new Collector(keep, judgesKept ? undefined : countedBy(pods));
   const podsRead = readPods(fields, collector, port);
   podsRead.catch(() => {});
   const nodes = await reading;
@@ -88,22 +89,32 @@ function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefi
   return namespaceSelector !== undefined;
 }
 
+/** Whether a selector of these pods, in whatever namespace, selects a pod. */
+function countedBy(pods: readonly Pod[]): (pod: Pick<Pod, 'labels'>) => boolean {
+  const selectors = pods.flatMap(({ spread, affinity, antiAffinity }) =>
+    [...spread, ...affinity, ...antiAffinity].map(({ selector }) => selector),
+  );
+  return ({ labels }) => selectors.some(selector => matchesQuery(selector, labels));
+}
+
 /** Takes pods before and after the nodes are known. */
 class Collector {
   problems: string[] = [];
   kept: KeptPod[] = [];
   readonly #keep: (pod: Pod) => boolean;
+  readonly #isCounted: ((pod: Pick<Pod, 'labels'>) => boolean) | undefined;
   #nodes: readonly Node[] | undefined;
   #snapshot: Snapshot | undefined;
   #early: Pod[] = [];
 
-  constructor(keep: (pod: Pod) => boolean) {
+  constructor(keep: (pod: Pod) => boolean, isCounted: ((pod: Pick<Pod, 'labels'>) => boolean) | undefined) {
     this.#keep = keep;
+    this.#isCounted = isCounted;
   }
 
   begin(nodes: readonly Node[]): void {
     this.#nodes = nodes;
-    this.#snapshot = new Snapshot(nodes);
+    this.#snapshot = this.#empty(nodes);
     for (const pod of this.#early) this.#snapshot.add(pod, pod.nodeName ?? '');
     this.#early = [];
   }
@@ -118,11 +129,15 @@ class Collector {
     this.problems = [];
     this.kept = [];
     this.#early = [];
-    if (this.#nodes !== undefined) this.#snapshot = new Snapshot(this.#nodes);
+    if (this.#nodes !== undefined) this.#snapshot = this.#empty(this.#nodes);
   }
 
   snapshot(nodes: readonly Node[]): Snapshot {
-    this.#snapshot ??= new Snapshot(nodes);
+    this.#snapshot ??= this.#empty(nodes);
     return this.#snapshot;
+  }
+
+  #empty(nodes: readonly Node[]): Snapshot {
+    return new Snapshot(nodes, undefined, undefined, this.#isCounted);
   }
 }

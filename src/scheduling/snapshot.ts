@@ -49,16 +49,23 @@ export class Snapshot {
   storage: Storage;
   /** Labels by name; undefined: only the label with the name that every namespace has is known. */
   namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
+  readonly #isCounted: (pod: PlacedPod) => boolean;
   readonly #groups = new Map<string, LabelGroup>();
   readonly #antiAffinity = new Map<string, AntiAffinityGroup>();
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
+  /**
+   * @param isCounted whether a pod may matter to topology spread and pod affinity: 50,000 pods have many labels. Default:
+   * every pod
+   */
   constructor(
     nodes: readonly Node[],
     namespaces?: ReadonlyMap<string, Record<string, string>>,
     storage: Storage = NO_STORAGE,
+    isCounted: (pod: PlacedPod) => boolean = () => true,
   ) {
+    this.#isCounted = isCounted;
     this.namespaces = namespaces;
     this.storage = storage;
     const read = quantityReader();
@@ -78,7 +85,7 @@ export class Snapshot {
     for (const port of pod.hostPorts) state.hostPorts.push(port);
     for (const disk of pod.disks) state.disks.push(disk);
     for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, 1);
-    this.#placesOf(pod).push(state);
+    if (this.#isCounted(pod)) this.#placesOf(pod).push(state);
     if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).nodes.push(state);
   }
 
@@ -93,7 +100,7 @@ export class Snapshot {
     }
     for (const disk of pod.disks) removeFirst(state.disks, other => JSON.stringify(other) === JSON.stringify(disk));
     for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, -1);
-    removeFirst(this.#placesOf(pod), other => other === state);
+    if (this.#isCounted(pod)) removeFirst(this.#placesOf(pod), other => other === state);
     if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod).nodes, other => other === state);
   }
 

@@ -16,7 +16,15 @@ function podObject(index: number, nodes: number): object {
   return {
     metadata: {
       name: `${workload}-${index}`,
-      labels: { app: workload, 'pod-template-hash': '5d4f8c7b9d', 'app.kubernetes.io/part-of': `part-${index % 40}` },
+      labels: {
+        app: workload,
+        'pod-template-hash': '5d4f8c7b9d',
+        'app.kubernetes.io/part-of': `part-${Math.floor(index / 1_000)}`,
+        // As those of a StatefulSet.
+        ...(Math.floor(index / REPLICAS) % 5 === 0
+          ? { 'statefulset.kubernetes.io/pod-name': `${workload}-${index}` }
+          : {}),
+      },
     },
     spec: {
       nodeName: nodeName(index % nodes),

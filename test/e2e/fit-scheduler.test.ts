@@ -86,15 +86,19 @@ describe('the rules of scheduling', () => {
     await api().expect('PATCH', path, { metadata: { annotations: { 'volume.kubernetes.io/selected-node': null } } });
   };
 
-  /** As fit reads it, of a pod that needs everything. */
-  const snapshotNow = async (): Promise<Snapshot> => {
+  /** As fit reads it. */
+  const snapshotOf = async (pods: Pod[]): Promise<Snapshot> => {
     const connection = await testEnv.connection();
-    const port = await connection.scheduling();
+    const wish = { pods, keep: () => false, judgesKept: false };
+    const { snapshot } = await readSnapshot(connection.cluster.nodes.list(), wish, await connection.scheduling());
+    return snapshot;
+  };
+
+  /** Of pods that need everything. */
+  const snapshotNow = (): Promise<Snapshot> => {
     const claims = [{ name: 'any', template: undefined }];
     const selector = { topologyKey: '', namespaces: [], namespaceSelector: {}, selector: {} };
-    const pods = Object.keys(NAMESPACES).map(namespace => ({ ...anyPod(namespace), claims, affinity: [selector] }));
-    return (await readSnapshot(connection.cluster.nodes.list(), { pods, keep: () => false, judgesKept: false }, port))
-      .snapshot;
+    return snapshotOf(Object.keys(NAMESPACES).map(each => ({ ...anyPod(each), claims, affinity: [selector] })));
   };
 
   const storageNow = async () => {
@@ -131,6 +135,11 @@ describe('the rules of scheduling', () => {
       assert.equal(created.status, 201, JSON.stringify(created.body));
       const pod = readPod(created.body as RawPod, quantityReader());
       const made = pod.claims.map(claim => claim.name).filter(claim => claim.startsWith('made-'));
+      if (number % READ_EVERY === 0) {
+        // fit keeps only the labels that the pod asks for.
+        const narrow = await snapshotOf([pod]);
+        assert.deepEqual(verdict(pod, nodes, narrow), verdict(pod, nodes, await snapshotNow()));
+      }
       const found = await decision(namespace, name, made);
       const expected = verdict(pod, nodes, snapshot);
       for (const text of expected.reasons) seen.set(text, (seen.get(text) ?? 0) + 1);
