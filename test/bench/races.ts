@@ -86,7 +86,7 @@ export function readNodes({ kubectl, executable, npm }: Programs, env: Environme
         [...executable, 'report'],
         env,
         /^<!DOCTYPE html>\n/,
-        held ? { rss: 110 } : {},
+        held ? { rss: 150 } : {},
       ),
       contender(
         `${EXECUTABLE}: history`,

@@ -70,6 +70,7 @@ new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>  
       'SELECTOR',
       'REASON',
       'DRIFT',
+      'MAINTENANCE',
     ],
     [
       'gpu',
@@ -86,6 +87,7 @@ new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>  
       '175.5Gi',
       'node-role.kubernetes.io/gpu=',
       '<none>',
+      '0',
       '0',
     ],
   ]);
@@ -142,7 +144,7 @@ test('-o wide counts the nodes that differ now; who may not list nodes gets the 
     const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '-o', 'wide', ...args]);
     assert.equal(code, 0, stderr);
     const cells = stdout.trimEnd().split('\n');
-    return [cells.map(line => line.split(/ +/).at(-1)).join(' '), stderr] as const;
+    return [cells.map(line => line.split(/ +/).at(-2)).join(' '), stderr] as const;
   };
   assert.deepEqual(await drift(), ['0 <none>', '']);
   assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);

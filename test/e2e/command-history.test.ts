@@ -107,7 +107,7 @@ test('a node: who made it a member, who changed what its pool set, and what nobo
   assert.deepEqual(
     found('Drift').map(({ time, who, detail }) => [time === null, who, detail]),
     [
-      [false, 'kubectl-taint', 'taint k:NoSchedule is gone; pool gpu had set ""'],
+      [false, 'kubectl-taint', 'taint k:NoSchedule is gone; pool gpu had set ""; kubectl-taint wrote the taints last'],
       [true, null, 'label tier is gone; pool gpu had set "gold"'],
     ],
   );

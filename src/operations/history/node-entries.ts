@@ -124,12 +124,14 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
   return driftedFrom(record, node).map(({ subject, path, live, applied }): HistoryEntry => {
     const was = applied === null ? 'had removed it' : `had set ${quoted(applied)}`;
     const now = live === undefined ? `${subject} is gone` : `${subject} is ${quoted(live)}`;
-    const entry = { what: 'Drift', detail: `${now}; pool ${record.pool} ${was}`, pool: record.pool };
+    const detail = `${now}; pool ${record.pool} ${was}`;
+    const entry = { what: 'Drift', detail, pool: record.pool };
     // Of a label that is gone nobody is known. Taints are one field, which whoever removed one has written.
     const isKnown = live !== undefined || path[0] === 'spec';
     const setter = isKnown ? lastSetter(managedFields, path) : undefined;
     if (setter === undefined) return { ...entry, time: undefined, who: undefined, sources: ['object'] };
-    return { ...entry, time: setter.time, who: setter.manager, sources: ['object', 'managedFields'] };
+    const of = path[0] === 'spec' ? `${detail}; ${setter.manager} wrote the taints last` : detail;
+    return { ...entry, detail: of, time: setter.time, who: setter.manager, sources: ['object', 'managedFields'] };
   });
 }
 
