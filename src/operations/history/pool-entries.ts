@@ -12,10 +12,10 @@ const MAPS = ['annotations', 'labels', 'nodeSelector'];
 /** Characters of a value in a detail. */
 const MAX_VALUE = 80;
 
-/** @param revisions of this pool, the oldest first */
+/** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
 export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): HistoryEntry[] {
   const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
-  return [...lifeEntries(pool, fields), ...conditionEntries(pool, fields), ...revisionEntries(revisions)].map(
+  return [...revisionEntries(revisions), ...conditionEntries(pool, fields), ...lifeEntries(pool, fields)].map(
     entry => ({ ...entry, pool: pool.metadata.name }),
   );
 }
