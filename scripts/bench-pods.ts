@@ -26,7 +26,7 @@ const { values } = parseArgs({
     peer: { type: 'string' },
     nodes: { type: 'string', default: String(TARGET.nodes) },
     pods: { type: 'string', default: String(TARGET.pods) },
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '3' },
   },
 });
 const { peer } = values;

@@ -3,6 +3,9 @@ import { run } from '../cluster/run.ts';
 import { measure, type Sample } from './measure.ts';
 import { ratios } from './statistics.ts';
 
+/** kube-capacity takes minutes for 50,000 pods. */
+const WARM_UP_MS = 600_000;
+
 export type Command = [string, ...string[]];
 
 /** The limit. */
@@ -54,7 +57,7 @@ export function contender(
     name,
     limits,
     async warmUp() {
-      const { code, stdout, stderr } = await run(program, args, { env });
+      const { code, stdout, stderr } = await run(program, args, { env, timeoutMs: WARM_UP_MS });
       if (code !== 0 || !says.test(stdout)) throw new Error(`${name}: ${code}\n${stdout}${stderr}`);
     },
     run: () => measure({ command, env }),

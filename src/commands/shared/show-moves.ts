@@ -52,7 +52,8 @@ export async function showMoves(
       const { makeStyle } = await import('../../render/style.ts');
       io.out(`${renderDiff(planned.plan, makeStyle(io.color))}\n`);
     }
-    if (dryRun !== 'none' || (io.stdinIsTTY && !yes)) warn(await unfitPods(planned, connection));
+    // A person who is asked sees the whole impact.
+    if (dryRun !== 'none') warn(await unfitPods(planned, connection));
     return planned;
   };
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
