@@ -39,7 +39,7 @@ const END_TO_END = /^test\/(e2e|fault)\//;
 const PACKED = ['executable', 'executable', 'bundle'] as const;
 
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
-const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/(watch-many|fit-scheduler)\.)/;
+const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/(watch-many|fit-scheduler|impact-full)\.)/;
 
 /** Tests with kubelets of their own: beside others, their pods would get ready too late. */
 const NODE_FILES = /^test\/node\//;

@@ -18,13 +18,16 @@ interface Counted {
 /** Of each reason, so many details are named. */
 const SHOWN_DETAILS = 2;
 
-/** `3 Insufficient cpu (2 asked, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
-export function reasonsText(reasons: readonly FitReason[], isShort = false): string {
+/** A number is that of nodes; without one, the words alone. `3 Insufficient cpu (2 asked, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
+export function reasonsText(
+  reasons: readonly (Omit<FitReason, 'nodes'> & { nodes: number | undefined })[],
+  isShort = false,
+): string {
   return reasons
     .map(({ nodes, words, details }) => {
       const shown = isShort ? [] : details.slice(0, SHOWN_DETAILS);
       const more = details.length > shown.length ? ', …' : '';
-      return `${nodes} ${words}${shown.length === 0 ? '' : ` (${shown.join(', ')}${more})`}`;
+      return `${nodes === undefined ? '' : `${nodes} `}${words}${shown.length === 0 ? '' : ` (${shown.join(', ')}${more})`}`;
     })
     .join(', ');
 }

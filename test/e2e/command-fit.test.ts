@@ -120,8 +120,8 @@ test('kinds with a template, several documents, stdin', async () => {
     },
   ];
   const input = documents.map(each => JSON.stringify(each)).join('\n---\n');
-  const { code, stdout } = await cli(cluster(), ['fit', '-f', '-', '--pool', 'worker'], { stdin: input });
-  assert.equal(code, 0, stdout);
+  const { code, stdout, stderr } = await cli(cluster(), ['fit', '-f', '-', '--pool', 'worker'], { stdin: input });
+  assert.equal(code, 0, stdout + stderr);
   assert.deepEqual(stdout.match(/^\S+ default\/.*/gm), [
     'Pod default/a: cpu 1',
     'Job default/b: cpu 1',

@@ -47,7 +47,7 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   );
   assert.match(
     await ok(['nodes', '-o', 'wide']),
-    /^NAME .* ALSO-MATCHED-BY +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none>\n/,
+    /^NAME .* ALSO-MATCHED-BY +MAINTENANCE +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none> +<none>\n/,
   );
 });
 

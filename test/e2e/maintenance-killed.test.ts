@@ -1,42 +1,40 @@
 /** SIGKILL after any write of a drain or an uncordon: a node is never half in maintenance, and a rerun leaves all of it true. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { type FaultProxy, startProxy } from '../fault/proxy.ts';
 import { hang } from '../fault/treatments.ts';
 import { poolsWithPods } from './draining.ts';
-import { start } from './following.ts';
 import { annotationOf, as, conditionOf, serveVersion } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const pods = poolsWithPods(testEnv);
 const NAMES = ['a', 'b'];
-const QUIET_MS = 3_000;
 const DRAIN = ['drain', 'web', '--reason=disks', '--until=2099-01-01T00:00:00Z', '--yes', ...as('alice')];
 const UNCORDON = ['uncordon', 'web', ...as('alice')];
-type Test = Parameters<typeof start>[0];
 
 /** Kills the command after the response to its Nth write; false if it writes less often. */
-async function killAfter(t: Test, proxy: FaultProxy, writes: number, args: string[]): Promise<boolean> {
+async function killAfter(t: TestContext, proxy: FaultProxy, writes: number, args: string[]): Promise<boolean> {
   let [sent, answered] = [0, 0];
   const isWrite = ({ method, path }: { method: string; path: string }) =>
     method !== 'GET' && !path.includes('selfsubjectreviews');
   const undo = proxy.onRequest(asked => (isWrite(asked) && ++sent > writes ? hang : undefined));
   const [program, ...first] = productCommand();
-  const running = start(t, proxy, [program, ...first, ...args]);
-  let killed: Promise<unknown> | undefined;
+  const env = { ...process.env, KUBECONFIG: proxy.kubeconfig };
+  const child = spawn(program, [...first, ...args], { env, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
   const silence = proxy.onAnswered(asked => {
-    if (isWrite(asked) && ++answered === writes) killed = running.end('SIGKILL');
+    if (isWrite(asked) && ++answered === writes) child.kill('SIGKILL');
   });
-  const end = performance.now() + QUIET_MS;
-  while (killed === undefined && performance.now() < end) await sleep(1);
-  await (killed ?? running.end('SIGKILL'));
+  const [, signal] = await ended;
   undo();
   silence();
-  return killed !== undefined;
+  return signal === 'SIGKILL';
 }
 
 async function states() {

@@ -135,6 +135,7 @@ const RUNS: Run[] = [
   { command: 'remove', lines: ['remove y e'] },
   { command: 'remove with NoExecute', lines: ['remove w f'] },
   { command: 'move', lines: ['move c --to one'] },
+  { command: 'move --dry-run', lines: ['move e --to one --dry-run'] },
   { command: 'move with NoExecute', lines: ['move c --to w'] },
   { command: 'rollout', lines: ['rollout pause one', 'rollout resume one'] },
   { command: 'rollout history', lines: ['rollout history undone', 'rollout history undone --revision=1'] },

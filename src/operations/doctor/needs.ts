@@ -111,6 +111,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'remove with NoExecute': PODS,
   move: RECONCILE,
   'move with NoExecute': PODS,
+  // To name the pods that could not be scheduled there again, where it may.
+  'move --dry-run': PODS,
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
   'reconcile with noExecute: Drain': EVICT,

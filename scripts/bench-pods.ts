@@ -1,0 +1,76 @@
+/**
+ * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R]`: `fit` beside kube-capacity
+ * (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. Fails when a target is missed.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
+import { recreatePools } from '../test/bench/from-scratch.ts';
+import { measuredEnvironment } from '../test/bench/measure.ts';
+import { askedPods, createBenchPods } from '../test/bench/pods.ts';
+import { contender, type Limits, runRace } from '../test/bench/race.ts';
+import { buildPrograms } from '../test/bench/races.ts';
+import { ensureBinaries } from '../test/cluster/binaries.ts';
+import { startControlPlane } from '../test/cluster/control-plane.ts';
+import { step } from '../test/cluster/progress.ts';
+import { run } from '../test/cluster/run.ts';
+import { thisMachine, versions } from './bench/machine.ts';
+import { asText, missed, type Report, tables } from './bench/report.ts';
+
+const MOST: Limits = { ratio: 0.4, rss: 200 };
+const TARGET = { nodes: 5_000, pods: 50_000 };
+
+const { values } = parseArgs({
+  options: {
+    peer: { type: 'string' },
+    nodes: { type: 'string', default: String(TARGET.nodes) },
+    pods: { type: 'string', default: String(TARGET.pods) },
+    rounds: { type: 'string', default: '7' },
+  },
+});
+const { peer } = values;
+if (peer === undefined) throw new Error('--peer PATH: the program kube-capacity');
+const [nodes, pods, rounds] = [Number(values.nodes), Number(values.pods), Number(values.rounds)];
+const pools = Math.max(1, Math.round(nodes / 50));
+const limits = nodes === TARGET.nodes && pods === TARGET.pods ? MOST : {};
+
+process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
+await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
+const { executable, kubectl } = await step(process.stderr, 'building', buildPrograms);
+const cluster = await startControlPlane();
+try {
+  const env = await measuredEnvironment(cluster);
+  const [program, ...args] = executable;
+  await run(program, [...args, 'install'], { env });
+  await step(process.stderr, `creating ${nodes} nodes`, () => createBenchNodes(cluster, nodes, pools));
+  await recreatePools(cluster, benchPools(pools));
+  await step(process.stderr, `creating ${pods} pods`, () => createBenchPods(cluster, pods, nodes));
+  const { plain, spreading } = askedPods();
+  const fit = (name: string, pod: object) => {
+    const file = join(cluster.dir, `${name}.json`);
+    writeFileSync(file, JSON.stringify(pod));
+    const says = /^TOTAL +yes +\d/m;
+    return contender(`executable: fit, ${name}`, [...executable, 'fit', '-f', file], env, says, limits);
+  };
+  const race = {
+    title: `Every node and ${pods.toLocaleString('en')} pods read`,
+    peer: contender('kube-capacity', [peer], env, /^\* +/m),
+    others: [
+      fit('a pod with requests', plain),
+      fit('a pod with spread and anti-affinity', spreading),
+      contender('executable: top', [...executable, 'top'], env, /^TOTAL /m),
+    ],
+  };
+  const result = await step(process.stderr, race.title, () => runRace(race, rounds));
+  const day = new Date().toISOString().slice(0, 10);
+  const named = { day, machine: thisMachine(), versions: versions(kubectl[0] ?? '') };
+  const report: Report = { ...named, nodes, pools, rounds, races: [result], figures: [] };
+  for (const table of tables(report)) console.log(`\n${asText(table)}`);
+  for (const miss of missed(report)) {
+    console.log(`\nmissed: ${miss}`);
+    process.exitCode = 1;
+  }
+} finally {
+  await cluster.stop();
+}
