@@ -22,7 +22,7 @@ export function parseUntil(text: string, now: Date): string {
 
 function afterDuration(text: string, now: Date): Date | undefined {
   if (!/^(?:\d{1,9}[smhd])+$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+)([smhd])/g)];
+  const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)];
   const total = parts.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0);
   return new Date(now.getTime() + total);
 }

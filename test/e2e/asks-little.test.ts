@@ -116,6 +116,29 @@ test('nodes reads single nodes only for who set a value that differs', async () 
   assert.deepEqual((await requestsOf('nodes', '-o', 'name')).gets, []);
 });
 
+test('history and report read each list once, and single nodes only where somebody changed or cordoned them', async () => {
+  await testEnv.nodes(...['n0', 'n1', 'n2'].map(name => ({ name, labels: role('few') })));
+  await testEnv.pool('few', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const about = (kind: string, name?: string) =>
+    `events?fieldSelector=regarding.kind=${kind}${name === undefined ? '' : `,regarding.name=${name}`}`;
+  const revisions = 'controllerrevisions?labelSelector=nodes.lailin.xyz/pool=few';
+  const pool = [revisions, about('NodePool', 'few'), 'nodepools', 'nodes'];
+  const quiet = await requestsOf('history', 'few');
+  assert.deepEqual([quiet.lists, quiet.gets], [pool.toSorted(), []]);
+  const report = await requestsOf('report');
+  const base = ['nodepools', 'nodes', 'nodes', about('NodePool'), ALL_PODS];
+  assert.deepEqual([report.lists, report.gets], [base.toSorted(), ['/version']]);
+  await testEnv.patchNode('n1', { metadata: { labels: { tier: 'mine' } } });
+  await testEnv.patchNode('n2', { spec: { unschedulable: true } });
+  const drifted = await requestsOf('history', 'few');
+  assert.deepEqual([drifted.lists, drifted.gets], [pool.toSorted(), ['nodes/n1', 'nodes/n2']]);
+  assert.deepEqual((await requestsOf('report')).gets, ['/version', 'nodes/n1']);
+  const node = await requestsOf('history', 'n1');
+  const lists = [about('Node', 'n1'), about('NodePool'), 'nodepools'];
+  assert.deepEqual([node.lists, node.gets], [lists.toSorted(), ['nodes/n1']]);
+});
+
 test('parses a label selector as the server does', async () => {
   const labels = {
     a: { tier: 'gold', n: '5' },

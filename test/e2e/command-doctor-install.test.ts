@@ -24,6 +24,7 @@ describe('before and after install', () => {
     'orphans',
     'pools',
     'members',
+    'maintenance',
     'drift',
     'specs',
     'membership',
@@ -64,8 +65,8 @@ describe('before and after install', () => {
     const [, server = '', next = '', skipped = '', ...rest] = stdout.split('\n');
     assert.match(server, /^error {4}server .*401/);
     assert.match(next, /^ +next: log in again/);
-    assert.match(skipped, /^skipped {2}version - startup-taints +see the check server \(19 checks\)$/);
-    assert.deepEqual(rest, ['', '21 checks: 1 ok, 1 error, 19 skipped', '']);
+    assert.match(skipped, /^skipped {2}version - startup-taints +see the check server \(20 checks\)$/);
+    assert.deepEqual(rest, ['', '22 checks: 1 ok, 1 error, 20 skipped', '']);
     // Without credentials, and with a server that takes requests for those of system:anonymous.
     await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'username: ""'));
     const anonymous = await doctor('--kubeconfig', gone);

@@ -38,7 +38,7 @@ describe('in a reconciled cluster', () => {
     assert.equal(find('handlers').message, `no member is known to lack the runtime handler of its pool${untold}`);
     const text = await ok(['doctor']);
     assert.match(text, /^ok {7}kubeconfig {14}\//);
-    assert.match(text, /\n\n21 checks: 20 ok, 1 skipped\n$/);
+    assert.match(text, /\n\n22 checks: 21 ok, 1 skipped\n$/);
   });
 
   test('reports overlapping pools, pools whose status is not 200 and pools never reconciled', async () => {

@@ -57,6 +57,8 @@ const DOCUMENTS = {
   NodeExplanation: 'nodes --why worker-1',
   Diff: 'diff',
   ReconcileResultList: 'reconcile --dry-run=server',
+  History: 'history worker',
+  PoolReport: 'report',
   PoolUsage: 'top --nodes',
   DoctorReport: 'doctor',
 };

@@ -12,7 +12,7 @@ const BEFORE = [
   'kubectl nodepool create web --label tier=gold',
   'kubectl patch npool web --type=merge -p \'{"spec":{"rollout":{}}}\'',
   'kubectl nodepool reconcile',
-  'kubectl annotate npool web kubernetes.io/change-cause="two tiers"',
+  'sleep 1; kubectl annotate npool web kubernetes.io/change-cause="two tiers"',
   'kubectl nodepool edit web --label tier=silver',
   'sleep 1; kubectl nodepool reconcile',
   'sleep 1; kubectl label node web-1 tier=mine --overwrite',

@@ -162,7 +162,8 @@ function normal(output: string): string {
     .trimEnd()
     .split('\n');
   // Events of the same time have no order.
-  const isEvent = (line: string | undefined) => /^ *(AGE )?(Normal|Warning) /.test(line ?? '');
+  const isEvent = (line: string | undefined) =>
+    /^ *(AGE )?(Normal|Warning) |^AGE [A-Z]\w+ nodepool-controller /.test(line ?? '');
   const sorted: string[] = [];
   for (let at = 0; at < lines.length; ) {
     let end = at + 1;

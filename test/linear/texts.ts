@@ -14,6 +14,7 @@ import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity.ts';
 import { parseRecord } from '../../src/nodepool/record.ts';
 import { suggest } from '../../src/nodepool/suggest.ts';
 import { keyProblem, valueProblem } from '../../src/nodepool/syntax.ts';
+import { isNamedIn } from '../../src/operations/history/named-in.ts';
 import { renderCsv } from '../../src/render/csv.ts';
 import { parseColumnsFile } from '../../src/render/jsonpath/columns.ts';
 import { parseTemplate } from '../../src/render/jsonpath/parse.ts';
@@ -144,6 +145,16 @@ export const CANDIDATES: readonly Candidate[] = [
     name: 'flags of labels and taints',
     run: text => [parseLabelEdits(text.split(' ')), parseTaintEdits(text.split(' '))],
     texts: { removals: text => counted(index => `k${index}- `)(text).trim() },
+  },
+  {
+    name: 'isNamedIn',
+    run: text => isNamedIn(text, 'a'),
+    texts: {
+      'lists of names': of('nodes b, ', 'x: '),
+      'a long list': of('b, ', '9 nodes '),
+      words: of('node '),
+      colons: of(': '),
+    },
   },
   { name: 'suggest', run: text => suggest(text, [`y${text}`, `${text}z`]), texts: { letters: of('ab') } },
   {

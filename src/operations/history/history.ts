@@ -2,6 +2,7 @@
 import { collectGarbage } from '../../controller/collect.ts';
 import { coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew } from '../../nodepool/plural.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { RecordCache } from '../../nodepool/record-cache.ts';
 import { ownRevisions } from '../../nodepool/revisions.ts';
@@ -85,9 +86,9 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
   const held = state.held(name);
   const { read, unread } = await readTouched(held, deps);
   const entries = [
-    ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
     ...registrations(held),
     ...read,
+    ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
     ...itemsOf(events)
       .filter(({ poolUid = '' }) => poolUid === '' || poolUid === uid)
       .map(ofPoolEvent),
@@ -147,22 +148,31 @@ async function readTouched(
   return { read: read.flat(), unread: Math.max(0, touched.length - MAX_READ) };
 }
 
-/** The nodes of a pool that registered in one second share an entry. */
+/** The nodes of a pool that registered within a minute of each other share an entry, with the time of the last one. */
 function registrations(held: readonly Node[]): HistoryEntry[] {
   const dated = held.filter(({ creationTimestamp }) => creationTimestamp !== '');
-  return [...Map.groupBy(dated, ({ creationTimestamp }) => creationTimestamp)].map(([time, nodes]) => {
+  const groups: Node[][] = [];
+  for (const node of dated.toSorted((a, b) => createdAt(a) - createdAt(b))) {
+    const last = groups.at(-1)?.at(-1);
+    if (last !== undefined && createdAt(node) - createdAt(last) < TOGETHER_MS) groups.at(-1)?.push(node);
+    else groups.push([node]);
+  }
+  return groups.map(nodes => {
     const names = nodes.map(({ name }) => name).toSorted();
-    const shown = names.slice(0, MAX_NAMED).join(', ');
-    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
     const what = names.length === 1 ? 'node of the pool was' : 'nodes of the pool were';
     return {
-      ...{ time, what: 'NodeRegistered', who: undefined, sources: ['object'] },
-      detail: `${names.length} ${what} created: ${shown}${more}`,
+      ...{ time: nodes.at(-1)?.creationTimestamp, what: 'NodeRegistered', who: undefined, sources: ['object'] },
+      detail: `${names.length} ${what} created: ${firstFew(names, MAX_NAMED)}`,
     };
   });
 }
 
+const TOGETHER_MS = 60_000;
 const MAX_NAMED = 5;
+
+function createdAt({ creationTimestamp }: Node): number {
+  return Date.parse(creationTimestamp);
+}
 
 function historyOf(
   subject: History['subject'],

@@ -11,11 +11,13 @@ import { listed } from './node-entries.ts';
 const MAPS = ['annotations', 'labels', 'nodeSelector'];
 /** Characters of a value in a detail. */
 const MAX_VALUE = 80;
+/** Of objects in each other, as in revisions.ts. */
+const MAX_DEPTH = 500;
 
-/** @param revisions of this pool, the oldest first */
+/** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
 export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): HistoryEntry[] {
   const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
-  return [...lifeEntries(pool, fields), ...conditionEntries(pool, fields), ...revisionEntries(revisions)].map(
+  return [...revisionEntries(revisions), ...conditionEntries(pool, fields), ...lifeEntries(pool, fields)].map(
     entry => ({ ...entry, pool: pool.metadata.name }),
   );
 }
@@ -103,11 +105,22 @@ function isAfter(a: string | undefined, b: string | undefined): boolean {
 
 function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
   if (before === undefined) return 'the oldest spec that is kept';
+  if ([before, after].some(({ data }) => isDeep(data))) return 'too many levels to compare';
   const changes = specChanges(specOf(before), specOf(after)).map(({ path, from, to }) => {
     if (from === undefined) return `+ ${path}: ${textOf(to)}`;
     return to === undefined ? `- ${path}: ${textOf(from)}` : `~ ${path}: ${textOf(from)} -> ${textOf(to)}`;
   });
   return changes.length === 0 ? 'no change' : listed(changes);
+}
+
+/** Not by recursion: the server takes thousands of levels in fields that a CRD does not know. */
+function isDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap(each => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
 }
 
 function specOf({ data }: ControllerRevision): object {
