@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
+import { raw } from '../cluster/raw.ts';
 import { type RunResult, run } from '../cluster/run.ts';
 import { poolYaml } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -64,6 +65,11 @@ const LOOK: Record<string, RegExp> = {
   'top --sort-by memory': /^worker /m,
   'top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free': /GPU/i,
   'top --nodes -o csv': /^[a-zA-Z,]+\n[\s\S]*node-a/,
+  'fit web-5d4f -n shop': /^Pod shop\/web-5d4f: cpu 1\n/,
+  'fit -f web.yaml --replicas 10': /^10 replicas fit\.$/m,
+  'fit -f - <web.yaml': /^Deployment default\/web: cpu 100m\n/,
+  'fit -f web.yaml --pool gpu,worker': /^gpu .*\nworker .*\nTOTAL /m,
+  'fit -f web.yaml -o json': /"kind": "PodFitList"/,
   diff: /^$/,
   'diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac': /^$/,
   'diff -l team=a': /^$/,
@@ -141,6 +147,23 @@ const WITHOUT: [line: RegExp, pools: string[]][] = [
   [/^adopt/, ['gpu']],
 ];
 
+const WEB = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers: [{name: main, image: i, resources: {requests: {cpu: 100m}}}]
+`;
+
+/** The pod of the examples that is Pending. */
+async function pendingPod(): Promise<void> {
+  const api = raw(cluster());
+  await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } });
+  const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '1' } } }];
+  await api.request('POST', '/api/v1/namespaces/shop/pods', { metadata: { name: 'web-5d4f' }, spec: { containers } });
+}
+
 async function setUp(line: string): Promise<void> {
   await testEnv.clean();
   const without = WITHOUT.find(([pattern]) => pattern.test(line))?.[1] ?? [];
@@ -171,6 +194,7 @@ async function type(line: string): Promise<RunResult> {
   const { kubectl } = await ensureBinaries(['kubectl']);
   const { dir, kubeconfig } = cluster();
   await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
+  await writeFile(join(dir, 'web.yaml'), WEB);
   const path = [await pluginFolder(cluster()), dirname(kubectl), process.env.PATH].join(':');
   const env = { PATH: path, HOME: dir, KUBECONFIG: kubeconfig, KUBE_EDITOR: 'true', NO_COLOR: '1' };
   return run('sh', ['-c', `kubectl nodepool ${line}`], { cwd: dir, env });
@@ -195,6 +219,7 @@ test('each example is checked here', () => {
 
 test('those that change nothing', { timeout: 300_000 }, async () => {
   await setUp('get');
+  await pendingPod();
   const wrong: string[] = [];
   for (const [line, expected] of Object.entries(LOOK)) wrong.push(...(await check(line, expected)));
   assert.deepEqual(wrong, []);
