@@ -21,7 +21,7 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
   static override examples = [
     { description: 'A pod that is Pending', command: '<%= config.bin %> fit web-5d4f -n shop' },
     { description: 'Ten replicas of a Deployment', command: '<%= config.bin %> fit -f web.yaml --replicas 10' },
-    { description: 'From a pipe', command: '<%= config.bin %> fit -f - <web.yaml' },
+    { description: 'What another command prints', command: '<%= config.bin %> fit -f - < web.yaml' },
     { description: 'Two pools alone', command: '<%= config.bin %> fit -f web.yaml --pool gpu,worker' },
     { description: 'For a program', command: '<%= config.bin %> fit -f web.yaml -o json' },
   ];

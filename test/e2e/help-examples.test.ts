@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { load } from 'js-yaml';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';
@@ -65,15 +66,16 @@ const LOOK: Record<string, RegExp> = {
   'top --sort-by memory': /^worker /m,
   'top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free': /GPU/i,
   'top --nodes -o csv': /^[a-zA-Z,]+\n[\s\S]*node-a/,
-  'fit web-5d4f -n shop': /^Pod shop\/web-5d4f: cpu 1\n/,
-  'fit -f web.yaml --replicas 10': /^10 replicas fit\.$/m,
-  'fit -f - <web.yaml': /^Deployment default\/web: cpu 100m\n/,
-  'fit -f web.yaml --pool gpu,worker': /^gpu .*\nworker .*\nTOTAL /m,
-  'fit -f web.yaml -o json': /"kind": "PodFitList"/,
   diff: /^$/,
   'diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac': /^$/,
   'diff -l team=a': /^$/,
+  'diff worker --impact': /^$/,
   'diff -o json': /"kind": "Diff"/,
+  'fit web-5d4f -n shop': /^worker +yes /m,
+  'fit -f web.yaml --replicas 10': /^worker +yes /m,
+  'fit -f - < web.yaml': /^worker +yes /m,
+  'fit -f web.yaml --pool gpu,worker': /^worker +yes /m,
+  'fit -f web.yaml -o json': /"kind": "PodFitList"/,
   'create worker --label tier=gold --dry-run=client -o yaml': /^kind: NodePool$/m,
   adopt: /system/,
   'adopt --label example.com/team': /red/,
@@ -127,6 +129,7 @@ const CHANGE: Record<string, RegExp> = {
   'delete worker --detach-nodes --yes': /deleted \(3 nodes released, 3 detached\)/,
   'delete -f pools.yaml': /"worker" deleted/,
   'cordon worker': /node-1 cordoned[\s\S]*node-3 cordoned/,
+  "cordon worker --reason 'kernel upgrade' --until 18:00": /node-1 cordoned[\s\S]*node-3 cordoned/,
   'cordon worker --node node-1 --node node-2': /node-1 cordoned\n.*node-2 cordoned\n$/,
   'cordon -l team=a': /node-1 cordoned[\s\S]*node-3 cordoned/,
   'uncordon worker': /node-1/,
@@ -146,23 +149,6 @@ const WITHOUT: [line: RegExp, pools: string[]][] = [
   [/^(create|wait worker gpu --for=delete)/, ['worker', 'gpu']],
   [/^adopt/, ['gpu']],
 ];
-
-const WEB = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  template:
-    spec:
-      containers: [{name: main, image: i, resources: {requests: {cpu: 100m}}}]
-`;
-
-/** The pod of the examples that is Pending. */
-async function pendingPod(): Promise<void> {
-  const api = raw(cluster());
-  await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } });
-  const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '1' } } }];
-  await api.request('POST', '/api/v1/namespaces/shop/pods', { metadata: { name: 'web-5d4f' }, spec: { containers } });
-}
 
 async function setUp(line: string): Promise<void> {
   await testEnv.clean();
@@ -190,11 +176,17 @@ async function setUp(line: string): Promise<void> {
   }
 }
 
+const POD = `apiVersion: v1
+kind: Pod
+metadata: {name: web-5d4f, namespace: shop}
+spec: {containers: [{name: main, image: registry.example.com/web:1}]}
+`;
+
 async function type(line: string): Promise<RunResult> {
   const { kubectl } = await ensureBinaries(['kubectl']);
   const { dir, kubeconfig } = cluster();
+  await writeFile(join(dir, 'web.yaml'), POD);
   await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
-  await writeFile(join(dir, 'web.yaml'), WEB);
   const path = [await pluginFolder(cluster()), dirname(kubectl), process.env.PATH].join(':');
   const env = { PATH: path, HOME: dir, KUBECONFIG: kubeconfig, KUBE_EDITOR: 'true', NO_COLOR: '1' };
   return run('sh', ['-c', `kubectl nodepool ${line}`], { cwd: dir, env });
@@ -219,7 +211,9 @@ test('each example is checked here', () => {
 
 test('those that change nothing', { timeout: 300_000 }, async () => {
   await setUp('get');
-  await pendingPod();
+  const api = raw(cluster());
+  await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } });
+  await api.expect('POST', '/api/v1/namespaces/shop/pods', load(POD) as object);
   const wrong: string[] = [];
   for (const [line, expected] of Object.entries(LOOK)) wrong.push(...(await check(line, expected)));
   assert.deepEqual(wrong, []);

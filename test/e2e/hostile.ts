@@ -138,6 +138,8 @@ export const LOOKS: readonly string[][] = [
   ...['node-a', 'node-b', EVIL].map(node => ['nodes', '--why', node]),
   ['events'],
   ['events', 'gpu'],
+  ['fit', EVIL],
+  ['diff', '--impact'],
   ...[
     ['--resources', 'all'],
     ['--nodes', '--resources', 'all'],

@@ -57,7 +57,8 @@ const NO_APPLY = [
 /** Prints lines of text. */
 const NO_TABLE = ['chalk', 'src/render/table.ts', 'src/render/yaml'];
 /** Asks and applies: the same modules for all commands that do. */
-const APPLIES = [...NO_TABLE, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/operations/doctor/'];
+const PODS = 'src/kube/protobuf/pod';
+const APPLIES = [...NO_TABLE, ...NO_DRAIN, PODS, 'src/operations/doctor/'];
 
 /** Commands that would write run as a dry run. */
 const MUST_NOT_LOAD: Record<string, string[]> = {
@@ -80,9 +81,11 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
   adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
   'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/operations/reconcile/apply.ts'],
-  'add gpu a --dry-run': APPLIES,
-  'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk'),
-  'move a --to gpu --dry-run': APPLIES,
+  // It names pods that could not be scheduled there again.
+  'add gpu a --dry-run': APPLIES.filter(part => part !== PODS),
+  'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk' && part !== PODS),
+  'move a --to gpu --dry-run': APPLIES.filter(part => part !== PODS),
+  'fit --help': OFFLINE,
   reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
   'delete gpu --dry-run': APPLIES.filter(part => part !== 'chalk'),
   'cordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],

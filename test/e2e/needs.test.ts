@@ -108,7 +108,7 @@ const RUNS: Run[] = [
   },
   { command: 'diff', lines: ['diff y z'] },
   { command: 'diff with drift', lines: ['diff drifted'], code: 1 },
-  { command: 'diff --impact', lines: ['diff drifted --impact'], code: 1 },
+  { command: 'diff --impact', lines: ['diff drifted --impact'], code: 1, optional: /^get nodes$/ },
   { command: 'diff with NoExecute', lines: ['diff w'], code: 1 },
   { command: 'adopt', lines: ['adopt'] },
   { command: 'adopt --create', lines: ['adopt --label own --create'] },
