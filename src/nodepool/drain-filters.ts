@@ -70,6 +70,11 @@ export interface PodContext {
   hasDaemonSet: boolean;
 }
 
+/** Whether a controller creates another one once it is evicted. */
+export function isRecreated({ controller, phase }: Pick<DrainPod, 'controller' | 'phase'>): boolean {
+  return controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
+}
+
 /** The DaemonSet that would immediately recreate the pod; undefined for a terminated pod, which is not recreated. */
 export function daemonSetOf(pod: DrainPod): string | undefined {
   const { controller } = pod;

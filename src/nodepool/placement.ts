@@ -5,7 +5,7 @@
 import { own } from './json.ts';
 import { meets, meetsNode, type Requirement } from './label-query.ts';
 import { tolerates } from './toleration.ts';
-import type { Node, Toleration } from './types.ts';
+import type { Node, Taint, Toleration } from './types.ts';
 
 export interface NodeTerm {
   matchExpressions?: Requirement[];
@@ -30,7 +30,7 @@ export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Un
   if (nodes.length === 0) return 'no nodes';
   const matching = nodes.filter(node => isMatching(placement, node));
   if (matching.length === 0) return 'no match';
-  return matching.some(node => isTolerated(placement, node)) ? undefined : 'taints';
+  return matching.some(node => untolerated(node, placement.tolerations) === undefined) ? undefined : 'taints';
 }
 
 /** Whether nodeSelector and required node affinity match the node. */
@@ -51,8 +51,17 @@ export function matchesTerm(
   );
 }
 
-function isTolerated({ tolerations }: PodPlacement, { taints }: Node): boolean {
-  return taints.every(
-    taint => taint.effect === 'PreferNoSchedule' || tolerations.some(toleration => tolerates(toleration, taint)),
+/** The first taint that keeps pods away and is not tolerated; PreferNoSchedule does not. */
+export function untolerated({ taints }: Pick<Node, 'taints'>, tolerations: readonly Toleration[]): Taint | undefined {
+  return taints.find(
+    taint => taint.effect !== 'PreferNoSchedule' && !tolerations.some(toleration => tolerates(toleration, taint)),
   );
+}
+
+/** What the scheduler takes a cordoned node to have. */
+const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** Whether a cordoned node takes the pod, all the same. */
+export function toleratesCordon({ tolerations }: Pick<PodPlacement, 'tolerations'>): boolean {
+  return tolerations.some(each => tolerates(each, CORDONED));
 }

@@ -2,10 +2,9 @@
  * Whether a DaemonSet has a pod on a node, as its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes
  * pkg/controller/daemon. Resources and ports are the scheduler's business.
  */
-import { isMatching } from '../nodepool/placement.ts';
+import { isMatching, untolerated } from '../nodepool/placement.ts';
 import { tolerates } from '../nodepool/toleration.ts';
 import type { Node, Toleration } from '../nodepool/types.ts';
-import { untolerated } from './node-rules.ts';
 import type { RawPodSpec } from './raw-pod.ts';
 import { placementOf } from './read-pod.ts';
 

@@ -94,7 +94,7 @@ export class Judge {
     const isNamed = this.#named === undefined || this.#named.has(node.name);
     // The scheduler asks no other rule of a node that is not named.
     if (!isNamed) yield NOT_NAMED;
-    yield* some(judgeUnschedulable(node, placement.tolerations));
+    yield* some(judgeUnschedulable(node, placement));
     yield* some(judgeName(node, nodeName));
     yield* some(judgeTaints(node, placement.tolerations));
     if (isNamed) yield* some(judgeAffinity(node, placement));

@@ -2,16 +2,13 @@
  * The rules that ask for the node alone: cordoned, name, taints, node affinity and selector (nodeunschedulable, nodename,
  * tainttoleration and nodeaffinity of kube-scheduler). Whether a node is Ready is no rule: its taints say so.
  */
-import { isMatching, type NodeTerm, type PodPlacement } from '../nodepool/placement.ts';
-import { tolerates } from '../nodepool/toleration.ts';
-import type { Node, Taint, Toleration } from '../nodepool/types.ts';
+import { isMatching, type NodeTerm, type PodPlacement, toleratesCordon, untolerated } from '../nodepool/placement.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
+import type { Node, Toleration } from '../nodepool/types.ts';
 import type { Reason } from './reason.ts';
 
-/** What the scheduler takes a cordoned node to have. */
-export const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
-
-export function judgeUnschedulable(node: Node, tolerations: readonly Toleration[]): Reason | undefined {
-  if (!node.unschedulable || tolerations.some(each => tolerates(each, CORDONED))) return undefined;
+export function judgeUnschedulable(node: Node, placement: PodPlacement): Reason | undefined {
+  if (!node.unschedulable || toleratesCordon(placement)) return undefined;
   return { rule: 'unschedulable', words: 'node(s) were unschedulable' };
 }
 
@@ -23,14 +20,7 @@ export function judgeName(node: Node, nodeName: string | undefined): Reason | un
 export function judgeTaints(node: Node, tolerations: readonly Toleration[]): Reason | undefined {
   const taint = untolerated(node, tolerations);
   if (taint === undefined) return undefined;
-  return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: taintText(taint) };
-}
-
-/** The first taint that keeps pods away and is not tolerated; PreferNoSchedule does not. */
-export function untolerated({ taints }: Node, tolerations: readonly Toleration[]): Taint | undefined {
-  return taints.find(
-    taint => taint.effect !== 'PreferNoSchedule' && !tolerations.some(toleration => tolerates(toleration, taint)),
-  );
+  return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
 }
 
 export function judgeAffinity(node: Node, placement: PodPlacement): Reason | undefined {
@@ -60,7 +50,3 @@ export const NOT_NAMED: Reason = {
   detail: 'the node affinity names other nodes',
 };
 export const NAMES_CONFLICT: Reason = { rule: 'nodeAffinity', words: 'pod affinity terms conflict' };
-
-function taintText({ key, value = '', effect }: Taint): string {
-  return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
-}

@@ -1,10 +1,9 @@
 /** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
-import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
+import { isRecreated, podName } from '../../nodepool/drain-filters.ts';
+import { toleratesCordon } from '../../nodepool/placement.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
-import { tolerates } from '../../nodepool/toleration.ts';
 import { FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
-import { CORDONED } from '../../scheduling/node-rules.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import { sortedJson } from '../../scheduling/sorted-json.ts';
@@ -53,7 +52,11 @@ export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: Fi
   );
   const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
   for (const { pod, node } of kept) snapshot.remove(pod, node);
-  const moving = kept.filter(({ pod }) => isRecreated(evicted.get(podName(pod))) && !mayReturn(pod));
+  // Those that tolerate the cordon return to the node that is drained.
+  const moving = kept.filter(({ pod }) => {
+    const old = evicted.get(podName(pod));
+    return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
+  });
   const unfit: string[] = [];
   let fitting = 0;
   for (const kind of inOrder(kindsOf(moving), others, snapshot)) {
@@ -66,15 +69,6 @@ export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: Fi
   }
   const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
   return { fitting, asked: moving.length, unfit, notJudged };
-}
-
-function isRecreated(pod: DrainPod | undefined): boolean {
-  return pod?.controller !== undefined && pod.phase !== 'Succeeded' && pod.phase !== 'Failed';
-}
-
-/** It returns to the node that is drained, cordoned as it is. */
-function mayReturn({ placement }: Pod): boolean {
-  return placement.tolerations.some(each => tolerates(each, CORDONED));
 }
 
 function kindsOf(moving: readonly KeptPod[]): Kind[] {

@@ -1,10 +1,9 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
 import { type Forecast, forecast } from '../../nodepool/budgets.ts';
-import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain-filters.ts';
-import { type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
+import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain-filters.ts';
+import { toleratesCordon, type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
 import { plural } from '../../nodepool/plural.ts';
-import { tolerates } from '../../nodepool/toleration.ts';
-import type { Node, Taint } from '../../nodepool/types.ts';
+import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { attempt } from '../attempt.ts';
 import type { DrainPort } from '../drain-port.ts';
@@ -36,9 +35,6 @@ interface Scope {
   /** Until the last node is cordoned, some of those that are drained take pods. */
   isGradual: boolean;
 }
-
-/** What the scheduler takes a cordoned node to have. */
-const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 const UNPLACED: Readonly<Record<Unplaced, string>> = {
   'no nodes': 'as every other node is cordoned or not Ready',
@@ -136,12 +132,9 @@ function unplacedLines({ pods, others, isGradual }: Scope): string[] {
     if (!known.has(key)) known.set(key, whyUnplaced(placement, nodes));
     return known.get(key);
   };
-  const isRecreated = ({ controller, phase }: DrainPod) =>
-    controller !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
-  // Those return to the node that is drained, cordoned as it is.
-  const mayReturn = ({ placement }: DrainPod) => placement.tolerations.some(each => tolerates(each, CORDONED));
   const unplaced = pods.flatMap(pod => {
-    if (!isRecreated(pod) || mayReturn(pod)) return [];
+    // Those that tolerate the cordon return to the node that is drained.
+    if (!isRecreated(pod) || toleratesCordon(pod.placement)) return [];
     const reason = why(pod);
     return reason === undefined
       ? []
