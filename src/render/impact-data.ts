@@ -29,6 +29,6 @@ function evictedData({ later, next, ...group }: Evicted, poolOf: FoundImpact['po
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
     canGo: next === undefined ? null : places,
     pending: next?.pending ?? null,
-    reasons: Object.fromEntries(next?.reasons ?? []),
+    reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
   };
 }

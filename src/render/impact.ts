@@ -1,9 +1,9 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
+import { reasonsText } from '../scheduling/fit-reasons.ts';
 import type { ChangedKey } from '../scheduling/impact/node-keys.ts';
 import type { DaemonImpact, Destination, Evicted, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
-import { reasonTexts } from '../scheduling/reason.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { formatDuration } from './time.ts';
@@ -104,5 +104,5 @@ function destinationText(
   const fits = pending === pods ? 'none fits elsewhere' : `can go: ${places.join(', ')}`;
   if (pending === 0) return fits;
   const stays = pending === 1 ? '1 would stay Pending' : `${pending} would stay Pending`;
-  return `${fits}; ${stays}: ${reasonTexts(reasons).join(', ')}`;
+  return `${fits}; ${stays}: ${reasonsText(reasons.list(), true)}`;
 }

@@ -15,17 +15,12 @@ import {
   namedNodes,
 } from './node-rules.ts';
 import { PodAffinity } from './pod-affinity.ts';
-import { firstRule, type Reason } from './reason.ts';
+import type { Reason } from './reason.ts';
 import { judgeResources } from './resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { Spread } from './spread.ts';
 import type { Pod } from './types.ts';
 import { PodVolumes } from './volumes.ts';
-
-/** All reasons, of every rule, why the node does not take the pod; empty: it does. For many nodes see Judge. */
-export function whyNot(pod: Pod, node: string, snapshot: Snapshot): Reason[] {
-  return new Judge(pod, snapshot).whyNot(node);
-}
 
 /** One pod and a snapshot, of which it has read what concerns all nodes: a snapshot that changes later needs a new one. */
 export class Judge {
@@ -61,7 +56,7 @@ export class Judge {
       if (reasons.length > 0 && reason.rule !== reasons[0]?.rule) break;
       reasons.push(reason);
     }
-    return firstRule(reasons);
+    return reasons;
   }
 
   /** Whether the node takes the pod by all rules but resources, spread and pod affinity, which placed replicas change. */

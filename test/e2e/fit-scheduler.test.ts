@@ -7,10 +7,10 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantityReader } from '../../src/nodepool/amounts.ts';
 import { readSnapshot } from '../../src/operations/read-snapshot.ts';
+import { FitReasons, reasonsText } from '../../src/scheduling/fit-reasons.ts';
 import { Judge } from '../../src/scheduling/judge.ts';
 import type { RawPod } from '../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../src/scheduling/read-pod.ts';
-import { countReasons, reasonTexts } from '../../src/scheduling/reason.ts';
 import type { Snapshot } from '../../src/scheduling/snapshot.ts';
 import type { Pod } from '../../src/scheduling/types.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -198,15 +198,15 @@ function verdict(pod: Pod, nodes: readonly string[], snapshot: Snapshot): Verdic
       rule === 'gates' ? 'SchedulingGated: ' : `Unschedulable: 0/${nodes.length} nodes are available: ${words}.`;
     return { fitting: new Set(), reasons: [words.replace(/".*"/g, '')], text };
   }
-  const counts = new Map<string, number>();
+  const counted = new FitReasons();
   const fitting = new Set<string>();
   for (const node of nodes) {
     const reasons = judge.firstWhyNot(node);
     if (reasons.length === 0) fitting.add(node);
-    countReasons(counts, reasons);
+    counted.add(reasons);
   }
-  const text = `Unschedulable: 0/${nodes.length} nodes are available: ${reasonTexts(counts).join(', ')}.`;
-  return { fitting, reasons: [...counts.keys()], text: fitting.size > 0 ? 'fits' : text };
+  const text = `Unschedulable: 0/${nodes.length} nodes are available: ${reasonsText(counted.list(), true)}.`;
+  return { fitting, reasons: counted.list().map(({ words }) => words), text: fitting.size > 0 ? 'fits' : text };
 }
 
 function anyPod(namespace: string): Pod {

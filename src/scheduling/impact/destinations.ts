@@ -1,7 +1,7 @@
 /** Where the scheduler can put evicted pods, one owner after the other: those that come first take the room. */
+import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
 import { place } from '../place.ts';
-import { countReasons } from '../reason.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import type { Destination } from './types.ts';
@@ -12,7 +12,7 @@ import type { Destination } from './types.ts';
  */
 export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destination {
   const nodes = new Map<string, number>();
-  const reasons = new Map<string, number>();
+  const reasons = new FitReasons();
   let pending = 0;
   for (const alike of Map.groupBy(pods, shapeOf).values()) {
     const [first] = alike;
@@ -28,7 +28,7 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destina
     if (left === 0) continue;
     pending += left;
     const judge = new Judge(pod, snapshot);
-    for (const node of snapshot.nodes.keys()) countReasons(reasons, judge.firstWhyNot(node));
+    for (const node of snapshot.nodes.keys()) reasons.add(judge.firstWhyNot(node));
   }
   return { nodes, pending, reasons };
 }

@@ -1,6 +1,7 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
+
+import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
-import type { ReasonCounts } from '../reason.ts';
 import type { Pod } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 
@@ -63,8 +64,8 @@ export interface Destination {
   nodes: ReadonlyMap<string, number>;
   /** How many stay Pending. */
   pending: number;
-  /** Why, as the scheduler counts nodes; empty where none stays Pending. */
-  reasons: ReasonCounts;
+  /** Why; empty where none stays Pending. */
+  reasons: FitReasons;
 }
 
 /** What the change of one label or taint does, on all nodes where it is the same. */
