@@ -5,8 +5,8 @@ import { firstFew, plural } from '../../nodepool/plural.ts';
 import { FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { placeBy } from '../../scheduling/place.ts';
+import { kindOf } from '../../scheduling/pod-kind.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
-import { sortedJson } from '../../scheduling/sorted-json.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type KeptPod, readSnapshot } from '../read-snapshot.ts';
@@ -75,16 +75,12 @@ function kindsOf(moving: readonly KeptPod[]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { pod: old } of moving) {
     const pod = { ...old, nodeName: undefined, isTerminating: false };
-    const key = keyOf(pod);
+    const key = kindOf(pod);
     const kind = kinds.get(key);
     if (kind === undefined) kinds.set(key, { pod, names: [podName(pod)], takers: 0, reasons: new FitReasons() });
     else kind.names.push(podName(pod));
   }
   return [...kinds.values()];
-}
-
-function keyOf({ name: _, requests, ...rest }: Pod): string {
-  return sortedJson([rest, [...requests].map(([resource, amount]) => [resource, String(amount)])]);
 }
 
 /** Those that few nodes take first, then the largest: so most find a place. */

@@ -2,6 +2,7 @@
 import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
 import { place } from '../place.ts';
+import { kindOf } from '../pod-kind.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import type { Destination } from './types.ts';
@@ -14,7 +15,7 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destina
   const nodes = new Map<string, number>();
   const reasons = new FitReasons();
   let pending = 0;
-  for (const alike of Map.groupBy(pods, shapeOf).values()) {
+  for (const alike of Map.groupBy(pods, kindOf).values()) {
     const [first] = alike;
     if (first === undefined) continue;
     // It is created anew, without the node.
@@ -31,9 +32,4 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destina
     for (const node of snapshot.nodes.keys()) reasons.add(judge.firstWhyNot(node));
   }
   return { nodes, pending, reasons };
-}
-
-/** Pods of the same shape are placed alike. */
-function shapeOf({ name: _, nodeName: _nodeName, requests, ...rest }: Pod): string {
-  return JSON.stringify([rest, [...requests].map(([resource, amount]) => `${resource}=${amount}`)]);
 }

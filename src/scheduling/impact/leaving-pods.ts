@@ -1,7 +1,7 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
-import { isMatching } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { isReachable } from '../choose-volume.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
 import type { Storage } from '../storage.ts';
 import type { Pod } from '../types.ts';
@@ -46,7 +46,6 @@ function isTakenBy(pod: Pod, node: Node, storage: Storage): boolean {
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
   return pod.claims.every(({ name }) => {
     const claim = storage.claims.get(`${pod.namespace}/${name}`);
-    const terms = storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms;
-    return terms === undefined || isMatching({ nodeSelector: {}, nodeTerms: [...terms] }, node);
+    return isReachable(storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms, node);
   });
 }
