@@ -44,6 +44,9 @@ export function workloadsOf(pods: readonly NamingPod[], templates: readonly Nami
   return [...workloads].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, workload]) => workload);
 }
 
+/** The label that Deployments set on their ReplicaSets and pods. */
+export const TEMPLATE_HASH = 'pod-template-hash';
+
 /** A Deployment names its ReplicaSets after itself and the hash of their template. */
 export function controllerOf({
   name,

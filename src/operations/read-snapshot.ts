@@ -85,7 +85,8 @@ function asksForPods({ spread, affinity, antiAffinity }: Pod): boolean {
   return spread.length + affinity.length + antiAffinity.length > 0;
 }
 
-function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
+/** Whether the labels of namespaces matter to a term of pod affinity. */
+export function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
   return namespaceSelector !== undefined;
 }
 

@@ -41,7 +41,8 @@ const TOLERATION: Schema = {
 
 const TOLERATIONS = { name: 'tolerations', read: message(TOLERATION), repeated: 'list' as const };
 
-const REQUIREMENTS = {
+/** Of a label selector and of node affinity alike. */
+export const REQUIREMENTS = {
   read: message({
     1: { name: 'key', read: text },
     2: { name: 'operator', read: text },

@@ -2,10 +2,11 @@
 
 import type { PodFields } from '../../operations/scheduling-port.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
-import { EVICTED_SPEC } from './evicted-pod.ts';
+import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
 import { bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
+import { OWNERS } from './workloads.ts';
 
 const TEXTS = { read: text, repeated: 'list' as const };
 
@@ -15,18 +16,6 @@ const META: Schema = {
   1: { name: 'name', read: text },
   3: { name: 'namespace', read: text },
   9: { name: 'deletionTimestamp', read: time },
-};
-
-const OWNERS: Schema = {
-  13: {
-    name: 'ownerReferences',
-    read: message({
-      1: { name: 'kind', read: text },
-      3: { name: 'name', read: text },
-      6: { name: 'controller', read: bool },
-    }),
-    repeated: 'list',
-  },
 };
 
 const PORT: Schema = {
@@ -63,15 +52,7 @@ const readVolume: Read = reader => {
 
 const SELECTOR = message({
   1: { name: 'matchLabels', read: text, repeated: 'map' },
-  2: {
-    name: 'matchExpressions',
-    read: message({
-      1: { name: 'key', read: text },
-      2: { name: 'operator', read: text },
-      3: { name: 'values', ...TEXTS },
-    }),
-    repeated: 'list',
-  },
+  2: { name: 'matchExpressions', ...REQUIREMENTS },
 });
 
 const TERM: Schema = {

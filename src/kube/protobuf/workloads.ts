@@ -1,9 +1,7 @@
 /** The fields of pods and pod templates that tell which RuntimeClass they name. Field numbers: see objects.ts. */
+import { TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { DecodeObject } from './objects.ts';
 import { bool, decode, message, type Schema, text } from './schema.ts';
-
-/** Set by Deployments on their ReplicaSets and pods. */
-export const TEMPLATE_HASH = 'pod-template-hash';
 
 interface PodTemplate {
   spec?: { runtimeClassName?: string };
@@ -26,10 +24,8 @@ export interface NamingObject {
   };
 }
 
-const META: Schema = {
-  1: { name: 'name', read: text },
-  3: { name: 'namespace', read: text },
-  11: { name: 'labels', read: text, repeated: 'map', only: new Set([TEMPLATE_HASH]) },
+/** Of the metadata: which controller an object has. */
+export const OWNERS: Schema = {
   13: {
     name: 'ownerReferences',
     read: message({
@@ -39,6 +35,13 @@ const META: Schema = {
     }),
     repeated: 'list',
   },
+};
+
+const META: Schema = {
+  1: { name: 'name', read: text },
+  3: { name: 'namespace', read: text },
+  11: { name: 'labels', read: text, repeated: 'map', only: new Set([TEMPLATE_HASH]) },
+  ...OWNERS,
 };
 
 const POD_SPEC: Schema = { 29: { name: 'runtimeClassName', read: text } };

@@ -1,5 +1,10 @@
 /** Pods and pod templates of all namespaces that name a RuntimeClass. */
-import type { NamingPod, NamingTemplate, TemplateKind } from '../../nodepool/runtime-class-users.ts';
+import {
+  type NamingPod,
+  type NamingTemplate,
+  TEMPLATE_HASH,
+  type TemplateKind,
+} from '../../nodepool/runtime-class-users.ts';
 import type { WorkloadsPort } from '../../operations/workloads-port.ts';
 import {
   decodeCronJob,
@@ -7,7 +12,6 @@ import {
   decodeNamingPod,
   decodeReplicated,
   type NamingObject,
-  TEMPLATE_HASH,
 } from '../protobuf/workloads.ts';
 import type { Api } from './api.ts';
 import { NOT_ENDED } from './pods.ts';

@@ -14,6 +14,7 @@ import { Snapshot } from '../../scheduling/snapshot.ts';
 import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
 import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import { hasSelector } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 import { readRunningPods } from './running-pods.ts';
 
@@ -103,10 +104,6 @@ async function readAll(ports: ImpactPorts, paths: readonly SelectorPath[], label
 }
 
 type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
-
-function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
-  return namespaceSelector !== undefined;
-}
 
 async function storageOf(pods: readonly RunningPod[], port: SchedulingPort): Promise<Storage> {
   const users = pods.filter(({ pod }) => pod.claims.length > 0);

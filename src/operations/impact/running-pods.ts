@@ -1,6 +1,6 @@
 /** The pods on nodes, with the controllers that recreate them. */
 import { quantityReader } from '../../nodepool/amounts.ts';
-import { controllerOf } from '../../nodepool/runtime-class-users.ts';
+import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
@@ -11,8 +11,6 @@ export interface RunningPods {
   /** Pods whose amounts cannot be read; each a sentence. */
   problems: string[];
 }
-
-const TEMPLATE_HASH = 'pod-template-hash';
 
 /** Reads every pod that is on a node and has not ended. */
 export async function readRunningPods(port: SchedulingPort): Promise<RunningPods> {
