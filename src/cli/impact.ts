@@ -34,11 +34,12 @@ export type ImpactAccess = Pick<Connection, 'cluster' | 'impact' | 'scheduling'>
 /** Shows the impact of a plan on stderr, before a person is asked about it. Nothing where no label and no taint changes. */
 export function impactShower(io: Io, connection: ImpactAccess): (plan: ClusterPlan) => Promise<void> {
   return async plan => {
-    if (![...plan.nodes, ...plan.later].some(({ changes, drain }) => changes.length > 0 || drain !== undefined)) return;
+    const { allChanges } = await import('../nodepool/plan.ts');
+    if (![...plan.nodes, ...plan.later].some(each => allChanges(each).length > 0)) return;
     const { attempt } = await import('../operations/attempt.ts');
-    const { loadClusterState } = await import('../operations/load-cluster-state.ts');
+    const { readOwnership } = await import('../operations/impact/find-impact.ts');
     const find = await impactFinder([], io.env, connection);
-    const found = await attempt(async () => find(plan, await loadClusterState(connection.cluster)));
+    const found = await attempt(async () => find(plan, await readOwnership(connection.cluster)));
     if ('refusal' in found) {
       showWarning(io, `the impact is not known: ${found.refusal.oneLine}`);
       return;

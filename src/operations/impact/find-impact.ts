@@ -5,7 +5,7 @@ import { noun } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
-import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
 import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
@@ -14,6 +14,8 @@ import { Snapshot } from '../../scheduling/snapshot.ts';
 import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
 import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import { allPermitted } from '../permitted.ts';
+import type { ClusterReader } from '../ports.ts';
 import { hasSelector } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 import { readRunningPods } from './running-pods.ts';
@@ -63,6 +65,12 @@ export async function findImpact(
     snapshot,
   });
   return { impact, warnings: read.warnings, poolOf };
+}
+
+/** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */
+export async function readOwnership({ pools, nodes }: ClusterReader): Promise<ClusterState> {
+  const [known, listed] = await allPermitted([pools.listCoerced(), nodes.list()]);
+  return new ClusterState(known, listed, []);
 }
 
 /** A plan that repairs a node which waits for its turn has the rest of its changes in another one. */
