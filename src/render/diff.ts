@@ -111,7 +111,7 @@ function setByText({ kind, reason, setBy }: Change, now?: Date): string {
 }
 
 /** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */
-export function changeCell(change: Change, style: Style): StyledText {
+export function changeCell(change: Pick<Change, 'kind' | 'key' | 'effect' | 'from' | 'to'>, style: Style): StyledText {
   const { kind } = change;
   const [from, to] = [change.from, change.to].map(value => (kind === 'annotation' ? cutValue(value) : value));
   const cell = (sign: string, text: string, paint: (text: string) => string) => ({
@@ -129,7 +129,7 @@ function cutValue(value: string | undefined): string | undefined {
 }
 
 /** As in flags: `a=b`, `key=value:Effect`. */
-function slot({ key, effect }: Change, value: string): string {
+function slot({ key, effect }: Pick<Change, 'key' | 'effect'>, value: string): string {
   return effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect });
 }
 

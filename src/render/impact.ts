@@ -1,9 +1,8 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
 import { firstFew, plural } from '../nodepool/plural.ts';
-import { formatTaint } from '../nodepool/syntax.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
-import type { ChangedKey } from '../scheduling/impact/node-keys.ts';
 import type { DaemonImpact, Destination, Evicted, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import { changeCell } from './diff.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { formatDuration } from './time.ts';
@@ -24,8 +23,8 @@ export function renderImpact(impact: Impact, style: Style, poolOf: (node: string
 
 function keySection(key: KeyImpact, style: Style): string {
   const lines = linesOf(key);
-  const head = `${keyText(key.change)} on ${plural(key.nodes.length, 'node')}`;
-  const paint = key.change.to === undefined ? style.red : key.change.from === undefined ? style.green : style.yellow;
+  const { text, paint } = changeCell(key.change, style);
+  const head = `${text} on ${plural(key.nodes.length, 'node')}`;
   if (lines.length === 0) return `${paint(sanitizeLine(head))}${style.dim(': no impact found')}`;
   return [paint(sanitizeLine(head)), ...capped(lines)].join('\n');
 }
@@ -35,14 +34,6 @@ function capped(lines: readonly string[]): string[] {
   return [...lines.slice(0, MAX_LINES), ...(more > 0 ? [`… and ${more} more`] : [])].map(
     line => `  ${sanitizeLine(line)}`,
   );
-}
-
-/** `- label disk=ssd`, as in the differences above. */
-function keyText({ kind, key, effect, from, to }: ChangedKey): string {
-  const slot = (value: string) => (effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect }));
-  if (to === undefined) return `- ${kind} ${slot(from ?? '')}`;
-  if (from === undefined) return `+ ${kind} ${slot(to)}`;
-  return `~ ${kind} ${effect === undefined ? key : `${key}:${effect}`}: ${from || '""'} -> ${to || '""'}`;
 }
 
 function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact): string[] {

@@ -3,6 +3,7 @@ import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { own } from '../../nodepool/json.ts';
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/maintenance.ts';
 import { FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
+import { firstFew } from '../../nodepool/plural.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/record.ts';
 import { keysOf, membershipSelector } from '../../nodepool/selector.ts';
 import { taintId } from '../../nodepool/taint.ts';
@@ -181,8 +182,7 @@ function hasCondition(entry: ManagedFields, type: string): boolean {
 
 /** `a, b and 3 more`. */
 export function listed(keys: readonly string[]): string {
-  const more = keys.length - MAX_KEYS;
-  return more > 0 ? `${keys.slice(0, MAX_KEYS).join(', ')} and ${more} more` : keys.join(', ');
+  return firstFew(keys, MAX_KEYS);
 }
 
 function quoted(value: string): string {
