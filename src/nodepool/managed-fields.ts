@@ -39,6 +39,19 @@ export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: reado
   return path.reduce<unknown>((at, name) => (isObject(at) ? own(at, `f:${name}`) : undefined), fields);
 }
 
+/**
+ * The entry of the manager that created the object: the one of that second, or, of several, the only one that has its spec.
+ * Undefined where it cannot be told.
+ */
+export function creatorOf(
+  entries: readonly ManagedFields[],
+  creationTimestamp: string | undefined,
+): ManagedFields | undefined {
+  const early = entries.filter(({ time, subresource }) => time === creationTimestamp && subresource === undefined);
+  const candidates = early.length > 1 ? early.filter(entry => managedAt(entry, ['spec']) !== undefined) : early;
+  return candidates.length === 1 ? candidates[0] : undefined;
+}
+
 /** The manager, other than this program, that wrote last of those that manage the field. */
 export function setterOf(managedFields: unknown, path: readonly string[]): FieldSetter | undefined {
   return lastSetter(readManagedFields(managedFields), path);

@@ -2,7 +2,7 @@
 import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { own } from '../../nodepool/json.ts';
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/maintenance.ts';
-import { FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
+import { creatorOf, FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
 import { firstFew } from '../../nodepool/plural.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/record.ts';
 import { keysOf, membershipSelector } from '../../nodepool/selector.ts';
@@ -67,7 +67,7 @@ export function memberEntries(dated: DatedNode): HistoryEntry[] {
 
 function registered({ node, managedFields }: DatedNode): HistoryEntry {
   const { creationTimestamp } = node;
-  const first = managedFields.find(({ time, subresource }) => time === creationTimestamp && subresource === undefined);
+  const first = creatorOf(managedFields, creationTimestamp);
   const time = creationTimestamp === '' ? undefined : creationTimestamp;
   return { time, what: 'NodeRegistered', who: first?.manager, detail: 'the node was created', sources: ['object'] };
 }

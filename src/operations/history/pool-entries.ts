@@ -1,6 +1,6 @@
 /** What a pool itself says of its past: by its managedFields, its conditions and its revisions. */
 import { isObject } from '../../nodepool/json.ts';
-import { type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
+import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { type ControllerRevision, causeOf, keptSpec } from '../../nodepool/revisions.ts';
 import { specChanges } from '../../nodepool/spec-changes.ts';
 import type { RawPool } from '../ports.ts';
@@ -24,7 +24,7 @@ export function poolEntries(pool: RawPool, revisions: readonly ControllerRevisio
 
 function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFields[]): HistoryEntry[] {
   const { creationTimestamp, deletionTimestamp } = metadata;
-  const first = fields.find(({ time, subresource }) => time === creationTimestamp && subresource === undefined);
+  const first = creatorOf(fields, creationTimestamp);
   const created: HistoryEntry = {
     ...{ time: creationTimestamp, what: 'PoolCreated', who: first?.manager },
     detail: first === undefined ? 'the pool was created' : `manages ${listed(pathsOf(first))}`,
@@ -87,16 +87,27 @@ function revisionEntries(revisions: readonly ControllerRevision[]): HistoryEntry
     const who = writer?.manager;
     const cause = causeOf(each);
     const said = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
-    const isBack = revisions
-      .slice(0, at)
-      .some(({ metadata }) => isAfter(metadata.creationTimestamp, creationTimestamp));
-    if (!isBack) return [{ time: creationTimestamp, what: 'SpecChanged', who, detail: said, sources }];
+    if (!isRaised(each, revisions.slice(0, at), writer?.time))
+      return [{ time: creationTimestamp, what: 'SpecChanged', who, detail: said, sources }];
     const kept = `the spec of revision ${each.revision} was kept first`;
     return [
       { time: creationTimestamp, what: 'SpecChanged', who, detail: kept, sources },
       { time: writer?.time, what: 'SpecRestored', who, detail: said, sources: [...sources, 'managedFields'] },
     ];
   });
+}
+
+/** Whether an undo has given it a higher number. @param lower those with lower numbers @param written when it was written last */
+function isRaised(
+  { metadata, revision }: ControllerRevision,
+  lower: readonly ControllerRevision[],
+  written: string | undefined,
+): boolean {
+  const created = metadata.creationTimestamp;
+  if (lower.some(each => isAfter(each.metadata.creationTimestamp, created))) return true;
+  // Times have whole seconds. Of one second, it is the one that was written again and left its number free.
+  const isTied = lower.some(each => each.metadata.creationTimestamp === created);
+  return isTied && isAfter(written, created) && lower.length < revision - 1;
 }
 
 function isAfter(a: string | undefined, b: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastSetter, managedAt, readManagedFields, setterOf } from '../../../src/nodepool/managed-fields.ts';
+import { creatorOf, lastSetter, managedAt, readManagedFields, setterOf } from '../../../src/nodepool/managed-fields.ts';
 
 const label = (manager: string, time: string | undefined, ...keys: string[]) => ({
   ...{ manager, operation: 'Update', time },
@@ -21,6 +21,20 @@ test('the other manager that wrote last of those that manage the field', () => {
     operation: 'Update',
   });
   assert.equal(setterOf(fields.slice(2), PATH), undefined);
+});
+
+test('who created an object: of several in that second, the only one that has its spec', () => {
+  const [then, later] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'];
+  const finalizer = label('kubectl-nodepool', then, 'tier');
+  const spec = (manager: string, time: string) => ({
+    ...{ manager, operation: 'Update', time },
+    fieldsV1: { 'f:spec': { 'f:handler': {} } },
+  });
+  const creator = (...fields: object[]) => creatorOf(readManagedFields(fields), then)?.manager;
+  assert.equal(creator(finalizer, spec('kubectl-create', then)), 'kubectl-create');
+  assert.equal(creator(finalizer, spec('kubectl-edit', later)), 'kubectl-nodepool');
+  assert.equal(creator(spec('kubectl-create', then), spec('kubectl-edit', then)), undefined);
+  assert.equal(creator(spec('kubectl-create', later)), undefined);
 });
 
 test('what has not the form of an entry is left out', () => {

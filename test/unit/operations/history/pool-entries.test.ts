@@ -31,6 +31,29 @@ test('says what a revision changed, and which one an undo brought back', () => {
   );
 });
 
+test('of revisions of one second, an undo brought back the one that was written again and left its number free', () => {
+  const [created, written] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z'];
+  const silver = revision(2, { labels: { tier: 'silver' } }, created);
+  const gold = (number: number, time: string): ControllerRevision => {
+    const { metadata, ...rest } = revision(number, { labels: { tier: 'gold' } }, created);
+    return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'a', time }] } as typeof metadata };
+  };
+  assert.equal(
+    detailsOf([silver, gold(3, written)]).at(-1),
+    'SpecRestored: revision 3: ~ spec.labels[tier]: silver -> gold',
+  );
+  assert.equal(
+    detailsOf([silver, gold(3, created)]).at(-1),
+    'SpecChanged: revision 3: ~ spec.labels[tier]: silver -> gold',
+  );
+  // Another cause was written: no number is free.
+  const first = { ...silver, revision: 1 };
+  assert.equal(
+    detailsOf([first, gold(2, written)]).at(-1),
+    'SpecChanged: revision 2: ~ spec.labels[tier]: silver -> gold',
+  );
+});
+
 test('compares no spec of thousands of levels', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`);
   const [, last] = detailsOf([
