@@ -1,5 +1,6 @@
 /** Pools in every state that the report shows, with text of others that would be markup. */
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -34,6 +35,7 @@ export async function reportSamples(testEnv: TestEnv): Promise<void> {
   assert.equal(code, 0);
   await labelNode(cluster, 'web-2', { tier: 'bronze' });
   await product('cordon', 'gpu', '--node', 'gpu-2', '--reason', KERNEL, '--until', '1s');
+  const cordoned = Date.now();
   await product('cordon', 'web', '--node', 'web-1', '--reason', 'disk swap', '--until', '2h');
   assert.equal((await kubectl(cluster, ['cordon', 'web-3'])).code, 0);
   const pod = (name: string, requests: Record<string, string>) => ({
@@ -43,6 +45,8 @@ export async function reportSamples(testEnv: TestEnv): Promise<void> {
   await createPods(cluster, 'gpu-1', [pod('train', { cpu: '14', memory: '48Gi', 'nvidia.com/gpu': '4' })]);
   await createPods(cluster, 'web-1', [pod('shop', { cpu: '3900m', memory: '1Gi' })]);
   await createPods(cluster, 'web-2', [pod('shop', { cpu: '1', memory: '1Gi' })]);
+  // The report compares with the Date of the server, in whole seconds: gpu-2 is overdue in it.
+  await sleep(Math.max(0, cordoned + 3_000 - Date.now()));
   for (const [at, count] of [3, 1, 0, 4, 2, 0, 7, 1, 2, 5].entries()) await events(testEnv, at, count);
 }
 
