@@ -86,6 +86,8 @@ test('status fails where the rollout is stopped, and resume accepts the node tha
   assert.deepEqual(await tiers(), ['2', '1', '1', '1']);
   assert.equal(await ok(['rollout', 'resume', 'web']), 'nodepool.nodes.lailin.xyz/web resumed\n');
   await eventually('the others follow', async () => (await tiers()).every(tier => tier === '2'));
+  // The status is written after the nodes; `refused` compares all objects.
+  await eventually('the status says so', async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === 4);
   await refused(['rollout', 'resume', 'web'], 1, /is not paused, and its rollout is not stopped/);
 });
 
