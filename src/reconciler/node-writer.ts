@@ -188,6 +188,8 @@ export class NodeWriter {
         if (drained === 'waits') return;
         if (drained === 'again') continue;
         plan = drained;
+        // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+        if (plan.pausedBy !== undefined || plan.isUnread) continue;
       }
       if (plan?.patch === undefined || uid === undefined) return;
       await this.#limits.assertFree(name, uid, plan.changes);
