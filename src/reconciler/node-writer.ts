@@ -72,7 +72,7 @@ export class NodeWriter {
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#pausedMeanwhile = new PausedMeanwhile(deps);
-    this.rollouts = new RolloutGates(deps.state, deps.now);
+    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
     const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
