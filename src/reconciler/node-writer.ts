@@ -155,7 +155,10 @@ export class NodeWriter {
 
   #admits(pool: string, node: string, written: Written): RolloutStamp | undefined {
     const stamp = this.rollouts.admits(pool, node);
-    if (stamp !== undefined) written.admittedBy = pool;
+    if (stamp === undefined) return undefined;
+    // Since the last attempt the node may have got into another pool.
+    if (written.admittedBy !== undefined && written.admittedBy !== pool) this.rollouts.end(written.admittedBy, node);
+    written.admittedBy = pool;
     return stamp;
   }
 
