@@ -134,6 +134,9 @@ export class Reconciler {
     if (outcome.unwritten > 0) throw new Interrupted();
     // Once the last member has the spec, nothing of the earlier one is needed.
     if (isClassRight && isGradual(pool)) await this.#applyRuntimeClass(pool, outcome);
+    const drain = this.#nodes.drain(name);
+    if (drain !== undefined) outcome.drain = drain;
+    if (drain?.afterMs !== undefined) holdBack({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
     const due = this.#nodes.due(name);
     const others = due.filter(node => !this.#nodes.isSelected(node));
     const isUnknown = isStatusUnknown(pool, due.length, others.length);
@@ -143,9 +146,6 @@ export class Reconciler {
       return outcome;
     }
     const step = valid && !isPaused(pool) ? this.#nodes.rollout(name) : undefined;
-    const drain = this.#nodes.drain(name);
-    if (drain !== undefined) outcome.drain = drain;
-    if (drain?.afterMs !== undefined) holdBack({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
     const isTried = valid && isAnswered && !isPaused(pool) && (step?.pending ?? 0) === 0 && drain === undefined;
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const members = state.members(name);
