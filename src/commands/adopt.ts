@@ -16,7 +16,7 @@ import { showCreated } from './shared/show-created.ts';
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create creates change nothing on the nodes: they select the nodes by that label, and set the labels and taints that all of them carry already, except labels in the domains of Kubernetes and the clouds, and temporary taints. Labels and taints whose value varies within another of the groups are left out.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create creates change nothing on the nodes: they select the nodes by that label, and set the labels and taints that all of them carry already, except labels in the domains of Kubernetes and the clouds, and temporary taints, and the annotations that kubectl annotate, edit or patch has set on all of them. Those whose value varies within another of the groups are left out.';
   static override examples = [
     { description: 'List the node groups', command: '<%= config.bin %> adopt' },
     { description: 'Groups by your own label', command: '<%= config.bin %> adopt --label example.com/team' },
@@ -83,7 +83,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       connection.pods,
       impactShower(io, connection),
     );
-    const adopted = await createAdopted({ pools, labels, dryRun }, { cluster: connection.cluster, approve });
+    const adopted = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });
     if (adopted === undefined) {
       io.err('nothing was created');
       return EXIT.error;

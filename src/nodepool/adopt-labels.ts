@@ -1,11 +1,11 @@
-/** The labels and taints that `adopt` copies into a pool: those that describe the group, not a single node. */
+/** The labels, taints and annotations that `adopt` copies into a pool: those that describe the group, not a single node. */
 import { isSameTaint } from './taint.ts';
 import { MAX_TAINTS } from './taint-rules.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
 import { MAX_LABELS, validatePool } from './validation.ts';
 
 /**
- * The owners of these domains and their subdomains set labels on every node: Kubernetes and its projects, cloud
+ * The owners of these domains and their subdomains set labels and annotations on every node: Kubernetes and its projects, cloud
  * providers, provisioners, CNI plugins and hardware discovery.
  */
 const OWNED_DOMAINS = [
@@ -16,6 +16,7 @@ const OWNED_DOMAINS = [
   'amazonaws.com',
   'eksctl.io',
   'cloud.google.com',
+  'googleapis.com',
   'gke.io',
   'azure.com',
   'digitalocean.com',
@@ -33,6 +34,9 @@ const OWNED_DOMAINS = [
   'csi.aws.com',
   'cilium.io',
   'projectcalico.org',
+  'coreos.com',
+  'ovn.org',
+  'antrea.io',
   'nvidia.com',
   'amd.com',
   'intel.com',
@@ -40,6 +44,8 @@ const OWNED_DOMAINS = [
   'tencent.com',
   'microk8s.io',
   'k0sproject.io',
+  'kured.dev',
+  'weave.works',
 ];
 /** The subdomain of kubernetes.io that is reserved for administrators (NodeRestriction). */
 const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
@@ -57,20 +63,25 @@ const PASSING_TAINTS = [
   /(not-ready|uninitialized|unschedulable)$/,
 ];
 
-/** Whether a key is specific to single nodes. A key is a label key, or `taint KEY` for a taint. */
+/** Whether a key is specific to single nodes. A key is a label key, `taint KEY` or `annotation KEY`. */
 type IsNodeSpecific = (key: string) => boolean;
+/** The annotations of a node that a pool may take over. */
+type AnnotationsOf = (node: Node) => ReadonlyMap<string, string>;
 
 /**
  * A key whose value differs within one group is treated as node-specific in all other groups: a group of one node
  * cannot show the difference. Overlapping groups are not compared: any other way to divide the same nodes differs
  * within them.
  */
-export function nodeSpecificKeys(groups: readonly Node[][]): (group: Node[]) => IsNodeSpecific {
+export function nodeSpecificKeys(
+  groups: readonly Node[][],
+  annotationsOf: AnnotationsOf,
+): (group: Node[]) => IsNodeSpecific {
   const groupsOf = new Map<Node, Node[][]>();
   const varyingIn = new Map<string, Node[][]>();
   for (const group of groups) {
     for (const node of group) appendTo(groupsOf, node, group);
-    for (const key of varyingKeys(group)) appendTo(varyingIn, key, group);
+    for (const key of varyingKeys(group, annotationsOf)) appendTo(varyingIn, key, group);
   }
   return group => {
     const sharing = new Set(group.flatMap(node => groupsOf.get(node) ?? []));
@@ -79,12 +90,14 @@ export function nodeSpecificKeys(groups: readonly Node[][]): (group: Node[]) => 
 }
 
 /** The keys that some of the nodes lack, or have with another value. */
-function varyingKeys(nodes: Node[]): Set<string> {
+function varyingKeys(nodes: Node[], annotationsOf: AnnotationsOf): Set<string> {
   const varying = new Set<string>();
   const labels = commonLabels(nodes);
   const taints = commonTaints(nodes);
+  const annotations = commonAnnotations(nodes, annotationsOf);
   for (const node of nodes) {
     for (const key of Object.keys(node.labels)) if (!labels.has(key)) varying.add(key);
+    for (const key of annotationsOf(node).keys()) if (!annotations.has(key)) varying.add(annotationKey(key));
     for (const taint of node.taints)
       if (!taints.some(common => isSameTaint(common, taint))) varying.add(taintKey(taint));
   }
@@ -99,14 +112,14 @@ export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 }
 
 /**
- * The spec of a pool that changes nothing on these nodes. It has their common labels and taints, without those that a
- * pool must not set (validation.ts), that another component owns, or that are node-specific.
+ * The spec of a pool that changes nothing on these nodes. It has their common labels, taints and annotations, without
+ * those that a pool must not set (validation.ts), that another component owns, or that are node-specific.
  */
 export function adoptedSpec(
   pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
   nodeSelector: Record<string, string>,
   nodes: Node[],
-  isNodeSpecific: IsNodeSpecific,
+  { isNodeSpecific, annotationsOf }: { isNodeSpecific: IsNodeSpecific; annotationsOf: AnnotationsOf },
 ): NodePoolSpec {
   const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
   const labels = [...commonLabels(nodes)]
@@ -119,14 +132,22 @@ export function adoptedSpec(
     .map(({ timeAdded: _, ...taint }) => taint)
     .filter(taint => mayHave({ taints: [taint] }))
     .slice(0, MAX_TAINTS);
+  const annotations: Record<string, string> = {};
+  for (const [key, value] of [...commonAnnotations(nodes, annotationsOf)].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (isNodeSpecific(annotationKey(key)) || value === nodes[0]?.name) continue;
+    // Their number and their length are limited together.
+    if (mayHave({ annotations: { ...annotations, [key]: value } })) annotations[key] = value;
+  }
   return {
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
     nodeSelector,
     ...(taints.length === 0 ? {} : { taints }),
   };
 }
 
-function isOwned(key: string): boolean {
+/** Whether the key is in the domain of an owner that sets it anyway. */
+export function isOwned(key: string): boolean {
   const slash = key.indexOf('/');
   if (slash < 0) return OWNED_KEYS.includes(key);
   const domain = key.slice(0, slash);
@@ -142,6 +163,15 @@ function commonLabels([first, ...others]: Node[]): Map<string, string> {
   return common;
 }
 
+function commonAnnotations([first, ...others]: Node[], annotationsOf: AnnotationsOf): Map<string, string> {
+  const common = new Map(first === undefined ? [] : annotationsOf(first));
+  for (const node of others) {
+    const annotations = annotationsOf(node);
+    for (const [key, value] of common) if (annotations.get(key) !== value) common.delete(key);
+  }
+  return common;
+}
+
 function commonTaints([first, ...others]: Node[]): Taint[] {
   return (first?.taints ?? []).filter(taint =>
     others.every(node => node.taints.some(other => isSameTaint(other, taint))),
@@ -150,4 +180,8 @@ function commonTaints([first, ...others]: Node[]): Taint[] {
 
 function taintKey({ key }: Taint): string {
   return `taint ${key}`;
+}
+
+function annotationKey(key: string): string {
+  return `annotation ${key}`;
 }

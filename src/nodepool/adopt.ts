@@ -2,6 +2,7 @@
  * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
  * computes the NodePools that would adopt them unchanged.
  */
+import { annotationsByCommand, type NodeAnnotations } from './adopt-annotations.ts';
 import { adoptedSpec, appendTo, nodeSpecificKeys } from './adopt-labels.ts';
 import { PROVIDER_LABELS } from './provider-labels.ts';
 import { isControlPlane, ROLE_PREFIX } from './selector.ts';
@@ -33,6 +34,7 @@ export interface Overlap {
 
 export interface AdoptFacts {
   nodes: Node[];
+  annotations: readonly NodeAnnotations[];
   /** Names of existing pools. */
   pools: string[];
   /** The pool that currently owns the node. */
@@ -44,10 +46,14 @@ export interface AdoptFacts {
 type Group = Omit<Candidate, 'pool' | 'state'>;
 
 /** Sorted by priority of the label, then by label and value. Names are valid, unique and deterministic. */
-export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
+export function findCandidates({ nodes, annotations, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
-  const isNodeSpecific = nodeSpecificKeys(groups.map(group => group.nodes));
+  const annotationsOf = annotationsByCommand(annotations);
+  const nodeSpecific = nodeSpecificKeys(
+    groups.map(group => group.nodes),
+    annotationsOf,
+  );
   // A pool with the name of a node would be taken for it, in messages and where `view` jumps to either.
   const taken = new Set([...pools, ...nodes.map(({ name }) => name)]);
   const sizes = countBy(nodes, ownerOf);
@@ -61,7 +67,8 @@ export function findCandidates({ nodes, pools, ownerOf, labels }: AdoptFacts): C
     const name = only ?? uniqueName(label, value, taken);
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
-    const spec = adoptedSpec(pool, { [label]: value }, members, isNodeSpecific(members));
+    const isNodeSpecific = nodeSpecific(members);
+    const spec = adoptedSpec(pool, { [label]: value }, members, { isNodeSpecific, annotationsOf });
     const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined

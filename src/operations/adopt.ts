@@ -9,7 +9,7 @@ import type { Warning } from '../nodepool/warning.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { takenText } from './create/pool-exists.ts';
 import { allPermitted } from './permitted.ts';
-import type { ClusterReader } from './ports.ts';
+import type { ClusterReader, Connection } from './ports.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */
@@ -20,10 +20,14 @@ export interface AdoptOptions {
   isGoneIgnored?: boolean;
 }
 
+export interface AdoptReader extends Pick<Connection, 'nodeAnnotations'> {
+  cluster: ClusterReader;
+}
+
 /** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
 export async function findAdoptable(
   { labels, names, isGoneIgnored = false }: AdoptOptions,
-  { cluster }: { cluster: ClusterReader },
+  { cluster, nodeAnnotations }: AdoptReader,
 ): Promise<Candidate[]> {
   for (const label of labels) {
     const problem = keyProblem(label);
@@ -33,6 +37,8 @@ export async function findAdoptable(
   const state = new ClusterState(pools, nodes, []);
   const found = findCandidates({
     nodes,
+    // A node that is not in both lists has none.
+    annotations: await nodeAnnotations(),
     pools: pools.map(({ metadata }) => metadata.name),
     ownerOf: ({ name }) => state.ownership(name)?.owner,
     labels,

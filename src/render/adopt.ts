@@ -41,6 +41,13 @@ function columnsOf(style: Style): Column<Candidate>[] {
       rank: 6,
       cutFrom: Infinity,
     },
+    {
+      header: 'ANNOTATIONS',
+      // Values have spaces.
+      cell: ({ pool }, _, width) => cut(firstOf(Object.keys(pool.spec.annotations ?? {})), width),
+      rank: 7,
+      cutFrom: Infinity,
+    },
   ];
 }
 

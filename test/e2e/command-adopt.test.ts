@@ -64,10 +64,10 @@ test('lists the pools that labels suggest in a table', async () => {
   assert.equal(
     stdout,
     `
-POOL       STATE   NODES   READY   PROVIDER   LABEL                          VALUE      LABELS      TAINTS
-gpu-a100   new     1       1       EKS        eks.amazonaws.com/nodegroup    GPU_a100   tier=gold   nvidia.com/gpu=present:NoSchedule
-system     new     2       1       EKS        eks.amazonaws.com/nodegroup    system     tier=base   <none>
-edge       new     1       1       role       node-role.kubernetes.io/edge   ""         <none>      <none>
+POOL       STATE   NODES   READY   PROVIDER   LABEL                          VALUE      LABELS      TAINTS                              ANNOTATIONS
+gpu-a100   new     1       1       EKS        eks.amazonaws.com/nodegroup    GPU_a100   tier=gold   nvidia.com/gpu=present:NoSchedule   <none>
+system     new     2       1       EKS        eks.amazonaws.com/nodegroup    system     tier=base   <none>                              <none>
+edge       new     1       1       role       node-role.kubernetes.io/edge   ""         <none>      <none>                              <none>
 `.slice(1),
   );
 });

@@ -69,6 +69,22 @@ describe('in a reconciled cluster', () => {
     assert.equal((await doctor()).find('drift').status, 'ok');
   });
 
+  test('reports annotations that differ, of a pool by expressions, and overlaps of it', async () => {
+    await testEnv.nodes({ name: 'a', labels: { size: '8', ...role('web') } }, { name: 'b', labels: { size: '2' } });
+    const matchExpressions = [{ key: 'size', operator: 'Gt' as const, values: ['4'] }];
+    await testEnv.pool('big', { matchExpressions, annotations: { 'example.com/owner': 'team a, b' } });
+    await testEnv.reconcile();
+    assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
+    await testEnv.patchNode('a', { metadata: { annotations: { 'example.com/owner': 'me' } } });
+    const { find, troubles } = await doctor();
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'drift warning']);
+    assert.deepEqual(find('drift').details, ['big: 1 node: a']);
+    await testEnv.pool('web', {}, { younger: true });
+    assert.deepEqual((await doctor()).find('overlaps').details, ['web does not get 1 node of big: a']);
+    await testEnv.reconcile();
+    assert.equal((await doctor()).find('drift').status, 'ok');
+  });
+
   test('reports records of deleted pools', async () => {
     await testEnv.nodes({ name: 'a', labels: role('one') });
     await testEnv.pool('one', { labels: { tier: 'gold' } });

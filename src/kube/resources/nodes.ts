@@ -1,4 +1,5 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
+import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt-annotations.ts';
 import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { maintenanceIn } from '../../nodepool/maintenance.ts';
 import { readManagedFields } from '../../nodepool/managed-fields.ts';
@@ -19,7 +20,7 @@ import type { Transport } from '../transport/transport.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf, setterOf } from './field-manager.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
-import { inJson, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { inJson, METADATA_IN_JSON, NODES, ONLY_METADATA, type Resource } from './resource.ts';
 import { trueConditions } from './true-conditions.ts';
 import { listWatch } from './watch.ts';
 
@@ -130,4 +131,11 @@ export function nodeLabels(api: Api, labelSelector?: string): Promise<Record<str
   // In JSON, an item has its metadata in a field.
   const labelsOf = (item: NamedLabels & { metadata?: NamedLabels }) => (item.metadata ?? item).labels ?? {};
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
+}
+
+/** See the port. In JSON: who set a field is JSON in either format. */
+export function nodeAnnotations(api: Api): Promise<NodeAnnotations[]> {
+  return api.list({ ...inJson(NODES), ...METADATA_IN_JSON }, ({ metadata = {} }: WireNode) =>
+    readNodeAnnotations(metadata),
+  );
 }

@@ -1,7 +1,7 @@
 /** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type AdoptOptions, findAdoptable, poolsToCreate } from '../adopt.ts';
+import { type AdoptOptions, type AdoptReader, findAdoptable, poolsToCreate } from '../adopt.ts';
 import { agree, NO_CHANGE, type Question } from '../consent.ts';
 import type { DryRun, RawPool } from '../ports.ts';
 import { type CreateDeps, createPools } from './create.ts';
@@ -23,7 +23,7 @@ export interface AdoptResult {
 /** @returns undefined when a person said no. Throws as createPools(). */
 export async function createAdopted(
   { pools: found, labels, dryRun }: AdoptedPools,
-  deps: CreateDeps,
+  deps: CreateDeps & AdoptReader,
 ): Promise<AdoptResult | undefined> {
   const names = found.map(({ metadata }) => metadata.name);
   let proposed: NodePool[] | undefined = found;
@@ -64,7 +64,7 @@ async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promi
   );
 }
 
-/** A yes covers the pools as they are proposed now: other labels or taints would be other pools. */
+/** A yes covers the pools as they are proposed now: other labels, taints or annotations would be other pools. */
 function questionOf(pools: NodePool[]): Question {
   const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
   return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };

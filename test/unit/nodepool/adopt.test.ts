@@ -17,7 +17,9 @@ function node(name: string, labels: Record<string, string>, taints: Taint[] = []
 }
 
 function find(nodes: Node[], more: Partial<AdoptFacts> = {}) {
-  return withOverlaps(findCandidates({ nodes, pools: [], ownerOf: () => undefined, labels: [], ...more }));
+  return withOverlaps(
+    findCandidates({ nodes, annotations: [], pools: [], ownerOf: () => undefined, labels: [], ...more }),
+  );
 }
 
 /** `provider label=value pool nodes state` of each. */
@@ -88,7 +90,7 @@ describe('candidates for pools', () => {
       `role ${role('infra')}= infra a overlap:worker`,
       `role ${role('worker')}= worker a,b overlap:infra`,
     ]);
-    const [, worker] = findCandidates({ nodes, pools: [], ownerOf: () => undefined, labels: [] });
+    const [, worker] = findCandidates({ nodes, annotations: [], pools: [], ownerOf: () => undefined, labels: [] });
     assert.equal(worker && withOverlaps([worker])[0]?.state.kind, 'new', 'alone it can be');
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { findAdoptable, poolsToCreate } from '../../../../src/operations/adopt.ts';
+import { type AdoptReader, findAdoptable, poolsToCreate } from '../../../../src/operations/adopt.ts';
 import type { Proposal } from '../../../../src/operations/consent.ts';
 import type { CreateDeps } from '../../../../src/operations/create/create.ts';
 import { createAdopted } from '../../../../src/operations/create/create-adopted.ts';
@@ -32,6 +32,7 @@ async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], 
       },
       nodes: { list: async () => current },
     },
+    nodeAnnotations: async () => [],
     approve: async ({ question }: Proposal) => {
       if (question === undefined) return 'clear';
       questions.push([question.text, ...question.covers].join(' '));
@@ -40,7 +41,7 @@ async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], 
       if (raced === undefined) pools = laterPools;
       return 'asked';
     },
-  } as unknown as CreateDeps;
+  } as unknown as CreateDeps & AdoptReader;
   const found = await findAdoptable({ labels: ['team'], names: [] }, deps);
   const work = createAdopted({ pools: poolsToCreate(found, false), labels: ['team'], dryRun: 'none' }, deps);
   const result = await work.catch((error: NodepoolError) => ({ errors: [error] }));
