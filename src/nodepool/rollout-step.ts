@@ -126,6 +126,8 @@ interface Rules {
   stopOnNotReady: boolean;
   /** Nodes that are NotReady since then, or longer, are accepted. */
   accepted: number;
+  /** A stop of then, or before, is over: both times are of one clock, so it does not matter whether it was ahead. */
+  resumed: number;
   hasPending: boolean;
   /** It was complete, and the spec changes no node now. */
   isOver: boolean;
@@ -142,6 +144,7 @@ function rulesOf(
     settleMs: settleSeconds === 0 ? 0 : settleSeconds * 1000 + MARGIN_MS,
     stopOnNotReady,
     accepted,
+    resumed: resumed ?? Number.NEGATIVE_INFINITY,
     hasPending,
     isOver: !hasPending && wasComplete,
   };
@@ -166,8 +169,8 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
 }
 
 /** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */
-function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { accepted }: Rules): boolean {
-  if (stopped === undefined || stopped <= accepted) return false;
+function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { resumed }: Rules): boolean {
+  if (stopped === undefined || stopped <= resumed) return false;
   return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince >= stopped);
 }
 

@@ -72,12 +72,16 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
     const value = holds ? 'True' : 'False';
+    // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it stopped.
+    const isNewStop =
+      reason === 'RolloutStopped' && (before?.reason !== reason || before.observedGeneration !== generation);
+    const stays = before?.status === value && !(type === 'Progressing' && isNewStop);
     return {
       type,
       status: value,
       reason,
       message: fitMessage(message),
-      lastTransitionTime: before?.status === value ? before.lastTransitionTime : now,
+      lastTransitionTime: stays ? before.lastTransitionTime : now,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };
   };

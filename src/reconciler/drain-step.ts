@@ -1,5 +1,6 @@
 /** One step of a drain: whether the taints that wait on a node can be set now. */
 import type { NodePlan } from '../nodepool/plan.ts';
+import type { Node } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { readNode } from './live-reads.ts';
 import type { DrainingPlan, NodeDrainer } from './node-drainer.ts';
@@ -32,8 +33,14 @@ export async function drainStep(
   if (!isFollowed) {
     // A drain takes long, and without caches nothing else tells that the node was changed.
     await readNode(node.name, node.uid, { cluster, state });
-    const current = state.node(node.name);
-    if (current === undefined || !looksSame(node, current)) return 'again';
+    if (!isAsPlanned(node, state)) return 'again';
   }
-  return (await drainer.look(plan)) ? cleared() : 'waits';
+  if (!(await drainer.look(plan))) return 'waits';
+  // Without its twin, pods may have come since they were listed.
+  return isAsPlanned(node, state) ? cleared() : 'again';
+}
+
+function isAsPlanned(node: Node, state: ClusterState): boolean {
+  const current = state.node(node.name);
+  return current !== undefined && looksSame(node, current);
 }

@@ -72,7 +72,7 @@ export class NodeWriter {
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#pausedMeanwhile = new PausedMeanwhile(deps);
-    this.rollouts = new RolloutGates(deps.state, deps.now);
+    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
     const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
@@ -155,7 +155,10 @@ export class NodeWriter {
 
   #admits(pool: string, node: string, written: Written): RolloutStamp | undefined {
     const stamp = this.rollouts.admits(pool, node);
-    if (stamp !== undefined) written.admittedBy = pool;
+    if (stamp === undefined) return undefined;
+    // Since the last attempt the node may have got into another pool.
+    if (written.admittedBy !== undefined && written.admittedBy !== pool) this.rollouts.end(written.admittedBy, node);
+    written.admittedBy = pool;
     return stamp;
   }
 
@@ -188,6 +191,8 @@ export class NodeWriter {
         if (drained === 'waits') return;
         if (drained === 'again') continue;
         plan = drained;
+        // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+        if (plan.pausedBy !== undefined || plan.isUnread) continue;
       }
       if (plan?.patch === undefined || uid === undefined) return;
       await this.#limits.assertFree(name, uid, plan.changes);

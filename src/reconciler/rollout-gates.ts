@@ -46,9 +46,18 @@ export class RolloutGates {
   /** Names of nodes whose last write failed; see RolloutNode. */
   readonly #refused = new Set<string>();
 
-  constructor(state: ClusterState, now: () => Date) {
+  readonly #isFollowed: boolean;
+  /** Of a run without caches: who was next when it began, by name of the pool. */
+  readonly #first = new Map<string, ReadonlySet<string>>();
+
+  /**
+   * @param isFollowed caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
+   * node which was changed has failed: no node gets a turn that becomes free during the run.
+   */
+  constructor(state: ClusterState, now: () => Date, isFollowed = true) {
     this.#state = state;
     this.#now = now;
+    this.#isFollowed = isFollowed;
   }
 
   /** Computes the step anew. Undefined for a pool without spec.rollout. */
@@ -59,7 +68,7 @@ export class RolloutGates {
       return undefined;
     }
     const underWay = this.#underWay.get(pool) ?? NONE;
-    const step = stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused });
+    const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused }));
     const current = [...underWay].flatMap(([node, generation]) =>
       generation === found.metadata.generation ? node : [],
     );
@@ -71,6 +80,13 @@ export class RolloutGates {
       settlesAfterMs: step.settlesAfterMs,
     });
     return step;
+  }
+
+  #ofRun(pool: string, step: RolloutStep): RolloutStep {
+    if (this.#isFollowed) return step;
+    const first = this.#first.get(pool) ?? new Set(step.next);
+    this.#first.set(pool, first);
+    return { ...step, next: step.next.filter(node => first.has(node)) };
   }
 
   /** Of the last step that was computed, in milliseconds from then. */

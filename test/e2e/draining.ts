@@ -37,6 +37,12 @@ export interface Pods {
   daemonSet(name: string): Promise<void>;
   /** With a status as the disruption controller would write it. */
   budget(name: string, labels: Record<string, string>, disruptionsAllowed: number): Promise<void>;
+  /**
+   * As the disruption controller does after two minutes: an eviction whose client was killed while the server tried anew is counted,
+   * and deletes no pod.
+   * @param left names of the pods that are there
+   */
+  giveBack(name: string, left: readonly string[]): Promise<void>;
   /** Sorted names of pods that are not terminating. */
   names(): Promise<string[]>;
   /** Names of the nodes that are cordoned. */
@@ -100,6 +106,18 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
       const counts = { disruptionsAllowed, currentHealthy: 2 + disruptionsAllowed, desiredHealthy: 2, expectedPods: 3 };
       await api().expect('PATCH', `${BUDGETS}/${name}/status`, {
         status: { observedGeneration: generation, ...counts },
+      });
+    },
+    async giveBack(name, left) {
+      const { status } = (await api().expect('GET', `${BUDGETS}/${name}`)) as {
+        status: { disruptionsAllowed: number; disruptedPods?: Record<string, string> };
+      };
+      // Not one that the server is about to delete.
+      const isCounted = (pod: string) => Date.parse(status.disruptedPods?.[pod] ?? '') < Date.now() - 3_000;
+      const counted = left.find(isCounted);
+      if (status.disruptionsAllowed > 0 || counted === undefined) return;
+      await api().expect('PATCH', `${BUDGETS}/${name}/status`, {
+        status: { disruptionsAllowed: 1, disruptedPods: { [counted]: null } },
       });
     },
     names: async () =>

@@ -56,7 +56,13 @@ row(
       await child.synced();
       const before = (await pods.names()).length;
       await pods.budget('web', WEB, 1);
-      if (kill % 3 === 0) await eventually('a pod is evicted', async () => (await pods.names()).length < before);
+      const isEvicted = async () => {
+        const left = await pods.names();
+        if (left.length < before) return true;
+        await pods.giveBack('web', left);
+        return false;
+      };
+      if (kill % 3 === 0) await eventually('a pod is evicted', isEvicted);
       await sleep(random() * 1_500);
       await child.end('SIGKILL');
       const left = await pods.names();

@@ -225,6 +225,8 @@ test('a stopped rollout stays stopped when the failed node is deleted', () => {
   assert.deepEqual(step(rest, strategy, { stopped: ago(20), resumed: ago(20) }).next, ['n0000']);
   assert.equal(step(rest, strategy, { stopped: ago(20), resumed: ago(21) }).isStopped, true, 'resumed before');
   assert.equal(step([node('a')], strategy, { stopped: ago(20) }).isStopped, false, 'no node waits for it');
+  const future = { stopped: ago(-3600), resumed: ago(-3600) };
+  assert.equal(step(rest, strategy, future).isStopped, false, 'stopped by a clock that was ahead, and resumed');
 });
 
 test('nodes in flight for a former spec are in flight, and take no second place', () => {

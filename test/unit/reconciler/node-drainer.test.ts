@@ -204,6 +204,40 @@ test('a spec that changes while pods are listed', async () => {
   assert.deepEqual(taints(), ['dedicated:NoSchedule', 'gpu:NoSchedule'], 'another look is due for the new taint');
 });
 
+/** Runs `during` while the pods are listed that decide about the taint: there are none. */
+async function meanwhile(found: ReturnType<typeof drained>, during: () => void): Promise<string[]> {
+  await found.write();
+  await found.clock.advance(2_600);
+  const evictions = await found.server.port.evictions();
+  let isOver = false;
+  Object.assign(evictions, {
+    podsOn: async () => {
+      if (!isOver) during();
+      isOver = true;
+      return [];
+    },
+  });
+  await found.write();
+  return found.taints();
+}
+
+test('a pool that is paused while pods are listed: the taint is not set', async () => {
+  const found = drained([]);
+  const metadata = { ...pool().metadata, generation: 2, resourceVersion: '99' };
+  const taints = await meanwhile(found, () => found.state.setPool({ ...pool({ paused: true }), metadata }));
+  assert.deepEqual(taints, ['dedicated:NoSchedule']);
+});
+
+test('a twin that somebody removes while pods are listed: the list does not count', async () => {
+  const found = drained([]);
+  const { server, state } = found;
+  const taints = await meanwhile(found, () => {
+    server.change({ taints: [] });
+    if (server.live !== undefined) state.setNode(server.live);
+  });
+  assert.deepEqual(taints, ['dedicated:NoSchedule']);
+});
+
 test('a dry run evicts nothing, and ends with the taint', async () => {
   const { write, taints } = drained([pod('a')], { dryRun: true });
   assert.deepEqual(await write(), ['patch n1', 'patch n1']);

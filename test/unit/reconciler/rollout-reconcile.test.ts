@@ -68,7 +68,7 @@ function begin(pool: NodePool, nodes: Node[], now: () => number, refuses: (name:
     dryRun: false,
     isFollowed: true,
   });
-  return { reconciler, tried };
+  return { reconciler, tried, state };
 }
 
 test('a node that settles between the first and the last look of a reconcile wakes the pool', async () => {
@@ -110,4 +110,27 @@ test('a node that is refused, or whose record is too large, keeps no place from 
     assert.match(failures[0]?.message ?? '', /^node a was not written: /, 'it is reported by each reconcile');
   }
   assert.deepEqual(second.tried, ['b', 'c']);
+});
+
+test('a rollout whose first status says that it is stopped stays so when the failed node is deleted', async () => {
+  const progressing = {
+    type: 'Progressing',
+    status: 'False',
+    reason: 'RolloutComplete',
+    message: '3 of 3 nodes updated',
+    lastTransitionTime: '2001-01-01T00:00:00Z',
+    observedGeneration: 1,
+  } as const;
+  const spec = { labels: { tier: '2' }, rollout: { maxConcurrent: 2, settleSeconds: 60 } };
+  const pool = { ...aPool(spec, METADATA), status: { status: 200, nodeCount: 3, conditions: [progressing] } };
+  const stamp = { changed: CHANGED, rollout: rolloutHash(pool) };
+  const failed = { ...of('a', '2', stamp), ready: false, readySince: Date.parse(CHANGED) / 1000 + 30 };
+  let now = Date.parse(CHANGED) + 40_000;
+  // The process that wrote a and b was killed before their status.
+  const { reconciler, tried, state } = begin(pool, [failed, of('b', '2', stamp), old('c')], () => now);
+  await reconciler.reconcile('worker');
+  state.removeNode('a', 'a');
+  now += 600_000;
+  await reconciler.reconcile('worker');
+  assert.deepEqual(tried, []);
 });
