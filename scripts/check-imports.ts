@@ -54,7 +54,14 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['evicted-pod.ts', 'examined-node.ts', 'node-metrics.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
+    ...[
+      'annotated-node.ts',
+      'evicted-pod.ts',
+      'examined-node.ts',
+      'node-metrics.ts',
+      'pod-demand.ts',
+      'scheduled-pod.ts',
+    ],
     'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],

@@ -15,12 +15,13 @@ import {
 } from '../../nodepool/types.ts';
 import type { RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
+import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf, setterOf } from './field-manager.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
-import { inJson, METADATA_IN_JSON, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { inJson, NODES, ONLY_METADATA, type Resource } from './resource.ts';
 import { trueConditions } from './true-conditions.ts';
 import { listWatch } from './watch.ts';
 
@@ -133,9 +134,8 @@ export function nodeLabels(api: Api, labelSelector?: string): Promise<Record<str
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }
 
-/** See the port. In JSON: who set a field is JSON in either format. */
+/** See the port. */
 export function nodeAnnotations(api: Api): Promise<NodeAnnotations[]> {
-  return api.list({ ...inJson(NODES), ...METADATA_IN_JSON }, ({ metadata = {} }: WireNode) =>
-    readNodeAnnotations(metadata),
-  );
+  const resource = { ...NODES, ...ONLY_METADATA, decode: decodeAnnotated };
+  return api.list(resource, ({ metadata = {} }: { metadata?: AnnotatedNode }) => readNodeAnnotations(metadata));
 }

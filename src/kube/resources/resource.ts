@@ -22,10 +22,6 @@ export const ONLY_METADATA: Pick<Resource, 'decode' | 'accept'> = {
   decode: decodeMetadata,
   accept: `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`,
 };
-/** The same with managedFields. */
-export const METADATA_IN_JSON: Pick<Resource, 'accept'> = {
-  accept: `application/json;${AS_METADATA}, application/json`,
-};
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };

@@ -8,6 +8,7 @@ function candidates(): Candidate[] {
   const pool = (name: string, spec = {}) => ({ apiVersion: 'v1', kind: 'NodePool', metadata: { name }, spec });
   const eks = { provider: 'EKS', label: 'eks.amazonaws.com/nodegroup', rank: 1 };
   const spec = {
+    annotations: { 'example.com/owner': 'team a, b', note: '' },
     labels: { tier: 'gold', team: 'a' },
     taints: [
       { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' as const },
@@ -39,10 +40,10 @@ test('prints the table', () => {
   assert.equal(
     renderCandidates(candidates(), plain),
     `
-POOL     STATE            NODES   READY   PROVIDER   LABEL                         VALUE   LABELS               TAINTS
-gpu      new              2       1       EKS        eks.amazonaws.com/nodegroup   gpu     team=a,+1            nvidia.com/gpu=present:NoSchedule,+1
-system   adopted          1       1       EKS        eks.amazonaws.com/nodegroup   sys     <none>               <none>
-web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web   ""      tier=\\u001b[31mred   <none>`.slice(
+POOL     STATE            NODES   READY   PROVIDER   LABEL                         VALUE   LABELS               TAINTS                                 ANNOTATIONS
+gpu      new              2       1       EKS        eks.amazonaws.com/nodegroup   gpu     team=a,+1            nvidia.com/gpu=present:NoSchedule,+1   example.com/owner,+1
+system   adopted          1       1       EKS        eks.amazonaws.com/nodegroup   sys     <none>               <none>                                 <none>
+web      overlaps:db,+1   1       1       role       node-role.kubernetes.io/web   ""      tier=\\u001b[31mred   <none>                                 <none>`.slice(
       1,
     ),
   );
