@@ -1,15 +1,15 @@
 /**
- * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R]`: `fit` beside kube-capacity
+ * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R]`: `fit` and `diff --impact` beside kube-capacity
  * (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. Fails when a target is missed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
-import { recreatePools } from '../test/bench/from-scratch.ts';
+import { editBenchPools, recreatePools } from '../test/bench/from-scratch.ts';
 import { measuredEnvironment } from '../test/bench/measure.ts';
 import { askedPods, createBenchPods } from '../test/bench/pods.ts';
-import { contender, type Limits, runRace } from '../test/bench/race.ts';
+import { type Command, contender, type Limits, runRace } from '../test/bench/race.ts';
 import { buildPrograms } from '../test/bench/races.ts';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
@@ -46,6 +46,13 @@ try {
   await step(process.stderr, `creating ${nodes} nodes`, () => createBenchNodes(cluster, nodes, pools));
   await recreatePools(cluster, benchPools(pools));
   await step(process.stderr, `creating ${pods} pods`, () => createBenchPods(cluster, pods, nodes));
+  await run(program, [...args, 'reconcile', '--yes'], { env, timeoutMs: 600_000 });
+  const impact = (name: string, ...of: string[]) => {
+    // Differences are exit code 1.
+    const command: Command = ['sh', '-c', '"$@"; [ $? -eq 1 ]', 'sh', ...executable, 'diff', ...of, '--impact'];
+    return contender(`executable: diff --impact, ${name}`, command, env, /^Impact:/m, limits);
+  };
+  await editBenchPools(cluster, benchPools(pools));
   const { plain, spreading } = askedPods();
   const fit = (name: string, pod: object) => {
     const file = join(cluster.dir, `${name}.json`);
@@ -59,6 +66,8 @@ try {
     others: [
       fit('a pod with requests', plain),
       fit('a pod with spread and anti-affinity', spreading),
+      impact('a pool', 'pool-0'),
+      impact('every pool'),
       contender('executable: top', [...executable, 'top'], env, /^TOTAL /m),
     ],
   };

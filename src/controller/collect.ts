@@ -1,11 +1,13 @@
 /**
- * Runs the garbage collector after large reads, where the runtime allows it: the executable does (bin/executable.ts),
- * Node only with --expose-gc. JavaScriptCore lets garbage grow with the heap and hardly counts buffers as heap, so a
- * list of 5,000 nodes would leave 45 MB behind.
+ * Runs the garbage collector after large reads and during rollouts, where the runtime allows it: the executable does
+ * (bin/executable.ts), Node only with --expose-gc. JavaScriptCore lets garbage grow with the heap and hardly counts buffers
+ * as heap, so a list of 5,000 nodes would leave 45 MB behind.
  */
 
 /** Three pages of large objects, or 1,500 watch events. A smaller value costs time with 5,000 objects, a larger one memory. */
 const MIN_BYTES = 14 * 1024 ** 2;
+/** Garbage that a reconcile leaves for each member while a rollout is in progress, measured on Node. */
+const BYTES_A_MEMBER = 8 * 1024;
 /** With a larger heap, collect less often: a collection takes time in proportion to the heap. */
 const SHARE_OF_HEAP = 0.5;
 
@@ -24,4 +26,9 @@ export function countRead(bytes: number): void {
   collectGarbage();
   since = 0;
   most = Math.max(MIN_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
+}
+
+/** Counts a reconcile of a rollout in progress: step by step it looks at all members, and reads few bytes. */
+export function countRollout(members: number): void {
+  countRead(members * BYTES_A_MEMBER);
 }

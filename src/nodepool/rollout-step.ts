@@ -88,20 +88,19 @@ export function rolloutStep(
   const canary = Math.min(nodes.length, scaled(strategy.canary, nodes.length) ?? 0);
   const pending = nodes.filter(({ isPending }) => isPending);
   const rules = rulesOf(strategy, times, pending.length > 0);
-  const phases = new Map(nodes.map(node => [node, phaseOf(node, rules)]));
-  const isIn = (node: RolloutNode, ...wanted: Phase[]) => wanted.includes(phases.get(node) ?? 'settled');
-
-  const failed = nodes.filter(node => isIn(node, 'failed'));
-  const inFlight = nodes.filter(node => isIn(node, 'in flight', 'failed'));
+  const phases = Map.groupBy(nodes, node => phaseOf(node, rules));
+  const [waiting, settling] = [phases.get('waiting') ?? [], phases.get('in flight') ?? []];
+  const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
+  const inFlight = [...settling, ...failed];
   const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
   const begun = nodes.filter(({ isDraining, isOfThis }) => isOfThis && isDraining);
   const isStopped =
     failed.length > 0 || (pending.length > 0 && staysStopped([...changed, ...begun], times.stopped, rules));
-  const isCanary = pending.length > 0 && changed.filter(node => isIn(node, 'settled')).length < canary;
+  const isCanary = pending.length > 0 && settled.filter(({ isOfThis }) => isOfThis).length < canary;
 
   // Nodes that are in flight already take no further place.
-  const again = sorted(pending.filter(node => isIn(node, 'in flight')));
-  const free = sorted(nodes.filter(node => isIn(node, 'waiting'))).slice(0, Math.max(0, limit - inFlight.length));
+  const again = sorted(settling.filter(({ isPending }) => isPending));
+  const free = sorted(waiting).slice(0, Math.max(0, limit - inFlight.length));
   const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))

@@ -127,13 +127,13 @@ function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readon
   const { taints: own = [] } = pool.spec;
   // By their ids: what the first write of a drain changes is not written twice.
   const waiting = new Set(own.filter(({ effect }) => effect === 'NoExecute').map(taintId));
+  const given = new Map(taints.map(taint => [taintId(taint), taint.value ?? '']));
   const found = new Map<string, Taint>();
   for (const { record, taints: live } of reached) {
     for (const [id, { value }] of record.taints) {
-      if (value === null || !(isStepwise(pool) || waiting.has(id))) continue;
+      if (value === null || given.get(id) === value || !(isStepwise(pool) || waiting.has(id))) continue;
       const taint = taintFrom(id, value);
-      if (taints.some(each => isSameTaint(each, taint)) || !live.some(each => isSameTaint(each, taint))) continue;
-      found.set(`${taintId(taint)} ${value}`, taint);
+      if (live.some(each => isSameTaint(each, taint))) found.set(`${id} ${value}`, taint);
     }
   }
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, taint]) => taint);

@@ -1,4 +1,5 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
+import { countRollout } from '../controller/collect.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
@@ -135,9 +136,11 @@ export class PoolNodes {
     return [...next, ...others, ...repairs];
   }
 
-  /** What the rollout of the pool has left to do; undefined for a pool without one. */
+  /** What the rollout of the pool has left to do; undefined for a pool without one. Called once in a reconcile. */
   rollout(pool: string): RolloutStep | undefined {
-    return this.#writer.rollouts.begin(pool);
+    const step = this.#writer.rollouts.begin(pool);
+    if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
+    return step;
   }
 
   /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */

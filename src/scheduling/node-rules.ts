@@ -44,6 +44,18 @@ export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<
   return names;
 }
 
+/** Of the first of these rules that fails, but judgeName(). @param named of namedNodes() */
+export function firstNodeRefusal(
+  node: Node,
+  placement: PodPlacement,
+  named: ReadonlySet<string> | undefined,
+): Reason | undefined {
+  if (named !== undefined && !named.has(node.name)) return NOT_NAMED;
+  return (
+    judgeUnschedulable(node, placement) ?? judgeTaints(node, placement.tolerations) ?? judgeAffinity(node, placement)
+  );
+}
+
 export const NOT_NAMED: Reason = {
   rule: 'nodeAffinity',
   words: "node(s) didn't satisfy plugin(s) [NodeAffinity]",

@@ -68,6 +68,15 @@ export async function recreatePools(cluster: ControlPlane, pools: NodePool[]): P
   }
 }
 
+/** Another label, and a taint that evicts every pod of createBenchPods(). */
+export async function editBenchPools(cluster: ControlPlane, pools: NodePool[]): Promise<void> {
+  for (const { metadata, spec } of pools) {
+    const taints = [...(spec.taints ?? []), { key: 'maintenance', effect: 'NoExecute' }];
+    const labels = { 'example.com/tier': 'silver' };
+    await raw(cluster).expect('PATCH', `/apis/${API_VERSION}/nodepools/${metadata.name}`, { spec: { labels, taints } });
+  }
+}
+
 /** Write requests so far by the server's metrics, without Leases and those of the benchmark. */
 export async function countWrites(cluster: ControlPlane): Promise<number> {
   const { body } = await raw(cluster).request('GET', '/metrics');

@@ -16,6 +16,9 @@ function podObject(index: number, nodes: number): object {
   return {
     metadata: {
       name: `${workload}-${index}`,
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${workload}-5d4f8c7b9d`, uid: workload, controller: true },
+      ],
       labels: {
         app: workload,
         'pod-template-hash': '5d4f8c7b9d',

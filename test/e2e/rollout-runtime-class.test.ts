@@ -18,8 +18,8 @@ const selected = async () => {
 };
 const taints = (...keys: string[]) => keys.map(key => ({ key, effect: 'NoSchedule' as const }));
 
-const isWrite = ({ verb, resource }: { verb: string; resource: string }) =>
-  resource.startsWith('runtimeclasses') && ['patch', 'delete', 'create'].includes(verb);
+const isWrite = ({ verb, resource, code }: { verb: string; resource: string; code: number }) =>
+  code < 300 && resource.startsWith('runtimeclasses') && ['patch', 'delete', 'create'].includes(verb);
 
 test('one-shot: in a rollout and while paused, and in the end', async () => {
   await create(4);

@@ -42,7 +42,14 @@ row(
       (await readAudit(testEnv.cluster()))
         .slice(since)
         .filter(event => event.resource === resource && isWrite(event) && event.userAgent.includes('nodepool'));
-    const evicted = async () => (await writes('pods/eviction')).filter(({ code }) => code < 300).length;
+    // The server may finish what it tells nobody: the client was killed.
+    const isDone = ({ code }: { code: number }) => code < 300;
+    const mayBeDone = (event: { code: number }) => isDone(event) || event.code === 504 || event.code === 0;
+    const assertEvicted = async (gone: number) => {
+      const asked = await writes('pods/eviction');
+      const [least, most] = [isDone, mayBeDone].map(is => new Set(asked.filter(is).map(({ name }) => name)).size);
+      assert.ok(Number(least) <= gone && gone <= Number(most), `${gone} pods are gone, ${least} to ${most} evicted`);
+    };
     await testEnv.edit('p', { spec: { taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] } });
     const tainted = async () => {
       const all = await Promise.all(
@@ -66,7 +73,7 @@ row(
       await sleep(random() * 1_500);
       await child.end('SIGKILL');
       const left = await pods.names();
-      assert.equal(left.length, PODS - (await evicted()));
+      await assertEvicted(PODS - left.length);
       assert.ok(left.length >= PODS - kill, `${PODS - left.length} evictions, and ${kill} were allowed`);
       if (left.length > 0 && left.length < PODS) halfway++;
       const busy = new Set(left.map(name => `n${Number(name.slice(1)) % NODES}`));
@@ -81,13 +88,14 @@ row(
     await pods.budget('web', WEB, PODS);
     await eventually('every node has the taint', async () => (await tainted()).length === NODES, 120_000);
     await last.end();
-    assert.deepEqual([await pods.names(), await evicted()], [[], PODS]);
-    const patches = (await writes('nodes')).filter(({ code }) => code < 300);
-    const byNode = Object.groupBy(patches, ({ name }) => name);
-    assert.deepEqual(
-      names.map(name => byNode[name]?.length),
-      names.map(() => 2),
-    );
+    assert.deepEqual(await pods.names(), []);
+    await assertEvicted(PODS);
+    const patches = (await writes('nodes')).filter(mayBeDone);
+    for (const name of names) {
+      const ofNode = patches.filter(patch => patch.name === name);
+      const most = `${name}: ${ofNode.map(({ code }) => code).join()}`;
+      assert.ok(ofNode.filter(isDone).length <= 2 && ofNode.length >= 2, most);
+    }
     Object.assign(facts, { kills: PODS, halfway, evictions: PODS });
     assert.ok(halfway > PODS / 3, `${halfway} kills between evictions`);
   },

@@ -5,13 +5,15 @@ import { place } from '../place.ts';
 import { kindOf } from '../pod-kind.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
+import type { OpenNodes } from './open-nodes.ts';
 import type { Destination } from './types.ts';
 
 /**
  * @param pods of one owner
  * @param snapshot without them; what fits is added
+ * @param open of that snapshot
  */
-export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destination {
+export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: OpenNodes): Destination {
   const nodes = new Map<string, number>();
   const reasons = new FitReasons();
   let pending = 0;
@@ -20,7 +22,8 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destina
     if (first === undefined) continue;
     // It is created anew, without the node.
     const pod: Pod = { ...first, nodeName: undefined };
-    const placed = place(pod, snapshot.nodes.keys(), snapshot, alike.length);
+    const { nodes: openNodes, refused } = open.to(pod.placement);
+    const placed = place(pod, openNodes, snapshot, alike.length);
     for (const [node, count] of placed.byNode) {
       nodes.set(node, (nodes.get(node) ?? 0) + count);
       for (let at = 0; at < count; at++) snapshot.add(pod, node);
@@ -29,7 +32,10 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot): Destina
     if (left === 0) continue;
     pending += left;
     const judge = new Judge(pod, snapshot);
-    for (const node of snapshot.nodes.keys()) reasons.add(judge.firstWhyNot(node));
+    // A refusal of the pod itself comes before the rules of nodes.
+    if (judge.refusal === undefined) reasons.addAll(refused);
+    const asked = judge.refusal === undefined ? openNodes : snapshot.nodes.keys();
+    for (const node of asked) reasons.add(judge.firstWhyNot(node));
   }
   return { nodes, pending, reasons };
 }

@@ -9,6 +9,7 @@ import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
 import { destinationOf } from './destinations.ts';
 import { type EvictedPod, evictionOf, whyNotAgain } from './leaving-pods.ts';
 import { changedKeys, type NodeChange } from './node-keys.ts';
+import { OpenNodes } from './open-nodes.ts';
 import { byOwner, type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
 import type { DaemonSet, Evicted, Impact, RunningPod, Selecting } from './types.ts';
 
@@ -86,6 +87,7 @@ export function impactOf({ changes, pods, daemonSets, selecting, snapshot }: Sce
 function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot): Evicted[] {
   const byPod = new Map(evicted.map(each => [`${each.running.pod.namespace}/${each.running.pod.name}`, each]));
   for (const { running } of evicted) snapshot.remove(running.pod, running.node);
+  const open = new OpenNodes(snapshot);
   return byOwner(evicted.map(({ running }) => running)).map((group): Evicted => {
     const own = group.pods.flatMap(name => byPod.get(`${group.namespace}/${name}`) ?? []);
     const times = own.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
@@ -96,7 +98,7 @@ function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot): E
       ...(times.length === 0
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
-      next: isRecreated ? destinationOf(pods, snapshot) : undefined,
+      next: isRecreated ? destinationOf(pods, snapshot, open) : undefined,
     };
   });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
@@ -11,6 +11,11 @@ import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+
+const collect = globalThis.gc;
+afterEach(() => {
+  globalThis.gc = collect;
+});
 
 const GOLD = { tier: 'gold' };
 const NAMES = Array.from({ length: 60 }, (_, at) => `n${at + 10}`);
@@ -101,4 +106,32 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     }).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
+});
+
+test('a rollout in progress triggers garbage collections, one that is complete does not', () => {
+  let collections = 0;
+  globalThis.gc = (async () => {
+    collections++;
+  }) as typeof globalThis.gc;
+  const labels = { 'node-role.kubernetes.io/worker': '', ...GOLD };
+  const record = recordOf({ pool: 'worker', labels: GOLD });
+  const nodes = NAMES.map(name => aNode({ name, uid: name, labels, record }));
+  const reconcile = (tier: string) => {
+    const options = {
+      cluster: {} as ClusterPort,
+      state: new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []),
+      limitObjects: createLimiter(1),
+      sleep: async () => {},
+      dryRun: false,
+      clock: new FakeClock(),
+      now: () => new Date(),
+    };
+    const poolNodes = new PoolNodes(options);
+    // All of the heap in the end, at 480 KiB each time: half of it is collected, or 14 MiB.
+    const reconciles = Math.ceil(process.memoryUsage().heapTotal / (480 * 1024)) + 30;
+    for (let at = 0; at < reconciles; at++) poolNodes.rollout('worker');
+    return collections;
+  };
+  assert.equal(reconcile('gold'), 0);
+  assert.ok(reconcile('silver') > 0);
 });

@@ -1,0 +1,42 @@
+/**
+ * Which nodes take a pod by the rules that ask for the node alone. Pods that move change nothing of that, so it is found once
+ * for each placement: thousands of owners have a few.
+ */
+import type { PodPlacement } from '../../nodepool/placement.ts';
+import { FitReasons } from '../fit-reasons.ts';
+import { firstNodeRefusal, namedNodes } from '../node-rules.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { sortedJson } from '../sorted-json.ts';
+
+export interface OpenTo {
+  /** Names. */
+  nodes: readonly string[];
+  /** Why the others do not take it. */
+  refused: FitReasons;
+}
+
+export class OpenNodes {
+  readonly #snapshot: Snapshot;
+  readonly #byPlacement = new Map<string, OpenTo>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  to(placement: PodPlacement): OpenTo {
+    const key = sortedJson(placement);
+    const known = this.#byPlacement.get(key);
+    if (known !== undefined) return known;
+    const named = namedNodes(placement.nodeTerms);
+    const nodes: string[] = [];
+    const refused = new FitReasons();
+    for (const { node } of this.#snapshot.nodes.values()) {
+      const reason = firstNodeRefusal(node, placement, named);
+      if (reason === undefined) nodes.push(node.name);
+      else refused.add([reason]);
+    }
+    const found = { nodes, refused };
+    this.#byPlacement.set(key, found);
+    return found;
+  }
+}
