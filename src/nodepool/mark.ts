@@ -1,7 +1,8 @@
 /**
  * The mark of a node that was born in a pool: manifests/born-in-pool.yaml gave it labels, taints and annotations as it
  * registered, and wrote them into the annotation BORN_ANNOTATION. It has the form of a record without displaced values,
- * as the policy replaces nothing, and counts as one until the first write of the node (docs/decisions/0042).
+ * as the policy replaces nothing, and counts as one until the first write of the node (docs/decisions/0042). A mark without a
+ * pool says that the node waits for one that is paused (docs/decisions/0044): nothing was given, and the node has not joined.
  *
  * Not guaranteed: that the mark is authentic. As for the record, manifests/protect-records.yaml denies kubelets to send
  * it with a new node or to change it.
@@ -12,14 +13,19 @@ import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION } from './types.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Of the annotations of a node: the record, or else the mark. */
+/** How the mark of a node begins that waits for a paused pool. Any other begins with the pool. */
+const WAITING = '{"since":"';
+
+/** Of the annotations of a node: the record, or else the mark if it names a pool. */
 export function recordIn(annotations: Annotations = {}): string | undefined {
-  return annotations[RECORD_ANNOTATION] ?? annotations[BORN_ANNOTATION];
+  const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
+  return record ?? (mark?.startsWith(WAITING) ? undefined : mark);
 }
 
 export function markIn(annotations: Annotations = {}): Pick<Node, 'mark'> {
-  if (annotations[BORN_ANNOTATION] === undefined) return {};
-  return { mark: annotations[RECORD_ANNOTATION] === undefined ? 'record' : 'unused' };
+  const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
+  if (mark === undefined) return {};
+  return { mark: record !== undefined || mark.startsWith(WAITING) ? 'unused' : 'record' };
 }
 
 /**

@@ -18,7 +18,8 @@ export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
 /**
  * The mark: an annotation on a node with what manifests/born-in-pool.yaml gave it when it registered. It has the form of a
- * record, and counts as one until the first write of the node replaces it.
+ * record, and counts as one until the first write of the node replaces it. Without a pool it says that the node waits (see
+ * mark.ts).
  */
 export const BORN_ANNOTATION = 'nodes.lailin.xyz/born';
 
@@ -156,9 +157,9 @@ export interface Node {
   creationTimestamp: string;
   labels: Record<string, string>;
   taints: Taint[];
-  /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION. */
+  /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION if that names a pool. */
   record?: string;
-  /** Where the node has BORN_ANNOTATION: whether `record` is its value, or the node has a record beside it. */
+  /** Where the node has BORN_ANNOTATION: whether `record` is its value. If not, the next write of the record removes it. */
   mark?: 'record' | 'unused';
   /** The raw value of MAINTENANCE_ANNOTATION, cut to MAX_MAINTENANCE_LENGTH. */
   maintenance?: string;

@@ -35,20 +35,22 @@ export function placeBy(
 ): Placed {
   const { pod } = judge;
   const most = Math.min(perNode, alone(pod));
-  const sites: Site[] = [];
+  const sites = sitesOf(judge, nodes, snapshot, most);
+  const total = Math.min(limit, perCluster(pod, snapshot));
+  const isDependent = dependsOnItself(judge);
+  const taken = isDependent ? placeInTurns(judge, [...sites], total) : fill(judge, sites, total);
+  const byNode = new Map(taken.map(({ state, placed }) => [state.node.name, placed]));
+  const replicas = taken.reduce((sum, { placed }) => sum + placed, 0);
+  return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
+}
+
+function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<Site> {
   for (const name of nodes) {
     const state = snapshot.nodes.get(name);
     if (state === undefined || !judge.isAllowed(name)) continue;
-    const room = Math.min(roomFor(pod.requests, state), most);
-    if (room > 0) sites.push({ state, room, placed: 0 });
+    const room = Math.min(roomFor(judge.pod.requests, state), most);
+    if (room > 0) yield { state, room, placed: 0 };
   }
-  const total = Math.min(limit, perCluster(pod, snapshot));
-  const isDependent = dependsOnItself(judge);
-  const replicas = isDependent ? placeInTurns(judge, sites, total) : fill(judge, sites, total);
-  const byNode = new Map(
-    sites.filter(({ placed }) => placed > 0).map(({ state, placed }) => [state.node.name, placed]),
-  );
-  return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
 }
 
 /** Whether the place of one replica matters to the next. */
@@ -76,20 +78,23 @@ function perCluster({ namespace, claims }: Pod, { storage }: Snapshot): number {
   return isExclusive ? 1 : Infinity;
 }
 
-/** Where replicas do not matter to each other, every node is filled. */
-function fill(judge: Judge, sites: readonly Site[], limit: number): number {
+/** Where replicas do not matter to each other, every node is filled. Returns the sites that got some. */
+function fill(judge: Judge, sites: Iterable<Site>, limit: number): Site[] {
+  const taken: Site[] = [];
   let left = limit;
+  if (left <= 0) return taken;
   for (const site of sites) {
     if (!takes(judge, site)) continue;
     site.placed = Math.min(site.room, left);
     left -= site.placed;
+    taken.push(site);
     if (left === 0) break;
   }
-  return sites.reduce((sum, { placed }) => sum + placed, 0);
+  return taken;
 }
 
-/** One each for all nodes in turn, those of the emptiest domains first, until no node takes another. */
-function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): number {
+/** One each for all nodes in turn, those of the emptiest domains first, until no node takes another. Returns the sites that got some. */
+function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): Site[] {
   let [replicas, before] = [0, -1];
   let open = [...sites];
   startNear(judge, open);
@@ -106,7 +111,7 @@ function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): numb
       replicas++;
     }
   }
-  return replicas;
+  return sites.filter(({ placed }) => placed > 0);
 }
 
 /** Where the first replica decides on the domain of all others, it is the one with the most room. */

@@ -9,16 +9,15 @@ import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
 import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
-import { Snapshot } from '../../scheduling/snapshot.ts';
-import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
+import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
+import { NO_STORAGE } from '../../scheduling/storage.ts';
+import type { Pod } from '../../scheduling/types.ts';
 import { attempt } from '../attempt.ts';
 import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
-import { hasSelector } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
-import { readRunningPods } from './running-pods.ts';
+import { noPods, readRunningPods } from './running-pods.ts';
 
 export interface ImpactPorts {
   impact(): Promise<ImpactPort>;
@@ -51,17 +50,15 @@ export async function findImpact(
     return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [] }, warnings: [], poolOf };
   }
   const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
-  const read = await readAll(ports, paths, [...labels]);
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
-  const snapshot = new Snapshot(everyNode, read.namespaces, read.storage);
-  for (const { pod, node } of read.pods) snapshot.add(pod, node);
-  const here = read.pods.filter(({ node }) => after.has(node));
+  const read = await readAll(ports, paths, [...labels], everyNode, node => after.has(node));
+  const { snapshot, here, bare } = read.running;
   const impact = impactOf({
     changes,
     pods: Map.groupBy(here, ({ node }) => node),
     daemonSets: read.daemonSets,
-    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...barePods(read.pods)],
+    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });
   return { impact, warnings: read.warnings, poolOf };
@@ -84,7 +81,13 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
   });
 }
 
-async function readAll(ports: ImpactPorts, paths: readonly SelectorPath[], labels: readonly string[]) {
+async function readAll(
+  ports: ImpactPorts,
+  paths: readonly SelectorPath[],
+  labels: readonly string[],
+  nodes: readonly Node[],
+  isChanged: (node: string) => boolean,
+) {
   const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
   const warnings: Warning[] = [];
   const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
@@ -94,29 +97,24 @@ async function readAll(ports: ImpactPorts, paths: readonly SelectorPath[], label
     return otherwise;
   };
   const kinds = labels.length === 0 ? [] : SELECTING_KINDS;
-  const [found, daemonSets, custom, ...selecting] = await Promise.all([
-    reading('pods', () => readRunningPods(scheduling), { pods: [], problems: [] }),
+  const [running, daemonSets, custom, ...selecting] = await Promise.all([
+    reading('pods', () => readRunningPods(nodes, isChanged, scheduling), noPods(nodes)),
     reading('DaemonSets', () => port.daemonSets(), []),
     labels.length === 0 ? [] : reading('custom resources', () => port.custom(paths, labels), []),
     ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
-  warnings.push(...found.problems);
-  const { pods } = found;
-  const [storage, namespaces] = await Promise.all([
-    reading('volumes and claims', () => storageOf(pods, scheduling), NO_STORAGE),
-    pods.some(({ pod }) => [...pod.affinity, ...pod.antiAffinity].some(hasSelector))
+  const { snapshot, claiming, asksForNamespaces, problems } = running;
+  warnings.push(...problems);
+  [snapshot.storage, snapshot.namespaces] = await Promise.all([
+    claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
+    asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
   ]);
-  return { pods, daemonSets, storage, namespaces, selecting: [...custom, ...selecting.flat()], warnings };
+  return { running, daemonSets, selecting: [...custom, ...selecting.flat()], warnings };
 }
 
 type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
-
-async function storageOf(pods: readonly RunningPod[], port: SchedulingPort): Promise<Storage> {
-  const users = pods.filter(({ pod }) => pod.claims.length > 0);
-  return users.length === 0 ? NO_STORAGE : port.storage(new Set(users.map(({ pod }) => pod.namespace)));
-}
 
 function unread(what: string, refusal: NodepoolError): Warning {
   const message = `the impact on ${what} is not known: ${refusal.oneLine}`;
@@ -127,20 +125,16 @@ function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
   return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
 }
 
-/** Those with a controller are told by it. */
-function barePods(pods: readonly RunningPod[]): Selecting[] {
-  return pods.flatMap(({ pod, owner }) => {
-    if (owner !== undefined) return [];
-    const { nodeSelector, nodeTerms } = pod.placement;
-    const affinity =
-      nodeTerms === undefined
-        ? {}
-        : {
-            affinity: {
-              nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeTerms } },
-            },
-          };
-    const keys = keysOfPod({ nodeSelector, ...affinity });
-    return keys.size === 0 ? [] : [{ kind: 'Pod', namespace: pod.namespace, name: pod.name, keys }];
-  });
+/** Of pods with a controller, its template is what selects. */
+function selectingPod({ namespace, name, placement: { nodeSelector, nodeTerms } }: Pod): Selecting[] {
+  const affinity =
+    nodeTerms === undefined
+      ? {}
+      : {
+          affinity: {
+            nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeTerms } },
+          },
+        };
+  const keys = keysOfPod({ nodeSelector, ...affinity });
+  return keys.size === 0 ? [] : [{ kind: 'Pod', namespace, name, keys }];
 }

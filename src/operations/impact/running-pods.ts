@@ -1,28 +1,57 @@
 /** The pods on nodes, with the controllers that recreate them. */
 import { quantityReader } from '../../nodepool/amounts.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
+import type { Node } from '../../nodepool/types.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
+import { Snapshot } from '../../scheduling/snapshot.ts';
+import type { Pod } from '../../scheduling/types.ts';
+import { hasSelector } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 
 export interface RunningPods {
-  pods: RunningPod[];
+  /** With every pod that is on a node and has not ended. Without volumes, claims and namespaces. */
+  snapshot: Snapshot;
+  /** On nodes that change. Of 50,000 others, the sums in the snapshot are enough. */
+  here: RunningPod[];
+  /** Without a controller, that ask for labels of nodes, wherever they are. */
+  bare: Pod[];
+  /** Namespaces of pods with claims. */
+  claiming: Set<string>;
+  /** Whether the labels of namespaces matter to a term of pod affinity. */
+  asksForNamespaces: boolean;
   /** Pods whose amounts cannot be read; each a sentence. */
   problems: string[];
 }
 
-/** Reads every pod that is on a node and has not ended. */
-export async function readRunningPods(port: SchedulingPort): Promise<RunningPods> {
+/** Before any pod is read. @param nodes all, after the change */
+export function noPods(nodes: readonly Node[]): RunningPods {
+  const snapshot = new Snapshot(nodes);
+  return { snapshot, here: [], bare: [], claiming: new Set(), asksForNamespaces: false, problems: [] };
+}
+
+/** @param nodes all, after the change @param isChanged whether the node of that name changes */
+export async function readRunningPods(
+  nodes: readonly Node[],
+  isChanged: (node: string) => boolean,
+  port: SchedulingPort,
+): Promise<RunningPods> {
   const read = quantityReader();
-  const found: RunningPods = { pods: [], problems: [] };
+  let found = noPods(nodes);
   const add = (raw: RawPod) => {
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
-    found.pods.push({ pod, node: pod.nodeName ?? '', owner: ownerOf(raw) });
+    const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
+    found.snapshot.add(pod, nodeName);
+    if (claims.length > 0) found.claiming.add(namespace);
+    found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(hasSelector);
+    const owner = ownerOf(raw);
+    if (isChanged(nodeName)) found.here.push({ pod, node: nodeName, owner });
+    const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
+    if (owner === undefined && asks) found.bare.push(pod);
   };
   await port.placedPods({ labels: true, placement: true, owners: true }, add, () => {
-    found.pods.length = 0;
-    found.problems.length = 0;
+    found = noPods(nodes);
   });
   return found;
 }

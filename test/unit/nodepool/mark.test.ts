@@ -149,6 +149,17 @@ test('a mark that cannot be read counts for nothing, and goes with the first wri
   }
 });
 
+test('a mark without a pool is no record: the node joins as if it had none, with startup taints', () => {
+  const annotations = { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older","labels":{}}' };
+  assert.deepEqual([recordIn(annotations), markIn(annotations)], [undefined, { mark: 'unused' }]);
+  const node: Node = { ...bare, ...markIn(annotations) };
+  const pool = aPool({ ...SPEC, startupTaints: [taint('init:NoSchedule')] });
+  const expected = plan(bare, pool).patch;
+  assert.ok(expected?.taints?.some(({ key }) => key === 'init'));
+  assert.deepEqual(plan(node, pool).patch, { ...expected, dropsMark: true });
+  assert.equal(plan(node).patch, undefined);
+});
+
 test('a mark beside a record is not read, and goes with the next write of the record', () => {
   const record = formatRecord(new PoolIndex([aPool(SPEC)], []).ownership(born()).record ?? assert.fail('no record'));
   assert.deepEqual(markIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), { mark: 'unused' });
