@@ -45,6 +45,8 @@ export function impactShower(io: Io, connection: ImpactAccess): (plan: ClusterPl
       return;
     }
     for (const warning of found.value.warnings) showWarning(io, warning);
-    io.err(await impactText(found.value, io));
+    const { sanitizeScreen } = await import('../render/sanitize.ts');
+    // io.err() would escape the colour.
+    io.stderr.write(`${sanitizeScreen(await impactText(found.value, { color: io.errorColor }))}\n`);
   };
 }
