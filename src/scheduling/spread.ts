@@ -7,7 +7,6 @@ import { type LabelQuery, matchesQuery } from '../nodepool/label-query.ts';
 import { isMatching, untolerated } from '../nodepool/placement.ts';
 import type { Node } from '../nodepool/types.ts';
 import { withLabelKeys } from './label-keys.ts';
-
 import type { RawSpreadConstraint } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';

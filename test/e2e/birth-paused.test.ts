@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, markOf, POLICY, recordOf } from './birth.ts';
+import { apply, inForce, MARK, markOf, OLDER_AND_YOUNGER, POLICY, recordOf } from './birth.ts';
 import { GROUP } from './kubelet.ts';
 import { condition, type LiveNode, statuses, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -49,12 +49,7 @@ test('the oldest pool is paused: a younger one gives nothing, in either order of
   timeout: 200_000,
 }, async () => {
   await apply(testEnv.cluster(), POLICY);
-  for (const [older, younger] of [
-    ['a', 'z'],
-    ['z', 'a'],
-    ['m', 'b'],
-    ['m', 'y'],
-  ] as const) {
+  for (const [older, younger] of OLDER_AND_YOUNGER) {
     await testEnv.clean();
     await testEnv.pool(older, spec(older));
     await testEnv.pool(younger, spec(younger), { younger: true });

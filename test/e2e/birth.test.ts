@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, markOf, POLICY, RECORD, recordOf } from './birth.ts';
+import { apply, inForce, MARK, markOf, OLDER_AND_YOUNGER, POLICY, RECORD, recordOf } from './birth.ts';
 import { GROUP, TAINT } from './kubelet.ts';
 import { condition, type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -153,12 +153,7 @@ test('the older pool gets the node in either order of evaluation, and what the y
     ],
     annotations: { shared: value, [`only-${value}`]: value },
   });
-  for (const [older, younger] of [
-    ['a', 'z'],
-    ['z', 'a'],
-    ['m', 'b'],
-    ['m', 'y'],
-  ] as const) {
+  for (const [older, younger] of OLDER_AND_YOUNGER) {
     await testEnv.clean();
     await testEnv.pool(older, spec(older));
     await testEnv.pool(younger, spec(younger), { younger: true });

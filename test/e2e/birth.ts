@@ -7,6 +7,14 @@ import { raw } from '../cluster/raw.ts';
 import type { LiveNode, TestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
+/** Names of two pools that match a node. The server evaluates pools in an order of its own, so several are tried. */
+export const OLDER_AND_YOUNGER = [
+  ['a', 'z'],
+  ['z', 'a'],
+  ['m', 'b'],
+  ['m', 'y'],
+] as const;
+
 export const MARK = 'nodes.lailin.xyz/born';
 export const RECORD = 'nodes.lailin.xyz/applied';
 export const POLICY = 'manifests/born-in-pool.yaml';

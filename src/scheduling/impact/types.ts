@@ -1,5 +1,4 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
-
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
 import type { Pod } from '../types.ts';
