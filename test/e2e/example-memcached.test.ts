@@ -10,6 +10,9 @@ import { raw } from '../cluster/raw.ts';
 import { kubectlOk, pathIn, startExample } from './example.ts';
 import { eventually } from './watching.ts';
 
+const GROUP = '/apis/cache.example.com/v1alpha1';
+/** Of the garbage collector when it discovered the kind late: its next discovery, and a retry. */
+const COLLECTED_MS = 120_000;
 const MEMCACHED = '/apis/cache.example.com/v1alpha1/namespaces/default/memcacheds/memcached-sample';
 const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/memcached-sample';
 const PODS = '/api/v1/namespaces/default/pods?labelSelector=app.kubernetes.io/name=memcached';
@@ -52,11 +55,12 @@ describe('the example memcached', () => {
     kubectlOk(cluster(), 'patch', 'memcached', 'memcached-sample', '--type=merge', '-p', `{"spec":{"size":${size}}}`);
 
   test('owns a Deployment of the wanted size, lists its pods, and is deleted with all it owns', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'manifests'));
     await kubectlOk(cluster(), 'wait', '--for=condition=Established', 'crd/memcacheds.cache.example.com');
-    // After the CRD: the garbage collector discovers new kinds every 30 s only.
+    // After the CRD is discovered, which is later than Established: the garbage collector looks for new kinds every 30 s only.
+    await eventually('the kind is discovered', async () => (await raw(cluster()).request('GET', GROUP)).status === 200);
     const controllers = await startControllers(cluster());
     t.after(controllers.stop);
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'sample.yaml'));
@@ -100,8 +104,9 @@ describe('the example memcached', () => {
     await eventually(
       'the Deployment goes',
       async () => (await raw(cluster()).request('GET', DEPLOYMENT)).status === 404,
+      COLLECTED_MS,
     );
-    await eventually('its pods go', async () => (await podNames()).length === 0);
+    await eventually('its pods go', async () => (await podNames()).length === 0, COLLECTED_MS);
     assert.doesNotMatch(example.log(), /forbidden|403/);
     assert.equal(await example.end(), 0);
   });
