@@ -23,12 +23,13 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: Op
     // It is created anew, without the node.
     const pod: Pod = { ...first, nodeName: undefined };
     const { nodes: openNodes, refused } = open.to(pod.placement);
-    const placed = place(pod, openNodes, snapshot, alike.length);
-    for (const [node, count] of placed.byNode) {
+    // Where none is open, the rules of other pods need not be read.
+    const placed = openNodes.length === 0 ? undefined : place(pod, openNodes, snapshot, alike.length);
+    for (const [node, count] of placed?.byNode ?? []) {
       nodes.set(node, (nodes.get(node) ?? 0) + count);
       for (let at = 0; at < count; at++) snapshot.add(pod, node);
     }
-    const left = alike.length - placed.replicas;
+    const left = alike.length - (placed?.replicas ?? 0);
     if (left === 0) continue;
     pending += left;
     const judge = new Judge(pod, snapshot);
