@@ -13,7 +13,7 @@ import {
   namesArg,
   yesFlag,
 } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -89,7 +89,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     };
     const agreed = await agree(
       propose,
-      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection)),
+      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection)),
     );
     if (agreed === undefined) {
       io.err('nothing was deleted');

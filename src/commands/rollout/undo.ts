@@ -3,7 +3,7 @@ import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { impactShower } from '../../cli/impact.ts';
+import { impactTeller } from '../../cli/impact.ts';
 import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
@@ -39,7 +39,7 @@ export async function undo(
     if (text !== shown && text !== '') print(text);
     shown = text;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
   const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
   const { kind, pool, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
   const suffix = dryRunSuffix(dryRun);

@@ -56,7 +56,7 @@ export async function proposeReconcile(
   const plan = planCluster(state, { pools }, now());
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const proposed = { state, pods, pools, plan, warnings };
+  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   // Without a workload that names it, a RuntimeClass can be created again as it was.
   const classes = users.covers.length === 0 ? [] : deleted;
