@@ -25,6 +25,7 @@ import { deletePools } from '../operations/delete/delete.ts';
 import { proposeDeletion } from '../operations/delete/propose-deletion.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { reportErrors } from './shared/report-errors.ts';
+import { showImpactToPerson } from './shared/show-planned.ts';
 
 /** With -f, the names in the files. */
 async function chosenPools(
@@ -85,6 +86,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
       warn(proposal.warnings);
       if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
+      if (dryRun !== 'none' && flags.output === undefined) await showImpactToPerson(proposal.plan, io, connection);
       return proposal;
     };
     const agreed = await agree(

@@ -66,7 +66,7 @@ function notes({ nodes, drained, ofDaemonSets, withoutController, ended }: Evict
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
     budgetNote(drained, nodes.length),
-    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which recreates none there without a toleration'),
+    ...note(ofDaemonSets, 'is', 'are', 'of DaemonSets, which recreate none there without a toleration'),
     ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
     ...note(ended, 'has', 'have', 'ended already'),
   ];

@@ -49,6 +49,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'fit with volumes: list persistentvolumeclaims, list persistentvolumes, list storageclasses.storage.k8s.io',
     'fit with namespaceSelector: list namespaces',
     `diff --impact: list pods, ${['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(kind => `list ${kind}.apps`).join(', ')}, list jobs.batch, list cronjobs.batch, list persistentvolumes, list storageclasses.storage.k8s.io`,
+    'diff --impact with NoExecute: list poddisruptionbudgets.policy',
     'diff with NoExecute: list pods',
     `diff with deleted RuntimeClass: ${CLASS_USERS}`,
     'create with NoExecute: list pods',

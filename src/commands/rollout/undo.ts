@@ -7,6 +7,7 @@ import { impactTeller } from '../../cli/impact.ts';
 import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
+import { mayCostPods } from '../../operations/edit/may-cost-pods.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { rolloutUndo } from '../../operations/rollout/rollout-undo.ts';
 import { poolRef } from '../../render/pool-ref.ts';
@@ -41,7 +42,7 @@ export async function undo(
   };
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
   const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
-  const { kind, pool, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
+  const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
   const suffix = dryRunSuffix(dryRun);
   if (output !== undefined) {
     const { printObjects } = await import('../../render/printers.ts');
@@ -53,6 +54,6 @@ export async function undo(
   await warnOfApply(pool, io);
   const deleting = deletingWarning(pool);
   if (deleting !== undefined) showWarning(io, deleting);
-  else if (dryRun === 'none' && output === undefined) hintReconcile([name], io);
+  else if (dryRun === 'none' && output === undefined) hintReconcile([name], io, mayCostPods(before, pool));
   return EXIT.done;
 }

@@ -50,7 +50,7 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   };
   const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
   assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
-  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'] }]);
+  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'], nowhere: 1 }]);
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
