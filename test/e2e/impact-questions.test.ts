@@ -14,7 +14,7 @@ const { pod } = poolsWithPods(testEnv);
 const options = { skip: NO_TERMINAL ?? false, timeout: 120_000 };
 const SCREEN = { columns: 140, rows: 50, env: { NO_COLOR: '1' } };
 const LOST =
-  /Impact:\n- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[^]*Continue\? \[y\/N\]/;
+  /Impact:\n[^]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[^]*Continue\? \[y\/N\]/;
 
 beforeEach(async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
