@@ -1,5 +1,7 @@
 /** The client for what a change of nodes may affect. src/kube implements it. */
 import type { DaemonSet, Selecting } from '../scheduling/impact/types.ts';
+import type { DrainPort } from './drain-port.ts';
+import type { SchedulingPort } from './scheduling-port.ts';
 
 /** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
 export const SELECTING_KINDS = [
@@ -40,4 +42,10 @@ export interface ImpactPort {
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
   /** The CronJob of each Job that has one; both as `namespace/name` and name. */
   cronJobs(): Promise<ReadonlyMap<string, string>>;
+}
+
+export interface ImpactPorts {
+  impact(): Promise<ImpactPort>;
+  scheduling(): Promise<SchedulingPort>;
+  drain(): Promise<Pick<DrainPort, 'budgets'>>;
 }

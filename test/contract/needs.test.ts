@@ -61,7 +61,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'add with NoExecute: list pods',
     'remove with NoExecute: list pods',
     'move with NoExecute: list pods',
-    'move --dry-run: list pods',
+    `move --dry-run: list pods, ${['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(kind => `list ${kind}.apps`).join(', ')}, list jobs.batch, list cronjobs.batch, list persistentvolumes, list storageclasses.storage.k8s.io`,
     'reconcile with NoExecute: list pods',
     'reconcile with noExecute: Drain: list pods, create pods/eviction',
     `reconcile with deleted RuntimeClass: ${CLASS_USERS}`,

@@ -14,7 +14,7 @@ const { pod } = poolsWithPods(testEnv);
 const options = { skip: NO_TERMINAL ?? false, timeout: 120_000 };
 const SCREEN = { columns: 140, rows: 50, env: { NO_COLOR: '1' } };
 const LOST =
-  /Impact:\n[^]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[^]*Continue\? \[y\/N\]/;
+  /Impact:\n[\s\S]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Continue\? \[y\/N\]/;
 
 beforeEach(async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
@@ -87,7 +87,7 @@ test('edit --dry-run on a terminal shows what would change on the nodes, and the
   assert.equal((await run.exit).exitCode, 0);
   assert.match(
     run.screen(),
-    /node a \(pool web\)\n {2}- label tier=gold[^]*DaemonSet default\/bird stops[^]*edited \(dry run\)/,
+    /node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)/,
   );
   assert.deepEqual(await stateOf(cluster()), before);
   const saved = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-'], SCREEN);

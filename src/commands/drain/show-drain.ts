@@ -40,8 +40,7 @@ export interface DrainChoice extends DrainOptions {
   warnOf: (pool: PlannedPool) => string[];
 }
 
-const NO_ROOM_CHECK =
-  'Not checked: whether other nodes have enough free resources; pods without room stay Pending. --check-fit finds them first.';
+const NO_ROOM_CHECK = 'Not checked: whether other nodes have enough free resources; --check-fit does.';
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =

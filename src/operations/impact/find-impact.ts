@@ -10,18 +10,10 @@ import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import type { DrainPort } from '../drain-port.ts';
-import type { ImpactPort, SelectorPath } from '../impact-port.ts';
+import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
-import type { SchedulingPort } from '../scheduling-port.ts';
 import { readAll, readCustom } from './read-impact.ts';
-
-export interface ImpactPorts {
-  impact(): Promise<ImpactPort>;
-  scheduling(): Promise<SchedulingPort>;
-  drain(): Promise<Pick<DrainPort, 'budgets'>>;
-}
 
 export interface FoundImpact {
   impact: Impact;

@@ -7,8 +7,7 @@ import type { Warning } from '../../nodepool/warning.ts';
 import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import { NO_STORAGE } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
-import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
-import type { ImpactPorts } from './find-impact.ts';
+import { type ImpactPort, type ImpactPorts, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
 import { noPods, type RunningPods, readRunningPods } from './running-pods.ts';
 
 export interface ReadWish {

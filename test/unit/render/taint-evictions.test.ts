@@ -38,7 +38,7 @@ NODE     TAINTS                    NOW   LATER    PODS
 node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
 node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
 PodDisruptionBudgets do not hold back evictions by taints.
-1 of them is of DaemonSets, which recreate none there without a toleration.
+1 of them is of a DaemonSet, which recreates none there without a toleration.
 2 of them have no controller: such a pod is not recreated.
 1 of them has ended already.`,
   );
