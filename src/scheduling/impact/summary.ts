@@ -34,11 +34,12 @@ export class KeyImpacts {
 
   /** Labels before taints, in the order of their keys. @param after all nodes after the change */
   summarize(selecting: readonly Selecting[], after: readonly Node[]): KeyImpact[] {
+    const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([, { change, nodes, daemons, notAgain, evicted }]) => ({
       change,
       nodes: nodes.toSorted(),
-      holders: holdersOf(change, after),
+      holders: counts.holders(change),
       daemonSets: daemonImpacts(daemons),
       notAgain: strandedByOwner(notAgain),
       evicted: byOwner(evicted),
@@ -58,9 +59,29 @@ export class KeyImpacts {
   }
 }
 
-function holdersOf({ kind, key, from }: ChangedKey, after: readonly Node[]): number | undefined {
-  if (kind !== 'label' || from === undefined) return undefined;
-  return after.filter(({ labels }) => own(labels, key) === from).length;
+/** How many nodes have a label with a value; a key is counted once, however many values change. */
+class LabelCounts {
+  readonly #nodes: readonly Node[];
+  readonly #byKey = new Map<string, Map<string, number>>();
+
+  constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+  }
+
+  /** Undefined: nothing of the kind was there before the change. */
+  holders({ kind, key, from }: ChangedKey): number | undefined {
+    if (kind !== 'label' || from === undefined) return undefined;
+    let counts = this.#byKey.get(key);
+    if (counts === undefined) {
+      counts = new Map();
+      for (const { labels } of this.#nodes) {
+        const value = own(labels, key);
+        if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+      }
+      this.#byKey.set(key, counts);
+    }
+    return counts.get(from) ?? 0;
+  }
 }
 
 function selectedBy(key: string, selecting: readonly Selecting[]): KeyImpact['selectedBy'] {
