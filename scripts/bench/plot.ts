@@ -1,7 +1,7 @@
 /** Draws the ratios as bars in an SVG: the peer is 1, and a mark shows the target. */
 import type { RaceResult } from '../../test/bench/race.ts';
 import { median } from '../../test/bench/statistics.ts';
-import { isMet, number } from './report.ts';
+import { number, verdict } from './report.ts';
 
 const [WIDTH, LEFT, RIGHT] = [860, 260, 60];
 const [TITLE, LINE, BAR] = [46, 26, 14];
@@ -33,7 +33,8 @@ export function plot(races: RaceResult[], caption: string): string {
     y += TITLE;
     for (const { name, ratios, limits } of others) {
       const ratio = median(ratios);
-      const kind = isMet(ratio, limits.ratio) ? name.split(/[ :]/, 1)[0] : 'missed';
+      const isMissed = limits.ratio !== undefined && verdict(ratios, limits.ratio) === 'missed';
+      const kind = isMissed ? 'missed' : name.split(/[ :]/, 1)[0];
       parts.push(
         text(LEFT - 10, y + BAR, name, 'text-anchor="end"'),
         `<rect class="${kind}" x="${LEFT}" y="${y + 3}" width="${(x(ratio) - LEFT).toFixed(1)}" height="${BAR}" rx="2"/>`,

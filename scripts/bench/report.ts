@@ -1,7 +1,7 @@
 /** The results of a benchmark, as JSON and as tables. */
 import type { Figure } from '../../test/bench/figure.ts';
 import type { RaceResult, Result } from '../../test/bench/race.ts';
-import { median } from '../../test/bench/statistics.ts';
+import { interval, median } from '../../test/bench/statistics.ts';
 import type { Machine } from './machine.ts';
 
 interface Measured {
@@ -31,22 +31,22 @@ export function tables({ races, figures }: Measured): Table[] {
 function raceTable({ title, peer, others }: RaceResult): Table {
   return {
     title: `${title}: ${rounds(peer)}`,
-    heads: ['', 'time', 'spread', 'ratio', 'spread', 'target', 'CPU', 'peak memory', 'target'],
+    heads: ['', 'time', 'spread', 'ratio', '95 % interval', 'target', 'CPU', 'peak memory', 'target'],
     rows: [peer, ...others].map(result => {
       const { name, limits, samples, ratios } = result;
-      const ratio = median(ratios);
+      const { low, high } = interval(ratios);
       const seconds = samples.map(sample => sample.seconds);
       const [least, middle, most] = [Math.min(...seconds), median(seconds), Math.max(...seconds)];
-      const rss = median(samples.map(sample => sample.rss));
+      const rss = rssOf(samples);
       return [
         name,
         time(middle),
         `${time(least)} - ${time(most)}`,
-        number(ratio),
-        result === peer ? '' : `${number(Math.min(...ratios))} - ${number(Math.max(...ratios))}`,
-        target(ratio, limits.ratio, ''),
+        number(median(ratios)),
+        result === peer ? '' : `${number(low)} - ${number(high)}`,
+        target(ratios, limits.ratio, ''),
         time(median(samples.map(sample => sample.cpu))),
-        `${rss.toFixed(0)} MB`,
+        `${median(rss).toFixed(0)} MB`,
         target(rss, limits.rss, ' MB'),
       ];
     }),
@@ -59,7 +59,7 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
     heads: ['', 'measured', 'target'],
     rows: figures.map(({ name, value, unit, most }) => {
       const after = unit === '' ? '' : ` ${unit}`;
-      return [name, `${number(value)}${after}`, target(value, most, after)];
+      return [name, `${number(value)}${after}`, target([value], most, after)];
     }),
   };
 }
@@ -68,29 +68,37 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
 export function missed({ races, figures }: Measured): string[] {
   const ofRaces = races.flatMap(({ others }) =>
     others.flatMap(({ name, limits, samples, ratios }) => [
-      ...miss(`${name}: ratio`, median(ratios), limits.ratio, ''),
-      ...miss(`${name}: peak memory`, median(samples.map(sample => sample.rss)), limits.rss, ' MB'),
+      ...miss(`${name}: ratio`, ratios, limits.ratio, ''),
+      ...miss(`${name}: peak memory`, rssOf(samples), limits.rss, ' MB'),
     ]),
   );
   const ofFigures = figures.flatMap(({ title, figures }) =>
-    figures.flatMap(({ name, value, unit, most }) => miss(`${title}: ${name}`, value, most, ` ${unit}`.trimEnd())),
+    figures.flatMap(({ name, value, unit, most }) => miss(`${title}: ${name}`, [value], most, ` ${unit}`.trimEnd())),
   );
   return [...ofRaces, ...ofFigures];
 }
 
-function miss(what: string, value: number, most: number | undefined, unit: string): string[] {
-  if (isMet(value, most)) return [];
-  return [`${what} ${number(value)}${unit}, at most ${number(most ?? 0)}${unit}`];
+function miss(what: string, samples: number[], most: number | undefined, unit: string): string[] {
+  if (most === undefined || verdict(samples, most) !== 'missed') return [];
+  return [`${what} ${number(median(samples))}${unit}, at most ${number(most)}${unit}`];
 }
 
-/** NaN (not measured) meets no target. */
-export function isMet(value: number, most: number | undefined): boolean {
-  return most === undefined || value <= most;
+function rssOf(samples: readonly { rss: number }[]): number[] {
+  return samples.map(({ rss }) => rss);
 }
 
-function target(value: number, most: number | undefined, unit: string): string {
+/**
+ * Whether the median is within the limit: 'not clear' if it is above and the limit lies in its interval. NaN (not
+ * measured) misses every target.
+ */
+export function verdict(samples: readonly number[], most: number): 'met' | 'not clear' | 'missed' {
+  if (median(samples) <= most) return 'met';
+  return interval(samples).low <= most ? 'not clear' : 'missed';
+}
+
+function target(samples: number[], most: number | undefined, unit: string): string {
   if (most === undefined) return '';
-  return `${number(most)}${unit}, ${isMet(value, most) ? 'met' : 'missed'}`;
+  return `${number(most)}${unit}, ${verdict(samples, most)}`;
 }
 
 function rounds({ samples }: Result): string {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plot } from '../../scripts/bench/plot.ts';
-import { asText, missed, type Report, tables } from '../../scripts/bench/report.ts';
+import { asText, missed, type Report, tables, verdict } from '../../scripts/bench/report.ts';
 import { extrapolation, growth } from './growth.ts';
 import { type Contender, type RaceResult, resultOf, runRace } from './race.ts';
-import { median, ratios } from './statistics.ts';
+import { interval, median, ratios } from './statistics.ts';
 
 const sample = (seconds: number, rss = 50) => ({ seconds, cpu: seconds, rss });
 
@@ -19,6 +19,25 @@ test('computes ratios from rounds that both ran', () => {
   assert.deepEqual(ratios([2, 30, 8], [1, 10, 2]), [2, 3, 4]);
   assert.deepEqual(ratios([2, 30, 8], [4]), [0.5]);
   assert.deepEqual(ratios([], [1]), []);
+});
+
+test('the interval of the median is that of resampled rounds, the same each time', () => {
+  assert.deepEqual(interval([2]), { low: 2, high: 2 });
+  assert.deepEqual(interval([1, 2, 3]), { low: 1, high: 3 });
+  // Of 25 samples from 1 to 25, the order statistics 8 and 18 enclose the median with 95 %.
+  const { low, high } = interval(Array.from({ length: 25 }, (_, index) => index + 1));
+  assert.ok(low >= 7 && low <= 9, `low ${low}`);
+  assert.ok(high >= 17 && high <= 19, `high ${high}`);
+  assert.deepEqual(interval([5, 1, 4]), interval([5, 1, 4]));
+  assert.ok(Number.isNaN(interval([]).low));
+});
+
+test('a target is missed only when the interval lies above it', () => {
+  assert.equal(verdict([0.7, 0.8, 1.2], 0.8), 'met');
+  assert.equal(verdict([0.7, 0.9, 1.2], 0.8), 'not clear');
+  assert.equal(verdict([0.81, 0.9, 1.2], 0.8), 'missed');
+  assert.equal(verdict([], 0.8), 'missed');
+  assert.equal(verdict([Number.NaN], 0.8), 'missed');
 });
 
 test('rotates the first contender in each round', async () => {
@@ -72,9 +91,9 @@ test('renders the tables', () => {
   assert.deepEqual(tables(report(0.9, 100, 20)).map(asText), [
     [
       'Pools: 2 rounds',
-      '                   time           spread  ratio       spread        target     CPU  peak memory       target',
-      'kubectl          1.00 s  1.00 s - 1.00 s      1                             1.00 s        50 MB',
-      'executable: get  900 ms  900 ms - 900 ms   0.90  0.90 - 0.90  0.85, missed  900 ms       100 MB  110 MB, met',
+      '                   time           spread  ratio  95 % interval        target     CPU  peak memory       target',
+      'kubectl          1.00 s  1.00 s - 1.00 s      1                               1.00 s        50 MB',
+      'executable: get  900 ms  900 ms - 900 ms   0.90    0.90 - 0.90  0.85, missed  900 ms       100 MB  110 MB, met',
     ].join('\n'),
     ['watch', '     measured      target', 'p99     20 ms  50 ms, met'].join('\n'),
   ]);
