@@ -37,12 +37,24 @@ export class PoolSpans {
     return spans.filter(span => span.to >= from - STALE_MS && span.from <= to).map(({ spec }) => spec);
   }
 
-  /** Whether all these versions of a node were the pool's by all of its specs. */
-  alwaysHad(pool: string, versions: readonly Version<NodeState>[], from: number, to: number): boolean {
-    return this.specs(pool, from, to).every(
-      spec =>
-        spec !== undefined &&
-        versions.every(({ state }) => state !== undefined && isSelected(pool, spec, state.labels)),
-    );
+  /**
+   * Whether all these versions of a node were the pool's by all of its specs in that time.
+   * @param isKnown a process knew such a spec: those before the first of them do not count
+   */
+  alwaysHad(
+    pool: string,
+    versions: readonly Version<NodeState>[],
+    [from, to]: readonly [number, number],
+    isKnown?: (spec: NodePoolSpec) => boolean,
+  ): boolean {
+    const specs = this.specs(pool, from, to);
+    const first = specs.findIndex(spec => spec !== undefined && isKnown?.(spec));
+    return specs
+      .slice(Math.max(0, first))
+      .every(
+        spec =>
+          spec !== undefined &&
+          versions.every(({ state }) => state !== undefined && isSelected(pool, spec, state.labels)),
+      );
   }
 }

@@ -67,7 +67,9 @@ export function judgeRollouts(versions: readonly Version<NodeState>[], spans: Po
       other =>
         other.name !== version.name &&
         isInFlight(other.state, pool, rollout, time + SECOND_MS, Math.min(...settles)) &&
-        spans.alwaysHad(pool, other.since, other.since[0]?.at ?? 0, version.at),
+        spans.alwaysHad(pool, other.since, [other.since[0]?.at ?? 0, version.at], spec =>
+          [rollout, other.state.record?.rollout].includes(hashOf(pool, spec)),
+        ),
     );
     const limit = Math.max(
       ...strategies.map(strategy => limitOf(strategy, () => members(spans, pool, version.at, live, left))),

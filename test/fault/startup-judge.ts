@@ -57,7 +57,7 @@ export function judgeReturns(versions: readonly Version<NodeState>[], spans: Poo
     if (!joins) continue;
     const former = ofNode.get(holder);
     ofNode.set(holder, [version]);
-    const needLeave = former === undefined || !spans.alwaysHad(holder, former, former[0]?.at ?? 0, version.at);
+    const needLeave = former === undefined || !spans.alwaysHad(holder, former, [former[0]?.at ?? 0, version.at]);
     assert.ok(
       needLeave,
       `node ${name} left pool ${holder} and came back in revision ${version.revision}, without a reason`,
