@@ -48,7 +48,9 @@ export async function showMoves(
     const planned = await planMoves({ ...what, selector }, connection);
     warn(planned.warnings);
     if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
-    if (dryRun !== 'none') await showPlanned(planned.plan, io, connection, planned.state);
+    if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
+      await showPlanned(planned.plan, io, connection, planned.state);
+    }
     return { ...planned, asksImpactOf: planned.plan };
   };
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
