@@ -21,6 +21,7 @@ import { PausedMeanwhile } from './paused-meanwhile.ts';
 import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
+import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
 
@@ -68,10 +69,12 @@ export class NodeWriter {
   readonly #changes: Map<string, MembershipChange>;
   readonly #limits: NodeWriteLimits;
   readonly #pausedMeanwhile: PausedMeanwhile;
+  readonly #stalePools: StalePools;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#pausedMeanwhile = new PausedMeanwhile(deps);
+    this.#stalePools = new StalePools(deps);
     this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
@@ -170,6 +173,10 @@ export class NodeWriter {
       const uid = state.node(name)?.uid;
       // It was paused after the node was chosen.
       if (plan?.pausedBy !== undefined) return;
+      if (this.#stalePools.isBehind(name)) {
+        await this.#stalePools.read(name);
+        continue;
+      }
       if (plan?.isUnread && uid !== undefined) {
         await readNode(name, uid, this.#deps);
         continue;
