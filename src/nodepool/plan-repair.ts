@@ -1,7 +1,7 @@
 /**
  * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired, and
  * startup taints whose condition is True are lifted. A slot that leaves the spec is left alone: whoever changes it now keeps
- * the change, as after the rollout. A taint that pods are evicted for first has to wait, as they do.
+ * the change, as after the rollout. A member without a record gets one. A taint that pods are evicted for first has to wait, as they do.
  */
 import { areAnnotationsKnown } from './annotations.ts';
 import { describeWrite } from './change.ts';
@@ -19,7 +19,9 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
-  if (node.record === undefined) return plan;
+  // Of a pool of the earlier operator: once all members have a record, nodes that join are told from them (takeover.ts).
+  if (node.record === undefined)
+    return { ...plan, patch: { resourceVersion: node.resourceVersion, record: formatRecord(record) } };
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const startup = startupSince(node, record, withGiven(pool, record), live);
   const writes = {

@@ -146,8 +146,10 @@ export function planNode(
   // A drain that has begun had its turn, or needed none: the record has the time of a turn.
   const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
   if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;
-  const applied = owner && {
+  const known = leaving ? undefined : record?.generation;
+  const merged: AppliedRecord | undefined = owner && {
     pool: owner.metadata.name,
+    ...(known === undefined ? {} : { generation: known }),
     labels: labels.applied,
     taints: taints.applied,
     annotations: annotations.applied,
@@ -155,6 +157,10 @@ export function planNode(
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
     ...(draining === undefined ? {} : { draining }),
   };
+  // A new generation that changes nothing else in the record is no reason to write it.
+  const isRecordDue = (merged && formatRecord(merged)) !== node.record;
+  const { generation } = owner?.metadata ?? {};
+  const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
   const next = applied && formatRecord(applied);
   if (
     applied !== undefined &&
@@ -163,15 +169,13 @@ export function planNode(
   ) {
     return { ...plan, changes: [], isOversized: true };
   }
-  if (plan.changes.length > 0 || next !== node.record) {
+  if (plan.changes.length > 0 || isRecordDue) {
     plan.patch = {
       resourceVersion: node.resourceVersion,
       ...(labels.writes.length > 0 ? { labels: valuesOf(labels.writes) } : {}),
       ...(taints.writes.length > 0 ? { taints: rewriteTaints(node.taints, taints.writes) } : {}),
       ...(annotations.writes.length > 0 ? { annotations: valuesOf(annotations.writes) } : {}),
-      ...(next !== node.record
-        ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) }
-        : {}),
+      ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
     };
   }
   return plan;

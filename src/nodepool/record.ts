@@ -33,6 +33,11 @@ export type { AppliedSlot, StartupSlots } from './record-slots.ts';
 
 export interface AppliedRecord {
   pool: string;
+  /**
+   * metadata.generation of the pool for whose spec the node was written last. Who knows only an older spec of the pool must not
+   * write the node (see stale-pools.ts). Absent where an earlier version wrote it, or the admission policy.
+   */
+  generation?: number;
   labels: ReadonlyMap<string, AppliedSlot>;
   taints: ReadonlyMap<string, AppliedSlot>;
   annotations: ReadonlyMap<string, AppliedSlot>;
@@ -116,6 +121,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   }
   const record: AppliedRecord = {
     pool: json.pool,
+    ...(isGeneration(json.generation) ? { generation: json.generation } : {}),
     labels: parseSlots(labels, displaced.labels, LABEL),
     taints: parseSlots(taints, displaced.taints, TAINT),
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
@@ -133,6 +139,10 @@ function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>):
   if (!isTime(changed)) return {};
   if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
   return { changed, rollout, ...(wasNotReady === true ? { wasNotReady } : {}) };
+}
+
+function isGeneration(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 }
 
 /** As timestamp() writes it. */
@@ -165,6 +175,7 @@ function format(record: AppliedRecord): string {
   };
   return JSON.stringify({
     pool: record.pool,
+    ...(record.generation === undefined ? {} : { generation: record.generation }),
     ...section('labels', record.labels, slot => slot.value),
     ...section('taints', record.taints, slot => slot.value),
     ...section('annotations', record.annotations, slot => slot.value),

@@ -34,6 +34,8 @@ export interface RolloutNode {
   isOfThis: boolean;
   /** The current spec changes it. */
   isPending: boolean;
+  /** The current spec has reached it: what it changes was added since, by somebody else (`unmanaged: Remove`). */
+  hasSpec?: boolean;
   /** Its last write failed: the others come first, so that it does not keep a place from them. */
   isRefused: boolean;
   /** Its pods are evicted before the change is complete; it is pending until then. */
@@ -54,6 +56,11 @@ export interface RolloutStep {
   failed: string[];
   /** A node has failed; it may be gone. */
   isStopped: boolean;
+  /**
+   * In milliseconds, if it is stopped: the latest time that a node of this rollout turned Ready or NotReady. A node that recovers
+   * turns Ready after it. Times of nodes alone are compared: the clock of the process that notices may be another.
+   */
+  stoppedAt: number | undefined;
   /** Those in flight that do not settle until they are Ready, or somebody resumes. Names, sorted. */
   notReady: string[];
   /** Size of the canary. */
@@ -75,7 +82,7 @@ export interface RolloutTimes {
   resumed: number | undefined;
   /** All of this generation was done at the last reconcile: a node that fails later is no rollout. */
   wasComplete: boolean;
-  /** When this generation was stopped, if it was at the last reconcile. */
+  /** See RolloutStep.stoppedAt, if this generation was stopped at the last reconcile. */
   stopped: number | undefined;
 }
 
@@ -87,7 +94,7 @@ export function rolloutStep(
   const limit = Math.max(1, scaled(strategy.maxConcurrent, nodes.length) ?? Number.POSITIVE_INFINITY);
   const canary = Math.min(nodes.length, scaled(strategy.canary, nodes.length) ?? 0);
   const pending = nodes.filter(({ isPending }) => isPending);
-  const rules = rulesOf(strategy, times, pending.length > 0);
+  const rules = rulesOf(strategy, times, pending);
   const phases = Map.groupBy(nodes, node => phaseOf(node, rules));
   const [waiting, settling] = [phases.get('waiting') ?? [], phases.get('in flight') ?? []];
   const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
@@ -111,6 +118,7 @@ export function rolloutStep(
     settling: inFlight.length,
     failed: namesOf(failed),
     isStopped,
+    stoppedAt: isStopped ? latestTurn(nodes, rules) : undefined,
     notReady: namesOf(inFlight.filter(node => !settlesByTime(node))),
     canary,
     isCanary,
@@ -128,7 +136,8 @@ interface Rules {
   accepted: number;
   /** A stop of then, or before, is over: both times are of one clock, so it does not matter whether it was ahead. */
   resumed: number;
-  hasPending: boolean;
+  /** The spec has not reached all nodes. */
+  isUnfinished: boolean;
   /** It was complete, and the spec changes no node now. */
   isOver: boolean;
 }
@@ -136,7 +145,7 @@ interface Rules {
 function rulesOf(
   { settleSeconds = DEFAULT_SETTLE_SECONDS, stopOnNotReady = true }: RolloutStrategy,
   { now, resumed, wasComplete }: RolloutTimes,
-  hasPending: boolean,
+  pending: readonly RolloutNode[],
 ): Rules {
   const accepted = resumed === undefined || resumed > now + MAX_SKEW_MS ? Number.NEGATIVE_INFINITY : resumed;
   return {
@@ -145,33 +154,56 @@ function rulesOf(
     stopOnNotReady,
     accepted,
     resumed: resumed ?? Number.NEGATIVE_INFINITY,
-    hasPending,
-    isOver: !hasPending && wasComplete,
+    isUnfinished: pending.some(({ hasSpec = false }) => !hasSpec),
+    isOver: pending.length === 0 && wasComplete,
   };
 }
 
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
-  const { ready, readySince, changed, isPending, isOfThis, isDraining } = node;
+  const { ready, readySince = 0, changed, isPending, hasSpec = false, isOfThis, isDraining = false } = node;
   const rest = isPending ? 'waiting' : 'settled';
-  // One that is accepted gives its place away, and is drained after the others.
-  const isAccepted = !ready && (readySince ?? 0) <= rules.accepted;
-  const givesWay = !ready && settlesByTime(node) && settlesIn(node, rules) <= 0;
-  if (isDraining && !isAccepted && !givesWay)
-    return isOfThis && rules.stopOnNotReady && !settlesByTime(node) ? 'failed' : 'in flight';
-  if (changed === undefined || rules.isOver) return rest;
-  if (settlesByTime(node) && settlesIn(node, rules) <= 0) return rest;
-  if (isAccepted) return rest;
-  if (settlesByTime(node)) return 'in flight';
-  const isOfNow = isOfThis && !isPending;
-  // A failure long after the change takes no place from another spec, and does not bring back a rollout that is done.
-  if (!(isOfNow && rules.hasPending) && (readySince ?? 0) >= changed + rules.settleMs) return rest;
+  const isByTime = settlesByTime(node);
+  const isTimeUp = isByTime && settlesIn(node, rules) <= 0;
+  const isAccepted = !ready && readySince <= rules.accepted;
+  if (isDraining) {
+    // Whoever resumes goes on without it: it gives its place away, and is drained after the others.
+    if (isAccepted) return rest;
+    // So does one that was NotReady before: nobody knows when its pods are gone.
+    if (!ready && isTimeUp) return rest;
+    // The drain is the change: it turned NotReady by it.
+    if (!isByTime && isOfThis && rules.stopOnNotReady) return 'failed';
+    // However long its pods take.
+    return 'in flight';
+  }
+  // It joined with its spec, or no rollout has reached it.
+  if (changed === undefined) return rest;
+  // A rollout that is done stays done, whatever happens to its nodes.
+  if (rules.isOver) return rest;
+  if (isTimeUp || isAccepted) return rest;
+  // Ready, or NotReady before its change: it only has to settle.
+  if (isByTime) return 'in flight';
+  // From here on: it turned NotReady after its change.
+  const isOfNow = isOfThis && (!isPending || hasSpec);
+  const isLater = readySince >= changed + rules.settleMs;
+  // Long after the change of another spec: it takes no place from this one.
+  if (isLater && !isOfNow) return rest;
+  // Long after the change, and all nodes have the spec: that does not bring back a rollout that is done.
+  if (isLater && !rules.isUnfinished) return rest;
   return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
 }
 
 /** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */
 function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { resumed }: Rules): boolean {
   if (stopped === undefined || stopped <= resumed) return false;
-  return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince >= stopped);
+  return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince > stopped);
+}
+
+function latestTurn(nodes: readonly RolloutNode[], { now, accepted }: Rules): number | undefined {
+  const turns = nodes.flatMap(({ isOfThis, readySince }) => (isOfThis && readySince !== undefined ? readySince : []));
+  const known = turns.filter(turn => turn <= now + MAX_SKEW_MS);
+  // A stop after a resume is another one, whatever the clock of the node that failed says.
+  const latest = known.reduce((a, b) => Math.max(a, b), accepted + 1_000);
+  return Number.isFinite(latest) ? latest : undefined;
 }
 
 /** The others turned NotReady after their change. */

@@ -2,12 +2,15 @@
 import { NodepoolError } from './errors.ts';
 import { firstFew, noun, plural } from './plural.ts';
 import type { RolloutStep } from './rollout-step.ts';
+import { timestamp } from './timestamp.ts';
 import type { Condition, NodePool, NodePoolStatus } from './types.ts';
 
 /** What the condition Progressing says. */
 export interface RolloutProgress {
   reason: 'Paused' | 'RolloutInProgress' | 'RolloutStopped' | 'RolloutComplete';
   message: string;
+  /** RFC 3339, by the cluster's own times: see RolloutStep.stoppedAt. Absent: now. */
+  since?: string;
 }
 
 /** Nodes in a message. */
@@ -49,7 +52,8 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
       failed.length > 0
         ? `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change; mend it, ${commands}`
         : `a node that turned NotReady after the change is gone; ${commands}`;
-    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${why}` };
+    const since = step.stoppedAt === undefined ? {} : { since: timestamp(new Date(step.stoppedAt)) };
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${why}`, ...since };
   }
   if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
   const parts = [

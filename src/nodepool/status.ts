@@ -72,7 +72,8 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
     const value = holds ? 'True' : 'False';
-    // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it stopped.
+    // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it
+    // stopped, by the times of its nodes: a node that recovers is told by them.
     const isNewStop =
       reason === 'RolloutStopped' && (before?.reason !== reason || before.observedGeneration !== generation);
     const stays = before?.status === value && !(type === 'Progressing' && isNewStop);
@@ -81,7 +82,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       status: value,
       reason,
       message: fitMessage(message),
-      lastTransitionTime: stays ? before.lastTransitionTime : now,
+      lastTransitionTime: stays ? before.lastTransitionTime : (isNewStop && rollout?.since) || now,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };
   };

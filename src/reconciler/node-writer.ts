@@ -22,6 +22,7 @@ import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
 import { RolloutTurn } from './rollout-turn.ts';
+import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
 
@@ -71,10 +72,12 @@ export class NodeWriter {
   readonly #changes: Map<string, MembershipChange>;
   readonly #limits: NodeWriteLimits;
   readonly #changedMeanwhile: ChangedMeanwhile;
+  readonly #stalePools: StalePools;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
     this.#changedMeanwhile = new ChangedMeanwhile(deps);
+    this.#stalePools = new StalePools(deps);
     this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
@@ -192,6 +195,10 @@ export class NodeWriter {
     const uid = state.node(name)?.uid;
     // It was paused after the node was chosen.
     if (plan?.pausedBy !== undefined) return 'done';
+    if (this.#stalePools.isBehind(name)) {
+      await this.#stalePools.read(name);
+      return 'again';
+    }
     if (plan?.isUnread && uid !== undefined) {
       await readNode(name, uid, this.#deps);
       return 'again';

@@ -146,7 +146,8 @@ export class Reconciler {
       return outcome;
     }
     const step = valid && !isPaused(pool) ? this.#nodes.rollout(name) : undefined;
-    const isTried = valid && isAnswered && !isPaused(pool) && (step?.pending ?? 0) === 0 && drain === undefined;
+    // Nodes that wait for their turn, or for pods, have a record by now.
+    const isTried = valid && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const members = state.members(name);
     const differing = this.#nodes.differing(name, outcome.failures);

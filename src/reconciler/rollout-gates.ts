@@ -11,7 +11,7 @@ import { progressOf } from '../nodepool/rollout.ts';
 import { rolloutHash } from '../nodepool/rollout-hash.ts';
 import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } from '../nodepool/rollout-step.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
-import { type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
+import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { factsOf } from './plan-facts.ts';
 import { RefusedNodes } from './refused-nodes.ts';
@@ -138,40 +138,53 @@ export class RolloutGates {
 }
 
 /** Of a pool with spec.rollout. */
-export function stepOf(
-  state: ClusterState,
-  pool: NodePool,
-  now: Date,
-  { underWay, refused }: Writes = NO_WRITES,
-): RolloutStep {
+export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: Writes = NO_WRITES): RolloutStep {
   const { metadata, spec } = pool;
-  const [time, hash] = [now.getTime(), rolloutHash(pool)];
-  const nodes = state.members(metadata.name).map((node): RolloutNode => {
-    const { name, ready, readySince } = node;
-    const record = recordOf(state, name, metadata.name);
-    const { isStep } = factsOf(state, name);
-    const isChanging = underWay.has(name);
-    const isCurrent = isChanging && underWay.get(name) === metadata.generation;
-    const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
-    const since = readySince === undefined ? undefined : readySince * 1000;
-    const changed = isChanging ? time : timeOf(record?.changed);
-    return {
-      name,
-      ready,
-      readySince: since,
-      changed,
-      wasNotReady: isChanging && !isDraining ? !ready : wasNotReady(record, since, changed),
-      isOfThis: isCurrent || ((!isChanging || isDraining) && record?.rollout === hash),
-      isPending: isDraining || (!isCurrent && isStep),
-      isRefused: refused.has(name),
-      isDraining,
-    };
-  });
+  const nodes = state.members(metadata.name).map(node => nodeOf(state, pool, node, now.getTime(), writes));
   return rolloutStep(nodes, spec.rollout ?? {}, {
-    now: time,
+    now: now.getTime(),
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
     ...before(pool),
   });
+}
+
+function nodeOf(
+  state: ClusterState,
+  pool: NodePool,
+  { name, ready, readySince: seconds }: Node,
+  now: number,
+  { underWay, refused }: Writes,
+): RolloutNode {
+  const { generation } = pool.metadata;
+  const record = recordOf(state, name, pool.metadata.name);
+  const { isStep } = factsOf(state, name);
+  const readySince = seconds === undefined ? undefined : seconds * 1000;
+  const isRefused = refused.has(name);
+  const isThis = record?.rollout === rolloutHash(pool);
+  const changed = timeOf(record?.changed);
+  const known = { name, ready, readySince, isRefused };
+  const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
+  if (underWay.has(name)) {
+    const isCurrent = underWay.get(name) === generation;
+    return {
+      ...known,
+      changed: now,
+      wasNotReady: isDraining ? wasNotReady(record, readySince, now) : !ready,
+      isOfThis: isCurrent || (isDraining && isThis),
+      isPending: isDraining || (!isCurrent && isStep),
+      isDraining,
+    };
+  }
+  return {
+    ...known,
+    changed,
+    wasNotReady: wasNotReady(record, readySince, changed),
+    isOfThis: isThis,
+    isPending: isStep,
+    // A node that joined has no stamp.
+    hasSpec: !isDraining && (isThis || (generation !== undefined && record?.generation === generation)),
+    isDraining,
+  };
 }
 
 /** What another pool remembers of the node is not of this rollout. */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PoolIndex } from '../../src/nodepool/membership.ts';
-import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
+import { MAX_RECORD_LENGTH, recordProblem } from '../../src/nodepool/record.ts';
+import { BORN_ANNOTATION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -71,6 +72,37 @@ test('the largest pool is given whole, and only annotations that still fit', { s
   for (const name of ['a', 'b']) {
     const { metadata, spec: after } = await testEnv.node(name);
     assert.deepEqual([after.taints, Object.keys(metadata.labels).filter(key => key.includes('a.a.'))], [undefined, []]);
+  }
+});
+
+test('a mark is never longer than what is read of it: at the limit it has the annotations, beyond it none', {
+  skip,
+}, async () => {
+  await apply(cluster(), POLICY);
+  // In JSON, a quote takes two bytes: the mark is longer than what it is about.
+  const spec = (length: number): NodePoolSpec => ({
+    nodeSelector: { group: 'edge' },
+    labels: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [long('l', at), 'v'.repeat(63)])),
+    annotations: { quotes: '"'.repeat(62_000), rest: 'x'.repeat(length) },
+  });
+  await testEnv.pool('edge', spec(1));
+  await inForce(testEnv, 'edge', { group: 'edge' });
+  const lengthOf = (node: LiveNode) => node.metadata.annotations?.[BORN_ANNOTATION]?.length ?? assert.fail();
+  const room = MAX_RECORD_LENGTH - lengthOf(await dryRun({ group: 'edge' })) + 1;
+  assert.ok(room > 1 && room < 5_000, `${room}`);
+  for (const [length, isGiven] of [
+    [room, true],
+    [room + 1, false],
+  ] as const) {
+    await testEnv.edit('edge', { spec: spec(length) });
+    const born = () => dryRun({ group: 'edge' });
+    const rest = async () => (await born()).metadata.annotations?.rest?.length;
+    await eventually('the pool is known', async () => (await rest()) === (isGiven ? length : undefined));
+    const node = await born();
+    if (isGiven) assert.equal(lengthOf(node), MAX_RECORD_LENGTH);
+    assert.equal(node.metadata.annotations?.quotes?.length, isGiven ? 62_000 : undefined);
+    assert.equal(recordProblem(node.metadata.annotations?.[BORN_ANNOTATION] ?? ''), undefined);
+    assert.equal(markOf(node)?.labels[long('l', 0)], 'v'.repeat(63), 'all else is given');
   }
 });
 

@@ -41,7 +41,7 @@ test('the taint is in the first revision; the next reconcile writes the record a
   await testEnv.reconcile();
   const joined = await testEnv.node('born');
   assert.deepEqual([joined.spec, joined.metadata.labels], [born.spec, born.metadata.labels]);
-  const record = { pool: 'one', labels: { tier: 'gold' }, taints: { 'dedicated:NoExecute': 'x' } };
+  const record = { pool: 'one', generation: 1, labels: { tier: 'gold' }, taints: { 'dedicated:NoExecute': 'x' } };
   assert.deepEqual([recordOf(joined), markOf(joined)], [record, undefined]);
   await testEnv.reconcile();
   assert.equal(await ok(['diff']), '');

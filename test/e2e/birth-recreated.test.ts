@@ -21,7 +21,7 @@ test('a node that comes with its record gets no startup taint again', {
   await testEnv.nodes({ name: 'a', labels });
   await setCondition(testEnv.cluster(), 'a', 'AgentReady', 'True');
   await testEnv.reconcile();
-  const record = { pool: 'one', startup: { 'agent:NoSchedule': null } };
+  const record = { pool: 'one', generation: 1, startup: { 'agent:NoSchedule': null } };
   assert.deepEqual([recordOf(await testEnv.node('a')), taintsOf(await testEnv.node('a'))], [record, []]);
 
   const dump = await kubectl(testEnv.cluster(), ['get', 'node', 'a', '-o', 'json']);

@@ -19,7 +19,7 @@ test('nodes that are not Ready yet, with a label of their own', { skip, timeout:
   const watching = await startWatching(t, testEnv.cluster());
   const names = ['a', 'b', 'c', 'd'];
   await testEnv.nodes(...names.map(name => ({ name, labels: { [GROUP]: 'one', tier: 'mine' }, ready: false })));
-  const written = { pool: 'one', labels: { tier: 'gold' }, displaced: { labels: { tier: 'mine' } } };
+  const written = { pool: 'one', generation: 1, labels: { tier: 'gold' }, displaced: { labels: { tier: 'mine' } } };
   for (const name of names) {
     await eventually(`${name} has joined`, async () => (await testEnv.node(name)).metadata.labels.tier === 'gold');
     const node = await testEnv.node(name);

@@ -51,6 +51,7 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   assert.ok(pool !== undefined && typeof changed === 'string');
   assert.deepEqual(begun, {
     pool: 'web',
+    generation: pool.metadata.generation,
     taints: { 'dedicated:NoSchedule': 'x' },
     rollout: rolloutHash(pool),
     draining: { 'dedicated:NoExecute': 'x' },

@@ -40,7 +40,13 @@ test('in a rollout that is stopped', { timeout: 120_000 }, async t => {
   assert.equal((await taints('n3')).length, 1, 'the startup taint that somebody removed does not come back');
   assert.deepEqual(await Promise.all(['n1', 'n2', 'n3'].map(tier)), ['1', '1', '1']);
   const startup = { 'agent:NoSchedule': null };
-  const written = { pool: 'web', labels: { tier: '1' }, taints: { 'dedicated:NoSchedule': '' }, startup };
+  const written = {
+    pool: 'web',
+    generation: 1,
+    labels: { tier: '1' },
+    taints: { 'dedicated:NoSchedule': '' },
+    startup,
+  };
   assert.deepEqual(recordOf(await testEnv.node('n3')), written);
   assert.deepEqual(await taints('n1'), both);
   await watching.end();

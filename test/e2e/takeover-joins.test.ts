@@ -1,10 +1,11 @@
 /** Pools of the earlier operator: a node keeps what it had before it joined, however the takeover went. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FINALIZER, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
+import { TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { useCrd } from './earlier-crd.ts';
+import { inheritedPool } from './inherited-pool.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
@@ -18,19 +19,7 @@ const run = (...args: string[]) => cli(cluster(), args);
 const tier = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
 const takeover = async () => (await testEnv.getPool('p'))?.metadata.annotations?.[TAKEOVER_ANNOTATION];
 
-/** A pool as that operator leaves it. */
-async function inherited(): Promise<void> {
-  const status = { status: 200, nodeCount: 1 };
-  const body = {
-    apiVersion: 'nodes.lailin.xyz/v1',
-    kind: 'NodePool',
-    metadata: { name: 'p', finalizers: [FINALIZER] },
-  };
-  const path = '/apis/nodes.lailin.xyz/v1/nodepools';
-  await api().expect('POST', path, { ...body, spec: { labels: { tier: 'gold' } }, status });
-  // With the status subresource the server drops the status of a POST.
-  await api().request('PATCH', `${path}/p/status`, { status });
-}
+const inherited = () => inheritedPool(cluster(), { labels: { tier: 'gold' } });
 
 /** A change freeze: the node cannot be written. Returns a function that ends it. */
 async function frozen(node: string): Promise<() => Promise<void>> {

@@ -86,7 +86,7 @@ test('400 nodes with records of 175 KB take little memory, and each record is re
   assert.ok(after.peak < 300, `${Math.round(after.peak)} MB`);
   assert.equal(
     (await testEnv.node('fat-399')).metadata.annotations?.[RECORD_ANNOTATION],
-    '{"pool":"worker","labels":{"tier":"gold"}}',
+    '{"pool":"worker","generation":1,"labels":{"tier":"gold"}}',
   );
   await eventually('it is reported', async () =>
     (await testEnv.events('worker')).some(e => e.reason === 'RecordInvalid'),

@@ -214,7 +214,10 @@ row(
     for (const name of odd) {
       await eventually(`${name} has its own record again`, async () => {
         const { labels: live, annotations = {} } = (await testEnv.node(name)).metadata;
-        return live.tier === 'odd' && annotations[RECORD_ANNOTATION] === '{"pool":"odd","labels":{"tier":"odd"}}';
+        return (
+          live.tier === 'odd' &&
+          annotations[RECORD_ANNOTATION] === '{"pool":"odd","generation":1,"labels":{"tier":"odd"}}'
+        );
       });
     }
     assert.equal((await testEnv.getPool('other'))?.status?.status, 200);

@@ -41,7 +41,7 @@ test('the stamp of the turn stays while pods are evicted, and that of the taint 
   const last = stampedRecord(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
   assert.equal(
     last,
-    '{"pool":"worker","taints":{"dedicated:NoExecute":"x"},"changed":"2026-05-01T12:01:00Z","rollout":"abcdef0123"}',
+    '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"},"changed":"2026-05-01T12:01:00Z","rollout":"abcdef0123"}',
   );
 });
 

@@ -16,7 +16,7 @@ test('gives a new member annotations and record in one patch, and does not write
   assert.deepEqual(plan.patch, {
     resourceVersion: '7',
     annotations: { 'e.com/owner': 'team a', note: '' },
-    record: '{"pool":"worker","annotations":{"e.com/owner":"team a","note":""}}',
+    record: '{"pool":"worker","generation":1,"annotations":{"e.com/owner":"team a","note":""}}',
   });
   assert.deepEqual(after.annotations, { other: 'x', 'e.com/owner': 'team a', note: '' });
   assert.equal(step(after, pool).plan.patch, undefined);
@@ -88,7 +88,7 @@ test('the limit of a record is in bytes, as that of the server', () => {
   const bytes =
     160 * 1024 -
     Buffer.byteLength(
-      recordOf({ pool: 'worker', annotations: { note: 'x' }, displaced: { annotations: { note: '' } } }),
+      recordOf({ pool: 'worker', generation: 1, annotations: { note: 'x' }, displaced: { annotations: { note: '' } } }),
     );
   for (const [displaced, isOversized] of [
     ['a'.repeat(bytes), undefined],

@@ -31,7 +31,8 @@ test('the twin and the record in one patch, then a wait, then the taint for the 
       { key: 'cni', effect: 'NoSchedule' },
       { key: 'dedicated', value: 'x', effect: 'NoSchedule' },
     ],
-    record: '{"pool":"worker","taints":{"dedicated:NoSchedule":"x"},"draining":{"dedicated:NoExecute":"x"}}',
+    record:
+      '{"pool":"worker","generation":1,"taints":{"dedicated:NoSchedule":"x"},"draining":{"dedicated:NoExecute":"x"}}',
   });
   assert.deepEqual(
     [plan.drain?.taints, plan.drain?.hasBegun, plan.drain?.changes.map(({ action, to }) => [action, to])],
@@ -52,7 +53,7 @@ test('the twin and the record in one patch, then a wait, then the taint for the 
   ]);
   assert.equal(done.plan.isCleared, true);
   assert.deepEqual(taintsOf(done.after), ['cni:NoSchedule', 'dedicated=x:NoExecute']);
-  assert.equal(done.after.record, '{"pool":"worker","taints":{"dedicated:NoExecute":"x"}}');
+  assert.equal(done.after.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
   const { plan: last } = step(done.after, strict);
   assert.deepEqual([last.patch, last.drain], [undefined, undefined]);
 });
@@ -85,7 +86,10 @@ test('a spec that does not want it any more takes the twin back', () => {
   const begun = step(node(['cni:NoSchedule']), strict).after;
   const dropped = step(begun, pool([]));
   assert.deepEqual(dropped.said, ['remove taint dedicated:NoSchedule x>- (spec)']);
-  assert.deepEqual([taintsOf(dropped.after), dropped.after.record], [['cni:NoSchedule'], '{"pool":"worker"}']);
+  assert.deepEqual(
+    [taintsOf(dropped.after), dropped.after.record],
+    [['cni:NoSchedule'], '{"pool":"worker","generation":1}'],
+  );
   const immediate = step(begun, aPool({ taints: [taint('dedicated=x:NoExecute')] }));
   assert.deepEqual(taintsOf(immediate.after), ['cni:NoSchedule', 'dedicated=x:NoExecute']);
   assert.deepEqual(drainOf(immediate.after), {});
@@ -231,5 +235,5 @@ test('a node that was born with the taint waits for nothing', () => {
   const born = givenAtBirth(parseRecord(mark) as AppliedRecord, node(['dedicated=x:NoExecute']));
   const plan = planNode(node(['dedicated=x:NoExecute'], { record: mark, mark: 'record' }), born, strict);
   assert.deepEqual([plan.drain, plan.changes], [undefined, []]);
-  assert.equal(plan.patch?.record, '{"pool":"worker","taints":{"dedicated:NoExecute":"x"}}');
+  assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
 });

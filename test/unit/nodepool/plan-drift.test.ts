@@ -121,7 +121,7 @@ test('unmanaged: Remove strips labels and taints that are added later', () => {
 test('unmanaged: Remove does not record a key that left its own spec', () => {
   const strict = aPool({ labels: { team: 'x' }, unmanaged: 'Remove' });
   const emptied = step(step(aNode(), strict).after, aPool({ unmanaged: 'Remove' }));
-  assert.equal(emptied.after.record, recordOf({ pool: 'worker' }));
+  assert.equal(emptied.after.record, recordOf({ pool: 'worker', generation: 1 }));
 });
 
 test('unmanaged: Remove restores in the end what someone set over a label that leaves the spec', () => {

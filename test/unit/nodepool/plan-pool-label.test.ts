@@ -19,7 +19,7 @@ describe('the pool label', () => {
     const { after } = step(node(), big);
     const { record: _removed, ...lost } = after;
     const again = step(lost, big).after;
-    assert.equal(again.record, recordOf({ pool: 'big', labels: { [POOL_LABEL]: 'big' } }));
+    assert.equal(again.record, recordOf({ pool: 'big', generation: 1, labels: { [POOL_LABEL]: 'big' } }));
     const left = step(again, undefined);
     assert.deepEqual(left.after.labels, { size: '8' });
     assert.equal(left.after.record, undefined);
@@ -28,7 +28,7 @@ describe('the pool label', () => {
   test('of somebody else is replaced, and not restored', () => {
     const { after, said } = step(node('other'), big);
     assert.deepEqual(said, [`change label ${POOL_LABEL} other>big (spec)`]);
-    assert.equal(after.record, recordOf({ pool: 'big', labels: { [POOL_LABEL]: 'big' } }));
+    assert.equal(after.record, recordOf({ pool: 'big', generation: 1, labels: { [POOL_LABEL]: 'big' } }));
     assert.deepEqual(step(after, undefined).after.labels, { size: '8' });
   });
 
@@ -36,7 +36,7 @@ describe('the pool label', () => {
     for (const start of [node(), node('other'), node('small')]) {
       const second = step(step(start, big).after, small).after;
       assert.deepEqual(second.labels, { size: '8', [POOL_LABEL]: 'small' });
-      assert.equal(second.record, recordOf({ pool: 'small', labels: { [POOL_LABEL]: 'small' } }));
+      assert.equal(second.record, recordOf({ pool: 'small', generation: 1, labels: { [POOL_LABEL]: 'small' } }));
       assert.deepEqual(step(second, undefined).after.labels, { size: '8' });
       assert.deepEqual(step(second, plain).after.labels, { size: '8' }, 'nor does a pool without expressions keep it');
     }

@@ -81,7 +81,8 @@ test('a node whose record is not its own, or whose annotations were not read, is
   const raw = recordOf(RECORD);
   const record = parseRecord(raw);
   assert.ok(record);
-  assert.equal(planRepair(aNode({ ...LIVE, labels: {} }), record, aPool(SPEC)).patch, undefined);
+  const implied = planRepair(aNode({ ...LIVE, labels: {} }), record, aPool(SPEC));
+  assert.deepEqual([implied.changes, implied.patch], [[], { resourceVersion: '7', record: raw }], 'it gets one');
   const unread = planRepair(
     aNode({ ...LIVE, record: raw, keptAnnotations: new Set() }),
     record,

@@ -111,7 +111,7 @@ test('the hash of a rollout follows from what the spec changes on members', () =
 });
 
 test('a record that has room for all but the stamp is oversized in a rollout, and not lost', () => {
-  const rest = recordOf({ pool: 'worker', annotations: { note: '' } }).length;
+  const rest = recordOf({ pool: 'worker', generation: 1, annotations: { note: '' } }).length;
   const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
   const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };
   assert.equal(plan(big(0), of).isOversized, undefined);

@@ -32,7 +32,7 @@ test('gives a node that joins the taints and the record in one patch, and does n
       { key: 'agent', value: 'starting', effect: 'NoSchedule' },
       { key: 'setup', effect: 'NoExecute' },
     ],
-    record: '{"pool":"worker","startup":{"agent:NoSchedule":"starting","setup:NoExecute":""}}',
+    record: '{"pool":"worker","generation":1,"startup":{"agent:NoSchedule":"starting","setup:NoExecute":""}}',
   });
   assert.equal(step(after, pool).plan.patch, undefined);
 });
@@ -42,7 +42,7 @@ test('who removes one is not overruled: that is recorded, without a change, and 
   assert.deepEqual([said, plan.changes.length], [[], 0]);
   assert.deepEqual(plan.patch, {
     resourceVersion: '7',
-    record: '{"pool":"worker","startup":{"agent:NoSchedule":"starting","setup:NoExecute":null}}',
+    record: '{"pool":"worker","generation":1,"startup":{"agent:NoSchedule":"starting","setup:NoExecute":null}}',
   });
   assert.equal(step(after, pool).plan.patch, undefined);
 });

@@ -13,7 +13,7 @@ test('gives a new member labels, taints and record in one patch with the resourc
     resourceVersion: '7',
     labels: { tier: 'gold' },
     taints: [taint('dedicated=x:NoSchedule')],
-    record: '{"pool":"worker","labels":{"tier":"gold"},"taints":{"dedicated:NoSchedule":"x"}}',
+    record: '{"pool":"worker","generation":1,"labels":{"tier":"gold"},"taints":{"dedicated:NoSchedule":"x"}}',
   });
 });
 
@@ -150,7 +150,7 @@ test('a forged record cannot set keys of the cluster', () => {
 test('rewrites a record with another key order once', () => {
   const node = aNode({ labels: { a: '1', b: '2' }, record: '{"labels":{"b":"2","a":"1"},"pool":"worker"}' });
   const { plan, after } = step(node, aPool({ labels: { a: '1', b: '2' } }));
-  assert.equal(plan.patch?.record, recordOf({ pool: 'worker', labels: { a: '1', b: '2' } }));
+  assert.equal(plan.patch?.record, recordOf({ pool: 'worker', generation: 1, labels: { a: '1', b: '2' } }));
   assert.equal(step(after, aPool({ labels: { a: '1', b: '2' } })).plan.patch, undefined);
 });
 

@@ -34,7 +34,7 @@ const movedPatch: NodePatch = {
   resourceVersion: '7',
   labels: { 'node-role.kubernetes.io/a': null, 'node-role.kubernetes.io/b': '', tier: 'b', own: null },
   taints: [taint('mine:NoExecute'), taint('d=b:NoSchedule')],
-  record: recordOf({ pool: 'b', labels: { tier: 'b' }, taints: { 'd:NoSchedule': 'b' } }),
+  record: recordOf({ pool: 'b', generation: 1, labels: { tier: 'b' }, taints: { 'd:NoSchedule': 'b' } }),
 };
 
 test('moves a node with one patch: labels of both pools, removed and added settings, record', () => {

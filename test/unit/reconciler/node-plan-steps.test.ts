@@ -33,7 +33,7 @@ test('neither writes nor reports what one pool removes and the next sets again',
   assert.deepEqual(same.patch, {
     resourceVersion: '7',
     labels: { tier: 'legacy' },
-    record: recordOf({ pool: 'b', labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } }),
+    record: recordOf({ pool: 'b', generation: 1, labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } }),
   });
   assert.deepEqual(
     same.changes.map(({ key }) => key),

@@ -17,7 +17,7 @@ test('writes a difference with one guarded patch, and reports it', async () => {
     {
       resourceVersion: '7',
       labels: { tier: 'gold' },
-      record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
+      record: recordOf({ pool: 'worker', generation: 1, labels: { tier: 'gold' } }),
     },
   ]);
   assert.equal(state.node('n1'), server.live);

@@ -7,7 +7,7 @@ import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import { recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, worker } from './node-server.ts';
 
-const written = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
+const written = recordOf({ pool: 'worker', generation: 1, labels: { tier: 'gold' } });
 
 for (const [record, problem] of [
   ['{', 'not JSON'],

@@ -46,7 +46,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
 
 test('reads a pool that disappears during its writes before it releases the next node', async () => {
   const labels = { ...ROLE, tier: 'gold' };
-  const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
+  const record = recordOf({ pool: 'worker', generation: 1, labels: { tier: 'gold' } });
   const pool = aPool({ labels: { tier: 'gold' } }, { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] });
   for (const answer of ['there', 'gone', 'refused'] as const) {
     const state = new ClusterState(

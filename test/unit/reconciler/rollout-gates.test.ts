@@ -171,3 +171,18 @@ test('nodes of earlier versions: by the times', () => {
   assert.deepEqual(settled(LONG_AGO), [], 'it was NotReady before');
   assert.deepEqual(settled(NOW.getTime() / 1000), ['a']);
 });
+
+test('a foreign label with unmanaged: Remove is no rollout, so a node that died since does not stop it', () => {
+  const strict = pool({ unmanaged: 'Remove' });
+  const rollout = rolloutHash(strict);
+  const record = recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-05-01T10:00:00Z', rollout });
+  const labels = { ...role('worker'), tier: '2', theirs: 'x' };
+  const { theirs: _, ...clean } = labels;
+  const dead = old('dead', { labels: clean, record, ready: false, readySince: NOW.getTime() / 1000 - 100 });
+  const joined = recordOf({ pool: 'worker', generation: 2, labels: { tier: '2' } });
+  const nodes = [dead, old('a', { labels, record }), old('joined', { labels, record: joined })];
+  const found = begin(nodes, [strict]).gates.begin('worker');
+  assert.deepEqual([found?.pending, found?.isStopped, found?.next], [2, false, ['a']]);
+  const before = old('b', { labels, record: recordOf({ pool: 'worker', generation: 1, labels: { tier: '2' } }) });
+  assert.equal(begin([...nodes, before], [strict]).gates.begin('worker')?.isStopped, true, 'the switch to Remove');
+});
