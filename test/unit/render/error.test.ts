@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatError, oneLine } from '../../../src/render/error.ts';
+import { cpuMs } from '../cpu-time.ts';
 
 test('prints error and next step on one line', () => {
   assert.equal(formatError(['no pool worker']), 'error: no pool worker');
@@ -19,11 +20,11 @@ test('escapes text of the cluster', () => {
 });
 
 test('cuts a megabyte of any text in constant time', () => {
-  const start = performance.now();
+  const start = cpuMs();
   for (const character of ['x', '\u001b', '\n', '😀', '\ud83d']) {
     const line = oneLine(character.repeat(1_000_000));
     assert.match(line, /^[^\n]{2000}… \(cut\)$/);
   }
-  assert.ok(performance.now() - start < 200);
+  assert.ok(cpuMs() - start < 200);
   assert.equal(oneLine('x'.repeat(2000)), 'x'.repeat(2000));
 });

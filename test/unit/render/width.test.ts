@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cut, widthOf, wrap, wrapIndented, wrapWords } from '../../../src/render/width.ts';
+import { cpuMs } from '../cpu-time.ts';
 
 const CASES: [text: string, width: number][] = [
   ['', 0],
@@ -35,9 +36,9 @@ const CASES: [text: string, width: number][] = [
 for (const [text, width] of CASES) test(JSON.stringify(text), () => assert.equal(widthOf(text), width));
 
 test('measures a long text in linear time', () => {
-  const start = performance.now();
+  const start = cpuMs();
   assert.equal(widthOf('中\u0301😀\u200d'.repeat(50_000)), 200_000);
-  assert.ok(performance.now() - start < 1_000);
+  assert.ok(cpuMs() - start < 1_000);
 });
 
 test('cut: an ellipsis where there is room for one', () => {
@@ -74,10 +75,10 @@ test('indents the lines that follow in a wrapped text', () => {
 });
 
 test('wrap: a megabyte takes no noticeable time', () => {
-  const start = performance.now();
+  const start = cpuMs();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
   // A tenth of a second; minutes when each line looks at all the rest.
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuMs() - start < 5_000);
   assert.equal(lines.join('').length, 999_000);
 });
 

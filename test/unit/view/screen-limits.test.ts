@@ -6,6 +6,7 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { makeStyle } from '../../../src/render/style.ts';
 import { widthOf } from '../../../src/render/width.ts';
 import { withMessage } from '../../../src/view/state.ts';
+import { cpuMs } from '../cpu-time.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';
 
 /** Screens and modes, by the keys that open them. */
@@ -100,10 +101,10 @@ test('cuts a message of a megabyte in time', () => {
   const events = [['e', { ...event, note }] as const];
   const outages = [{ resource: 'nodes', message: note, since: undefined }];
   const desk = new Desk({ ...fixture(), events, outages });
-  const start = performance.now();
+  const start = cpuMs();
   assert.match(desk.type('e', 'enter').text(), /Message: +節 /);
   assert.match(desk.type('G').text(), /節…$/m);
-  assert.ok(performance.now() - start < 1_000);
+  assert.ok(cpuMs() - start < 1_000);
 });
 
 test('shows the most important lines on a small screen', () => {
@@ -171,8 +172,8 @@ test('draws thousands of nodes within the time of a key press', () => {
   const pools = Array.from({ length: 5 }, (_, i) => pool(`p${i}`, 200));
   const desk = new Desk({ ...fixture(), clusterState: new ClusterState(pools, nodes, []) });
   desk.type('enter', 'C').lines();
-  const start = performance.now();
+  const start = cpuMs();
   desk.type('j').lines();
   // About 30 ms; a machine may be busy.
-  assert.ok(performance.now() - start < 1_000);
+  assert.ok(cpuMs() - start < 1_000);
 });
