@@ -3,13 +3,15 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal } from '../operations/consent.ts';
+import { risksOf } from '../operations/impact/risks.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
 import type { EvictionPreview } from '../operations/taint-evictions.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
+import { sanitizeLine, sanitizeScreen } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
 import { showWarning } from './error-line.ts';
+import type { TellImpact } from './impact.ts';
 import type { Io } from './io.ts';
 
 export interface Approval {
@@ -32,13 +34,13 @@ export interface Written {
  * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds. It prints no
  * evictions when no pod would be evicted. It throws NodepoolError when the user refuses evictions, when a script does not
  * pass --yes, and when nodes or pods cannot be read.
- * @param showImpact shows a person what a plan does to pods, before the question
+ * @param tellImpact what a plan does to pods, which a person sees before the question; it may be a question of its own
  */
 export function approver(
   { yes, dryRun, written = () => undefined }: Approval,
   io: Io,
   pods: Pick<PodsPort, 'placedOn'>,
-  showImpact: (plan: ClusterPlan) => Promise<void> = async () => {},
+  tellImpact: TellImpact = async () => undefined,
 ): Approve {
   const asks = !yes && !dryRun;
   const agreed = new Set<string>();
@@ -54,21 +56,42 @@ export function approver(
   };
 
   /** Once for a plan. */
-  let shown: Proposal['plan'] | undefined;
-  const showImpactOf = async (plan: Proposal['plan']) => {
-    if (plan === shown || plan instanceof NodepoolError) return;
+  let shown: ClusterPlan | undefined;
+  /** Risks whose impact was looked at. */
+  const weighed = new Set<string>();
+  const planOf = ({ plan, asksImpactOf }: Proposal) =>
+    asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);
+  const showImpact = async (proposal: Proposal) => {
+    const plan = planOf(proposal);
+    if (plan === undefined || plan === shown) return;
     shown = plan;
-    await showImpact(plan);
+    writeImpact(await tellImpact(plan, false), io);
+    for (const risk of risksOf(plan)) weighed.add(risk);
+  };
+  const askAboutImpact = async ({ asksImpactOf: plan }: Proposal): Promise<boolean> => {
+    if (plan === undefined || plan === shown || !canAsk(io)) return false;
+    const risks = risksOf(plan);
+    if (risks.every(risk => weighed.has(risk))) return false;
+    const isLate = weighed.size > 0;
+    const text = await tellImpact(plan, true);
+    for (const risk of risks) weighed.add(risk);
+    if (text === undefined) return false;
+    shown = plan;
+    if (isLate) sayWhyAgain();
+    writeImpact(text, io);
+    if (!(await confirm(io, 'Continue?'))) throw declined(written());
+    return true;
   };
 
-  const ask = async ({ plan, question }: Proposal): Promise<'clear' | 'asked' | 'declined'> => {
+  const ask = async (proposal: Proposal): Promise<'clear' | 'asked' | 'declined'> => {
+    const { question } = proposal;
     if (question === undefined || !asks || !grew(question.covers)) return 'clear';
     if (!canAsk(io)) {
       if (question.needsYes !== undefined) throw needsYes(question.needsYes, written());
       return 'clear';
     }
     sayWhyAgain();
-    await showImpactOf(plan);
+    await showImpact(proposal);
     if (!(await confirm(io, question.text))) return 'declined';
     agree(question.covers);
     return 'asked';
@@ -92,10 +115,13 @@ export function approver(
     // The command itself warns about those of the first plan.
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
     for (const each of removed) known.add(each);
-    if (!isDue || (!grew(covers) && late.length === 0)) return asks ? answer : 'waived';
+    if (!isDue || (!grew(covers) && late.length === 0)) {
+      if (!asks) return 'waived';
+      return (await askAboutImpact(proposal)) ? 'asked' : answer;
+    }
     const { evictionsSentence, renderEvictions } = await import('../render/taint-evictions.ts');
     sayWhyAgain();
-    if (asks && canAsk(io)) await showImpactOf(plan);
+    if (asks && canAsk(io)) await showImpact(proposal);
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
     const evicted = preview !== undefined && grew(covers) ? preview : undefined;
@@ -113,6 +139,11 @@ export function approver(
     isAgain = true;
     return answer;
   };
+}
+
+/** io.err() would escape the colour. */
+function writeImpact(text: string | undefined, io: Io): void {
+  if (text !== undefined) io.stderr.write(`${sanitizeScreen(text)}\n`);
 }
 
 async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): Promise<EvictionPreview | undefined> {

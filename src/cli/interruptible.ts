@@ -46,7 +46,9 @@ export function reportInterruption(io: Io, results: readonly PoolResult[]): numb
     ...(notBegun > 0 ? [`${plural(notBegun, 'pool')} not begun`] : []),
   ];
   const rest = left.length === 0 ? 'status not written yet' : left.join(', ');
-  const written = plural(new Set(movesOf(results).map(({ node }) => node)).size, 'node');
+  const unfinished = new Set(results.flatMap(({ outcome }) => outcome?.unfinished ?? []));
+  const nodes = new Set(movesOf(results).flatMap(({ node }) => (unfinished.has(node) ? [] : node)));
+  const written = plural(nodes.size, 'node');
   showNote(io, `interrupted: ${written} written, ${rest}; run the command again to finish`);
   return EXIT.interrupted;
 }

@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import { terminalWidth } from '../cli/io.ts';
 import { readProtection, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
@@ -81,7 +81,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       io,
       connection.pods,
-      impactShower(io, connection),
+      impactTeller(io, connection),
     );
     const adopted = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });
     if (adopted === undefined) {

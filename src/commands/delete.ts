@@ -13,7 +13,7 @@ import {
   namesArg,
   yesFlag,
 } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../cli/interruptible.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../cli/pool-choice.ts';
 import { reconcileDeps } from '../cli/reconcile-deps.ts';
@@ -25,6 +25,7 @@ import { deletePools } from '../operations/delete/delete.ts';
 import { proposeDeletion } from '../operations/delete/propose-deletion.ts';
 import { deletedLine, reportDeletion, showPlan } from './delete/report.ts';
 import { reportErrors } from './shared/report-errors.ts';
+import { showImpactToPerson } from './shared/show-planned.ts';
 
 /** With -f, the names in the files. */
 async function chosenPools(
@@ -85,11 +86,12 @@ export default class Delete extends BaseCommand<typeof Delete> {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
       warn(proposal.warnings);
       if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
+      if (dryRun !== 'none' && flags.output === undefined) await showImpactToPerson(proposal.plan, io, connection);
       return proposal;
     };
     const agreed = await agree(
       propose,
-      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection)),
+      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection)),
     );
     if (agreed === undefined) {
       io.err('nothing was deleted');

@@ -1,10 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { canAsk } from '../cli/confirm.ts';
 import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import {
   deletingWarning,
   readProtection,
@@ -17,10 +18,12 @@ import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.t
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { EditDeps, EditResult } from '../operations/edit/edit.ts';
+import { mayCostPods } from '../operations/edit/may-cost-pods.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { ObjectFormat } from '../render/printers.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
+import { showPlanned } from './shared/show-planned.ts';
 
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool in an editor or by flags.';
@@ -65,11 +68,13 @@ ${EXIT_STATUS}`;
     const connection = await connect({ concurrency });
     let written: Written | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-    const approve = approver(approval, io, connection.pods, impactShower(io, connection));
+    const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
+    const showsAhead = dryRun !== 'none' && flags.output === undefined && io.stdoutIsTTY;
+    const looksAhead = showsAhead || (reconciling && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
-    const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling };
+    const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling, looksAhead };
     const result = byFlags
       ? await (await import('../operations/edit/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
       : await editInEditor(args.name, editDeps, deps);
@@ -90,6 +95,8 @@ ${EXIT_STATUS}`;
     const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
     const reconciles = reconciling && deleting === undefined;
     const printsAfter = reconciles && flags.output !== undefined;
+    if (showsAhead && result.kind === 'edited' && result.ahead !== undefined)
+      await showPlanned(result.ahead, io, connection);
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
       showWarning(io, deleting);
@@ -98,7 +105,8 @@ ${EXIT_STATUS}`;
     }
     const names = [args.name];
     if (!reconciles) {
-      if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
+      if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined)
+        hintReconcile(names, io, mayCostPods(result.before, result.pool));
       return 0;
     }
     if (result.kind === 'edited') written = notApplied(names, 'edited');

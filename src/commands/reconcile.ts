@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../cli/pool-choice.ts';
 import { EXIT_STATUS } from '../cli/report-error.ts';
 import { defined } from '../nodepool/json.ts';
@@ -64,7 +64,7 @@ ${EXIT_STATUS}`;
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       deps.io,
       connection.pods,
-      impactShower(deps.io, connection),
+      impactTeller(deps.io, connection),
     );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
     const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');

@@ -5,7 +5,7 @@ import { parseDuration } from '../cli/duration.ts';
 import { warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
-import { impactShower } from '../cli/impact.ts';
+import { impactTeller } from '../cli/impact.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readBornInPool, readController, readPolicies } from '../cli/manifests.ts';
 import { quotedNameOf } from '../cli/object-name.ts';
@@ -78,7 +78,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
           { yes: flags.yes, dryRun: dryRun !== 'none' },
           io,
           connection.pods,
-          impactShower(io, connection),
+          impactTeller(io, connection),
         ),
       },
     );

@@ -52,6 +52,24 @@ export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]):
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 
+/** A pod, as far as a budget looks at it. */
+type Labelled = Pick<DrainPod, 'namespace' | 'labels'>;
+
+export function matchingBudgets({ namespace, labels }: Labelled, budgets: readonly Budget[]): Budget[] {
+  return budgets.filter(budget => budget.namespace === namespace && matchesQuery(budget.selector, labels));
+}
+
+/**
+ * Where the pods that stay Pending leave the budget too few healthy ones, evictions by the Eviction API wait for ever. Undefined: they
+ * do not. @param pending evicted pods that find no place
+ */
+export function shortOf(budget: Budget, pending: readonly Labelled[]): { pending: number; needs: number } | undefined {
+  const { status } = budget;
+  const own = pending.filter(pod => matchingBudgets(pod, [budget]).length > 0).length;
+  if (status === undefined || own === 0 || status.currentHealthy - own >= status.desiredHealthy) return undefined;
+  return { pending: own, needs: status.desiredHealthy };
+}
+
 /** Others are evicted without a look at budgets. */
 function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
   return phase === 'Running' && deletionTimestamp === undefined;
@@ -75,7 +93,8 @@ function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, {
   return { kind: 'waits', ...of, allowed, ...(unready > 0 ? { unready } : {}) };
 }
 
-function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
+/** Undefined: it may allow an eviction, now or later. */
+export function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
   if (status !== undefined && status.disruptionsAllowed > 0) return undefined;
   if (maxUnavailable === 0 || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
   if (minAvailable === '100%') return 'minAvailable is 100%';

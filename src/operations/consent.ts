@@ -12,6 +12,8 @@ export interface Proposal {
   plan: ClusterPlan | NodepoolError;
   /** Asked on a terminal also where no pod is evicted. */
   question?: Question;
+  /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
+  asksImpactOf?: ClusterPlan | undefined;
 }
 
 export interface Question {

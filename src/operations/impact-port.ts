@@ -1,5 +1,7 @@
 /** The client for what a change of nodes may affect. src/kube implements it. */
 import type { DaemonSet, Selecting } from '../scheduling/impact/types.ts';
+import type { DrainPort } from './drain-port.ts';
+import type { SchedulingPort } from './scheduling-port.ts';
 
 /** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
 export const SELECTING_KINDS = [
@@ -20,12 +22,30 @@ export interface SelectorPath {
   resource: string;
   /** Names of fields, from the object on; a list on the way is searched in each item. */
   fields: readonly string[];
+  /** The flag and its value, where that names it. */
+  given?: string;
+}
+
+export interface CustomSelecting {
+  selecting: Selecting[];
+  /** Whose resource the server does not serve. */
+  unserved: SelectorPath[];
+  /** Whose field no object has, of a kind with objects. */
+  unset: { path: SelectorPath; kind: string }[];
 }
 
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
   /** Of pods with a controller, the controller is asked. Objects that select no node are left out. */
   selecting(kind: SelectingKind): Promise<Selecting[]>;
-  /** Those of the custom resources that the server serves and that name one of the labels in one of the fields. */
-  custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<Selecting[]>;
+  /** Those of the custom resources that name one of the labels in one of the fields. */
+  custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
+  /** The CronJob of each Job that has one; both as `namespace/name` and name. */
+  cronJobs(): Promise<ReadonlyMap<string, string>>;
+}
+
+export interface ImpactPorts {
+  impact(): Promise<ImpactPort>;
+  scheduling(): Promise<SchedulingPort>;
+  drain(): Promise<Pick<DrainPort, 'budgets'>>;
 }

@@ -59,7 +59,7 @@ export async function readSnapshot(
   else if (stored !== undefined) snapshot.storage = stored.value;
   const isNeeded =
     asked.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(hasSelector)) ||
-    [...snapshot.antiAffinityGroups()].some(({ terms }) => terms.some(hasSelector));
+    snapshot.selectsNamespaces;
   const namespaces = isNeeded ? await permitted(port.namespaces()) : undefined;
   if (namespaces !== undefined && 'value' in namespaces) snapshot.namespaces = namespaces.value;
   const knows = { namespaces: namespaces === undefined || 'value' in namespaces, refusals };

@@ -1,43 +1,89 @@
 /** One step of a drain: whether the taints that wait on a node can be set now. */
+import type { Clock } from '../controller/clock.ts';
+import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import type { Node } from '../nodepool/types.ts';
+import { type ChangedMeanwhile, MAX_AGE_MS } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { readNode } from './live-reads.ts';
-import type { DrainingPlan, NodeDrainer } from './node-drainer.ts';
+import type { DrainingPlan, GoesOn, NodeDrainer } from './node-drainer.ts';
 import { planOf } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
+import type { RolloutTurn } from './rollout-turn.ts';
 import { looksSame } from './versions.ts';
 
 interface DrainStepDeps {
   cluster: ClusterPort;
   state: ClusterState;
+  clock: Pick<Clock, 'now'>;
   dryRun: boolean;
   isFollowed?: boolean;
 }
 
+interface DrainGates {
+  drainer: NodeDrainer;
+  /** Of the node in the rollout. */
+  turn: RolloutTurn;
+  changed: ChangedMeanwhile;
+}
+
 /**
- * The plan with the taints, once no pod is left that they would evict. `again`: the node has changed, so it is planned again.
- * `waits`: pods are left, or the turn of the node in a rollout has not come. A dry run evicts nothing.
+ * The plan with the taints, once no pod is left that they would evict. `again`: the node or its pool has changed, so it is
+ * planned again. `waits`: pods are left, or the turn of the node in a rollout has not come. A dry run evicts nothing.
  */
 export async function drainStep(
   plan: DrainingPlan,
-  drainer: NodeDrainer,
-  admits: (pool: string) => boolean,
-  { cluster, state, dryRun, isFollowed = false }: DrainStepDeps,
+  { drainer, turn, changed }: DrainGates,
+  deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node, previous, isRollout = false } = plan;
+  const { state, dryRun } = deps;
   const cleared = () => planOf(state, node.name, true) ?? 'again';
   if (dryRun) return cleared();
-  if (isRollout && previous !== undefined && !admits(previous)) return 'waits';
-  if (!drainer.isDue(plan)) return 'waits';
-  if (!isFollowed) {
-    // A drain takes long, and without caches nothing else tells that the node was changed.
-    await readNode(node.name, node.uid, { cluster, state });
-    if (!isAsPlanned(node, state)) return 'again';
-  }
-  if (!(await drainer.look(plan))) return 'waits';
+  const isTurn = isRollout && previous !== undefined ? turnOf(previous, turn, state) : () => true;
+  if (!isTurn()) return 'waits';
+  const look = await drainer.look(plan, stillDecided(plan, { isTurn, changed }, deps));
+  if (look !== 'cleared') return look;
   // Without its twin, pods may have come since they were listed.
   return isAsPlanned(node, state) ? cleared() : 'again';
+}
+
+/** Whether the node has its turn. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for anew. */
+function turnOf(pool: string, turn: RolloutTurn, state: ClusterState): () => boolean {
+  let readiness = state.readiness(pool);
+  return () => {
+    if (state.readiness(pool) !== readiness) turn.giveBack();
+    readiness = state.readiness(pool);
+    return turn.admits(pool) !== undefined;
+  };
+}
+
+/** By what is known when it is called; in a run without caches that is not older than MAX_AGE_MS. */
+function stillDecided(
+  plan: DrainingPlan,
+  { isTurn, changed }: { isTurn: () => boolean; changed: ChangedMeanwhile },
+  deps: DrainStepDeps,
+): GoesOn {
+  const { state, clock, isFollowed = false } = deps;
+  const { name, uid } = plan.node;
+  let readAt = -Infinity;
+  return async () => {
+    if (!isFollowed && clock.now() - readAt >= MAX_AGE_MS) {
+      // A drain takes long, and without caches nothing else tells that the node was changed.
+      await readNode(name, uid, deps);
+      readAt = clock.now();
+    }
+    const isSame = await changed.isSame(plan);
+    if (!isStillPlanned(plan, state)) return 'again';
+    return isSame && isTurn() ? 'goes on' : 'waits';
+  };
+}
+
+/** Whether a plan that is made now has the same drain, and nothing to write before it. */
+function isStillPlanned({ node, owner, drain }: DrainingPlan, state: ClusterState): boolean {
+  const now = state.node(node.name)?.uid === node.uid ? planOf(state, node.name) : undefined;
+  if (now === undefined || now.owner !== owner || now.patch !== undefined || now.pausedBy !== undefined) return false;
+  return now.isUnread !== true && deepEqual(now.drain?.taints, drain.taints);
 }
 
 function isAsPlanned(node: Node, state: ClusterState): boolean {

@@ -35,6 +35,16 @@ export type EvictionEvent =
 /** A node with a drain. */
 export type DrainingPlan = NodePlan & { drain: PlannedDrain };
 
+/**
+ * Why a look ends before all pods were evicted. `again`: the node is planned again. `waits`: its turn has passed, the pool is
+ * another one by now, or pods are left.
+ */
+type Stop = 'again' | 'waits';
+/** `cleared`: no pod is left. */
+export type Look = Stop | 'cleared';
+/** Whether the pods of the node are still to be evicted. */
+export type GoesOn = () => Promise<Stop | 'goes on'>;
+
 export interface DrainState {
   /** Names, sorted. */
   nodes: string[];
@@ -92,24 +102,22 @@ export class NodeDrainer {
     this.#deps = deps;
   }
 
-  /** Whether the node is to be looked at now. Until then it throws the error of the last look again. */
-  isDue(plan: DrainingPlan): boolean {
-    const { lookAt, error } = this.#entryOf(plan);
-    const ms = lookAt - this.#deps.clock.now();
-    if (ms > 0 && error !== undefined) throw heldBack({ error, ms });
-    return ms <= 0;
-  }
-
-  /** Whether no pod is left. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted. */
-  async look(plan: DrainingPlan): Promise<boolean> {
+  /**
+   * A look at the node, if one is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
+   * until the next look, it throws that error again.
+   * @param goesOn asked before the list and before each eviction
+   */
+  async look(plan: DrainingPlan, goesOn: GoesOn): Promise<Look> {
     const entry = this.#entryOf(plan);
     const { clock } = this.#deps;
+    const ms = entry.lookAt - clock.now();
+    if (ms > 0 && entry.error !== undefined) throw heldBack({ error: entry.error, ms });
+    if (ms > 0) return 'waits';
     delete entry.error;
     try {
-      const client = await this.#deps.cluster.evictions();
-      if (await this.#hasNone(plan, entry, client)) return true;
-      entry.lookAt = clock.now() + withJitter(pauseMs(entry, clock.now()));
-      return false;
+      const look = await this.#look(plan, entry, goesOn);
+      if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry, clock.now()));
+      return look;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
       entry.error = error;
@@ -119,7 +127,10 @@ export class NodeDrainer {
     }
   }
 
-  async #hasNone(plan: DrainingPlan, entry: Entry, client: EvictionsClient): Promise<boolean> {
+  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look> {
+    const before = await goesOn();
+    if (before !== 'goes on') return before;
+    const client = await this.#deps.cluster.evictions();
     for (let lists = 1; ; lists++) {
       const listedAt = this.#deps.clock.now();
       const listed = await client.podsOn(plan.node.name);
@@ -127,28 +138,37 @@ export class NodeDrainer {
       const { pods, areLast } = podsLeft(listed, plan.drain.taints, plan.node.taints);
       entry.pods = pods.length;
       const isSettled = listedAt - entry.since >= SETTLE_MS;
-      if (pods.length === 0) return isSettled;
-      if (areLast && !isSettled) return false;
-      await this.#evict(plan.node.name, entry, pods, client);
+      if (pods.length === 0) return isSettled ? 'cleared' : 'waits';
+      if (areLast && !isSettled) return 'waits';
+      const evicted = await this.#evict(plan.node.name, entry, pods, { client, goesOn });
+      if (evicted !== 'goes on') return evicted;
       // Pods that come back are gone for a moment only: the next look would find others.
-      if (!areLast || lists > 1 || entry.held.size > 0) return false;
+      if (!areLast || lists > 1 || entry.held.size > 0) return 'waits';
     }
   }
 
   /** One after the other: evictions of one budget exclude each other on the server. */
-  async #evict(node: string, entry: Entry, pods: readonly DrainPod[], client: EvictionsClient): Promise<void> {
+  async #evict(
+    node: string,
+    entry: Entry,
+    pods: readonly DrainPod[],
+    { client, goesOn }: { client: EvictionsClient; goesOn: GoesOn },
+  ): Promise<Stop | 'goes on'> {
     const { clock, signal, onEviction } = this.#deps;
     // Budgets select by labels: of pods that are alike, the first is refused for all of them.
     const refused = new Map<string, Removal>();
     let failure: NodepoolError | undefined;
     for (const pod of pods) {
-      if (signal?.aborted) return;
       const { uid } = pod;
       const held = entry.held.get(uid);
       const isDue = held === undefined || held.askAt <= clock.now();
       if (pod.deletionTimestamp !== undefined || entry.evicted.has(uid) || !isDue) continue;
       const kind = kindOf(pod);
       const alike = refused.get(kind);
+      // An eviction that the server tries anew takes seconds.
+      const next = alike === undefined ? await goesOn() : 'goes on';
+      if (next !== 'goes on') return next;
+      if (signal?.aborted) return 'waits';
       if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
       try {
         const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false }));
@@ -160,6 +180,7 @@ export class NodeDrainer {
       }
     }
     if (failure !== undefined) throw failure;
+    return 'goes on';
   }
 
   #take(removal: Removal, pod: DrainPod, node: string, entry: Entry): void {

@@ -2,8 +2,9 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { type RolloutStamp, stampedRecord } from '../nodepool/record.ts';
+import { stampedRecord } from '../nodepool/record.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { ChangedMeanwhile } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { drainStep } from './drain-step.ts';
@@ -17,10 +18,10 @@ import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { NodeWriteLimits } from './node-write-limits.ts';
-import { PausedMeanwhile } from './paused-meanwhile.ts';
 import { factsOf } from './plan-facts.ts';
 import type { ClusterPort } from './ports.ts';
 import { RolloutGates } from './rollout-gates.ts';
+import { RolloutTurn } from './rollout-turn.ts';
 import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
 import { WriteRateLimiter } from './write-rate-limiter.ts';
@@ -52,9 +53,11 @@ const MAX_ATTEMPTS = 50;
 /** What a call has written so far. */
 interface Written {
   move: NodeMove | undefined;
-  /** The pool whose rollout let the node through. */
-  admittedBy: string | undefined;
+  turn: RolloutTurn;
 }
+
+/** `done`: nothing is left to write, or it has to wait. `again`: the cluster state has changed, so the node is planned again. */
+type Step = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch }; uid: string };
 
 export class NodeWriter {
   /** Reads the pool before a node is released because its pool is gone. */
@@ -68,12 +71,12 @@ export class NodeWriter {
   /** Membership changes that are not written yet. */
   readonly #changes: Map<string, MembershipChange>;
   readonly #limits: NodeWriteLimits;
-  readonly #pausedMeanwhile: PausedMeanwhile;
+  readonly #changedMeanwhile: ChangedMeanwhile;
   readonly #stalePools: StalePools;
 
   constructor(deps: NodeWriterDeps) {
     this.gonePools = new GonePools(deps);
-    this.#pausedMeanwhile = new PausedMeanwhile(deps);
+    this.#changedMeanwhile = new ChangedMeanwhile(deps);
     this.#stalePools = new StalePools(deps);
     this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
     this.drainer = new NodeDrainer(deps);
@@ -112,7 +115,7 @@ export class NodeWriter {
 
   /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string): Promise<NodeMove | undefined> {
-    const written: Written = { move: undefined, admittedBy: undefined };
+    const written: Written = { move: undefined, turn: new RolloutTurn(this.rollouts, name) };
     try {
       await this.#writeAll(name, written);
       this.rollouts.wrote(name, false);
@@ -122,17 +125,8 @@ export class NodeWriter {
       if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
-      if (written.admittedBy !== undefined) this.rollouts.end(written.admittedBy, name);
+      written.turn.end();
     }
-  }
-
-  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
-  #giveTurnBack(name: string, written: Written): void {
-    const pool = written.admittedBy;
-    if (pool === undefined) return;
-    this.rollouts.end(pool, name);
-    this.rollouts.begin(pool);
-    written.admittedBy = undefined;
   }
 
   /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
@@ -146,95 +140,114 @@ export class NodeWriter {
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted(plan: NodePlan, patch: NodePatch, written: Written): NodePatch | undefined {
-    const { node, owner, previous, isRollout = false } = plan;
+  #admitted({ node, owner, previous, isRollout = false }: NodePlan, patch: NodePatch, turn: RolloutTurn) {
     if (!isRollout || previous === undefined) return patch;
-    const stamp = this.#admits(previous, node.name, written);
+    const stamp = turn.admits(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 
-  #admits(pool: string, node: string, written: Written): RolloutStamp | undefined {
-    const stamp = this.rollouts.admits(pool, node);
-    if (stamp === undefined) return undefined;
-    // Since the last attempt the node may have got into another pool.
-    if (written.admittedBy !== undefined && written.admittedBy !== pool) this.rollouts.end(written.admittedBy, node);
-    written.admittedBy = pool;
-    return stamp;
-  }
-
   async #writeAll(name: string, written: Written): Promise<void> {
-    const { cluster, state, sleep, dryRun } = this.#deps;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const change = this.#changes.get(name);
-      let plan = this.#planned(name);
-      const uid = state.node(name)?.uid;
-      // It was paused after the node was chosen.
-      if (plan?.pausedBy !== undefined) return;
-      if (this.#stalePools.isBehind(name)) {
-        await this.#stalePools.read(name);
-        continue;
-      }
-      if (plan?.isUnread && uid !== undefined) {
-        await readNode(name, uid, this.#deps);
-        continue;
-      }
-      if (plan?.circle !== undefined) throw circleError(name, plan.circle);
-      if (plan?.isOversized) throw oversizedError(name, state.pool(plan.owner ?? ''));
-      if (change !== undefined && uid === undefined && state.isStaying(change.pool))
-        throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
-      if (change !== undefined && plan?.patch === undefined) {
-        this.#changes.delete(name);
-        continue;
-      }
-      if (plan?.drain === undefined) this.drainer.forget(name);
-      else if (plan.patch === undefined) {
-        if (await this.#pausedMeanwhile.read(plan)) continue;
-        assertConsent(plan, this.#deps.consent);
-        const admits = (pool: string) => this.#admits(pool, name, written) !== undefined;
-        const drained = await drainStep({ ...plan, drain: plan.drain }, this.drainer, admits, this.#deps);
-        if (drained === 'waits') return;
-        if (drained === 'again') continue;
-        plan = drained;
-        // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
-        if (plan.pausedBy !== undefined || plan.isUnread) continue;
-      }
-      if (plan?.patch === undefined || uid === undefined) return;
-      await this.#limits.assertFree(name, uid, plan.changes);
-      const owner = this.#unpreparedOwner(plan);
-      if (owner !== undefined) {
-        await prepare(owner, this.#deps);
-        continue;
-      }
-      if (!(await this.gonePools.mayRelease(plan))) continue;
-      if (await this.#pausedMeanwhile.read(plan)) continue;
-      assertConsent(plan, this.#deps.consent);
-      const patch = this.#admitted(plan, plan.patch, written);
-      if (patch === undefined) continue;
-      this.#deps.onWrite?.(plan);
-      const write = await cluster.nodes.patch(name, patch, { dryRun });
-      if (write.kind === 'written') {
-        state.setNode(write.node);
-        if (plan.drain !== undefined) this.#giveTurnBack(name, written);
-        // A twin that is new, or was gone, has to be seen by schedulers first.
-        if (patch.taints !== undefined) this.drainer.forget(name);
-        this.#changes.delete(name);
-        const move = moveOf(plan, written.move);
-        this.#limits.written({ ...plan, patch }, write.node, uid, move, written.move);
-        written.move = move;
-        continue;
-      }
-      await sleep(conflictDelay(attempt, Math.random()));
-      const current = await readNode(name, uid, this.#deps);
-      if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
+      const step = await this.#step(name, written.turn);
+      if (step === 'done') return;
+      if (step !== 'again') await this.#send(step, attempt, written);
     }
     throw new NodepoolError(
       'cluster',
       `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`,
       'nothing of theirs was overwritten; try again when they are done',
     );
+  }
+
+  /** What is next for the node. Throws NodepoolError where it cannot be written. */
+  async #step(name: string, turn: RolloutTurn): Promise<Step> {
+    const { state, consent } = this.#deps;
+    const planned = await this.#plannedOrRead(name);
+    if (planned === 'done' || planned === 'again') return planned;
+    const plan = await this.#drained(planned, turn);
+    if (plan === 'done' || plan === 'again') return plan;
+    const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
+    const { patch } = plan;
+    if (patch === undefined || uid === undefined) return 'done';
+    await this.#limits.assertFree(name, uid, plan.changes);
+    const owner = this.#unpreparedOwner(plan);
+    if (owner !== undefined) {
+      await prepare(owner, this.#deps);
+      return 'again';
+    }
+    if (!(await this.gonePools.mayRelease(plan))) return 'again';
+    if (await this.#changedMeanwhile.isPaused(plan)) return 'again';
+    // While a pool was read, the node or any pool may have changed, and been paused.
+    if (state.ownership(name) !== ownership) return 'again';
+    assertConsent(plan, consent);
+    const admitted = this.#admitted(plan, patch, turn);
+    return admitted === undefined ? 'again' : { plan: { ...plan, patch: admitted }, uid };
+  }
+
+  /** The plan of the node, once it is known what the node has. */
+  async #plannedOrRead(name: string): Promise<NodePlan | 'done' | 'again'> {
+    const { state } = this.#deps;
+    const change = this.#changes.get(name);
+    const plan = this.#planned(name);
+    const uid = state.node(name)?.uid;
+    // It was paused after the node was chosen.
+    if (plan?.pausedBy !== undefined) return 'done';
+    if (this.#stalePools.isBehind(name)) {
+      await this.#stalePools.read(name);
+      return 'again';
+    }
+    if (plan?.isUnread && uid !== undefined) {
+      await readNode(name, uid, this.#deps);
+      return 'again';
+    }
+    if (plan?.circle !== undefined) throw circleError(name, plan.circle);
+    if (plan?.isOversized) throw oversizedError(name, state.pool(plan.owner ?? ''));
+    if (change !== undefined && uid === undefined && state.isStaying(change.pool))
+      throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
+    if (change !== undefined && plan?.patch === undefined) {
+      this.#changes.delete(name);
+      return 'again';
+    }
+    if (plan?.drain === undefined) this.drainer.forget(name);
+    return plan ?? 'done';
+  }
+
+  /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
+  async #drained(plan: NodePlan, turn: RolloutTurn): Promise<NodePlan | 'done' | 'again'> {
+    const { drain, patch } = plan;
+    if (drain === undefined || patch !== undefined) return plan;
+    assertConsent(plan, this.#deps.consent);
+    const gates = { drainer: this.drainer, turn, changed: this.#changedMeanwhile };
+    const drained = await drainStep({ ...plan, drain }, gates, this.#deps);
+    if (drained === 'waits') return 'done';
+    if (drained === 'again') return 'again';
+    // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+    return drained.pausedBy !== undefined || drained.isUnread ? 'again' : drained;
+  }
+
+  /** @param attempt counted from 1: how long to wait after a conflict */
+  async #send({ plan, uid }: Exclude<Step, string>, attempt: number, written: Written): Promise<void> {
+    const { cluster, state, sleep, dryRun, onWrite } = this.#deps;
+    const { name } = plan.node;
+    onWrite?.(plan);
+    const write = await cluster.nodes.patch(name, plan.patch, { dryRun });
+    if (write.kind === 'written') {
+      state.setNode(write.node);
+      if (plan.drain !== undefined) written.turn.giveBack();
+      // A twin that is new, or was gone, has to be seen by schedulers first.
+      if (plan.patch.taints !== undefined) this.drainer.forget(name);
+      this.#changes.delete(name);
+      const move = moveOf(plan, written.move);
+      this.#limits.written(plan, write.node, uid, move, written.move);
+      written.move = move;
+      return;
+    }
+    await sleep(conflictDelay(attempt, Math.random()));
+    const current = await readNode(name, uid, this.#deps);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }
 
   /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */

@@ -26,6 +26,8 @@ export interface PoolOutcome {
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
+  /** Of these, nodes that a drain has written in part: their taints wait for the pods. */
+  unfinished?: readonly string[];
   /** Milliseconds until the first node that is held back, or the status, may be written. */
   retryAfterMs?: number;
   /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */

@@ -14,6 +14,7 @@ import { timestamp } from '../nodepool/timestamp.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { factsOf } from './plan-facts.ts';
+import { RefusedNodes } from './refused-nodes.ts';
 
 interface Gate {
   pool: NodePool;
@@ -29,7 +30,7 @@ interface Writes {
   /** Nodes that are being changed, each for which generation. */
   underWay: ReadonlyMap<string, number | undefined>;
   /** Nodes whose last write failed. */
-  refused: ReadonlySet<string>;
+  refused: Pick<ReadonlySet<string>, 'has'>;
 }
 
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
@@ -43,8 +44,8 @@ export class RolloutGates {
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
 
-  /** Names of nodes whose last write failed; see RolloutNode. */
-  readonly #refused = new Set<string>();
+  /** See RolloutNode. */
+  readonly #refused: RefusedNodes;
 
   readonly #isFollowed: boolean;
   /** Of a run without caches: who was next when it began, by name of the pool. */
@@ -56,6 +57,7 @@ export class RolloutGates {
    */
   constructor(state: ClusterState, now: () => Date, isFollowed = true) {
     this.#state = state;
+    this.#refused = new RefusedNodes(state);
     this.#now = now;
     this.#isFollowed = isFollowed;
   }

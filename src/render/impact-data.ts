@@ -1,20 +1,22 @@
 /** `impact` of `diff --impact -o json|yaml`. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
-import type { Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import type { Evicted, KeyImpact, PodsImpact, StrandedPods } from '../scheduling/impact/types.ts';
 
 export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poolOf'>) {
   return {
-    keys: impact.keys.map(({ change, nodes, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
+    keys: impact.keys.map(({ change, nodes, holders, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
       ...change,
       nodes,
+      otherNodes: holders ?? null,
       daemonSets,
-      notScheduledAgain: notAgain.map(podsData),
+      notScheduledAgain: notAgain.map(strandedData),
       evicted: evicted.map(podsData),
       selectedBy: selectedBy.map(({ namespace, ...rest }) => (namespace === '' ? rest : { namespace, ...rest })),
     })),
     daemonSets: impact.daemonSets,
-    notScheduledAgain: impact.notAgain.map(podsData),
+    notScheduledAgain: impact.notAgain.map(strandedData),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
+    podDisruptionBudgets: impact.budgets,
   };
 }
 
@@ -22,13 +24,20 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
   return { namespace, owner: owner ?? null, pods };
 }
 
+function strandedData({ nowhere, ...group }: StrandedPods) {
+  return { ...podsData(group), nowhere };
+}
+
 function evictedData({ later, next, ...group }: Evicted, poolOf: FoundImpact['poolOf']) {
-  const places = [...(next?.nodes ?? [])].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
+  const places = (nodes: ReadonlyMap<string, number>) =>
+    [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
   return {
     ...podsData(group),
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
-    canGo: next === undefined ? null : places,
-    pending: next?.pending ?? null,
+    canGo: next === undefined ? null : places(next.nodes),
+    returns: next === undefined ? null : places(next.returns),
+    returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
+    pending: next?.pending.length ?? null,
     reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
   };
 }

@@ -61,12 +61,14 @@ function budgetNote(drained: number, nodes: number): string {
   return drained === 0 ? others : `${others} On ${plural(drained, 'node')} of pools with noExecute: Drain, ${within}.`;
 }
 
+const DAEMONS = ['of a DaemonSet, which recreates', 'of DaemonSets, which recreate'];
+
 function notes({ nodes, drained, ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
   const note = (count: number, one: string, many: string, what: string) =>
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
     budgetNote(drained, nodes.length),
-    ...note(ofDaemonSets, 'is', 'are', 'of a DaemonSet, which recreates none there without a toleration'),
+    ...note(ofDaemonSets, 'is', 'are', `${DAEMONS[ofDaemonSets === 1 ? 0 : 1]} none there without a toleration`),
     ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
     ...note(ended, 'has', 'have', 'ended already'),
   ];

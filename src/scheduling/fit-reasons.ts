@@ -1,6 +1,6 @@
 /** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
 import type { Reason } from './reason.ts';
-import { amountText } from './resources.ts';
+import { amountTexts } from './resources.ts';
 
 export interface FitReason {
   words: string;
@@ -93,5 +93,6 @@ function mostFrequent(details: ReadonlyMap<string, number>): string[] {
 }
 
 function shortText({ resource, asked, free }: NonNullable<Reason['short']>): string {
-  return `${amountText(resource, asked)} asked, at most ${amountText(resource, free > 0n ? free : 0n)} free on a node`;
+  const [askedText, freeText] = amountTexts(resource, asked, free > 0n ? free : 0n);
+  return `${askedText} asked, at most ${freeText} free on a node`;
 }

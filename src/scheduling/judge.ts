@@ -22,14 +22,15 @@ import { Spread } from './spread.ts';
 import type { Pod } from './types.ts';
 import { PodVolumes } from './volumes.ts';
 
-/** One pod and a snapshot, of which it has read what concerns all nodes: a snapshot that changes later needs a new one. */
+/** One pod and a snapshot, of which it reads what concerns all nodes once: a snapshot that changes later needs a new one. */
 export class Judge {
   readonly pod: Pod;
   /** Every node refuses the pod: the scheduler looks at none. */
   readonly refusal: Reason | undefined;
-  readonly spread: Spread;
-  readonly affinity: PodAffinity;
   readonly volumes: PodVolumes;
+  // Made when first asked for: they look at all groups of pods, and where no node is open nobody asks.
+  #spread: Spread | undefined;
+  #affinity: PodAffinity | undefined;
   readonly #snapshot: Snapshot;
   readonly #named: ReadonlySet<string> | undefined;
 
@@ -39,8 +40,16 @@ export class Judge {
     this.#named = namedNodes(pod.placement.nodeTerms);
     this.volumes = new PodVolumes(pod, snapshot);
     this.refusal = gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal);
-    this.spread = new Spread(pod, snapshot);
-    this.affinity = new PodAffinity(pod, snapshot);
+  }
+
+  get spread(): Spread {
+    this.#spread ??= new Spread(this.pod, this.#snapshot);
+    return this.#spread;
+  }
+
+  get affinity(): PodAffinity {
+    this.#affinity ??= new PodAffinity(this.pod, this.#snapshot);
+    return this.#affinity;
   }
 
   /** All reasons of all rules, in the scheduler's order. Throws if the snapshot has no such node. */

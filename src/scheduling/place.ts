@@ -38,7 +38,10 @@ export function placeBy(
   const sites = sitesOf(judge, nodes, snapshot, most);
   const total = Math.min(limit, perCluster(pod, snapshot));
   const isDependent = dependsOnItself(judge);
-  const taken = isDependent ? placeInTurns(judge, [...sites], total) : fill(judge, sites, total);
+  // Anti-affinity alone orders no nodes, so a single replica takes the first, and the others need not be looked at.
+  const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0;
+  const inTurns = isDependent && (total > 1 || isOrdered);
+  const taken = inTurns ? placeInTurns(judge, [...sites], total) : fill(judge, sites, total);
   const byNode = new Map(taken.map(({ state, placed }) => [state.node.name, placed]));
   const replicas = taken.reduce((sum, { placed }) => sum + placed, 0);
   return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };

@@ -5,7 +5,7 @@ import type { Node } from '../nodepool/types.ts';
 import { withLabelKeys } from './label-keys.ts';
 import type { RawPodTerm } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { LabelGroup, Snapshot } from './snapshot.ts';
 import type { Pod, PodTerm } from './types.ts';
 
 interface PodKind {
@@ -76,12 +76,10 @@ export class PodAffinity {
     this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));
     this.#farFromItself = antiAffinity.filter(term => selects(term, pod, snapshot));
     if (affinity.length > 0 || antiAffinity.length > 0) this.#countRunning(snapshot);
-    for (const { terms, nodes } of snapshot.antiAffinityGroups()) {
-      for (const term of terms) {
-        if (!selects(term, pod, snapshot)) continue;
-        this.#refusedKeys.add(term.topologyKey);
-        for (const { node } of nodes) this.#refused.add(term.topologyKey, node);
-      }
+    for (const { term, nodes } of snapshot.antiAffinity(pod.labels)) {
+      if (!selects(term, pod, snapshot)) continue;
+      this.#refusedKeys.add(term.topologyKey);
+      for (const { node } of nodes) this.#refused.add(term.topologyKey, node);
     }
   }
 
@@ -126,17 +124,22 @@ export class PodAffinity {
 
   #countRunning(snapshot: Snapshot): void {
     const { affinity, antiAffinity } = this.#pod;
-    for (const group of snapshot.groups()) {
-      const isNear = affinity.length > 0 && affinity.every(term => selects(term, group, snapshot));
-      const far = antiAffinity.filter(term => selects(term, group, snapshot));
-      if (!isNear && far.length === 0) continue;
-      for (const nodes of [group.running, group.terminating]) {
-        for (const { node } of nodes) {
-          if (isNear) for (const { topologyKey } of affinity) this.#near.add(topologyKey, node);
-          for (const { topologyKey } of far) this.#far.add(topologyKey, node);
-        }
+    // Near are pods that all terms select, far those that one of them selects.
+    const [first] = affinity;
+    for (const group of first === undefined ? [] : snapshot.groups(first.selector)) {
+      if (affinity.every(term => selects(term, group, snapshot))) count(this.#near, affinity, group);
+    }
+    for (const term of antiAffinity) {
+      for (const group of snapshot.groups(term.selector)) {
+        if (selects(term, group, snapshot)) count(this.#far, [term], group);
       }
     }
+  }
+}
+
+function count(domains: DomainCounts, terms: readonly PodTerm[], { running, terminating }: LabelGroup): void {
+  for (const { node } of [...running, ...terminating]) {
+    for (const { topologyKey } of terms) domains.add(topologyKey, node);
   }
 }
 

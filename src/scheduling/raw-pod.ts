@@ -32,7 +32,10 @@ export interface RawPodSpec {
   schedulingGates?: { name?: string }[];
   schedulingGroup?: object;
   affinity?: {
-    nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] } };
+    nodeAffinity?: {
+      requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] };
+      preferredDuringSchedulingIgnoredDuringExecution?: { preference?: NodeTerm }[];
+    };
     podAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
     podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
   };

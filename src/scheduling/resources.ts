@@ -39,7 +39,14 @@ export function roomFor(requests: Requests, { allocatable, requested, pods }: Ro
 
 function shortText(name: string, asked: bigint, free: bigint): string {
   const left = free < 0n ? 0n : free;
-  return `${amountText(name, asked)} asked, ${amountText(name, left)} free`;
+  const [askedText, freeText] = amountTexts(name, asked, left);
+  return `${askedText} asked, ${freeText} free`;
+}
+
+/** Two amounts that are compared, in the same unit of CPU. */
+export function amountTexts(name: string, a: bigint, b: bigint): [string, string] {
+  if (name === 'cpu' && (a % 1000n !== 0n || b % 1000n !== 0n)) return [`${a}m`, `${b}m`];
+  return [amountText(name, a), amountText(name, b)];
 }
 
 /** `250m`, `3`, `1536Mi`. */

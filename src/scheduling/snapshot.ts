@@ -5,7 +5,9 @@
  * Not included: pods that were nominated to a node by preemption and are not on it yet.
  */
 import { quantityReader } from '../nodepool/amounts.ts';
+import type { LabelQuery } from '../nodepool/label-query.ts';
 import type { Node } from '../nodepool/types.ts';
+import { Labelled, Selectors } from './label-index.ts';
 import { allocatableOf, type Requests } from './requests.ts';
 import { sortedJson } from './sorted-json.ts';
 import { NO_STORAGE, type Storage } from './storage.ts';
@@ -31,9 +33,9 @@ export interface LabelGroup {
   terminating: NodeState[];
 }
 
-/** Pods with the same terms of anti-affinity. */
-export interface AntiAffinityGroup {
-  terms: readonly PodTerm[];
+/** A term of anti-affinity that pods have, with the node of each. */
+export interface AntiAffinity {
+  term: PodTerm;
   nodes: NodeState[];
 }
 
@@ -49,9 +51,14 @@ export class Snapshot {
   storage: Storage;
   /** Labels by name; undefined: only the label with the name that every namespace has is known. */
   namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
+  /** Whether a term of anti-affinity of a pod on a node asks for labels of namespaces. */
+  selectsNamespaces = false;
   readonly #isCounted: (pod: PlacedPod) => boolean;
   readonly #groups = new Map<string, LabelGroup>();
-  readonly #antiAffinity = new Map<string, AntiAffinityGroup>();
+  readonly #byLabels = new Labelled<LabelGroup>();
+  /** The nodes of pods with the same terms, by these. */
+  readonly #antiAffinity = new Map<string, NodeState[]>();
+  readonly #antiAffinityTerms = new Selectors<AntiAffinity>();
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
@@ -86,7 +93,7 @@ export class Snapshot {
     for (const disk of pod.disks) state.disks.push(disk);
     for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, 1);
     if (this.#isCounted(pod)) this.#placesOf(pod).push(state);
-    if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).nodes.push(state);
+    if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).push(state);
   }
 
   /** Takes back an add() with the same pod. */
@@ -101,15 +108,17 @@ export class Snapshot {
     for (const disk of pod.disks) removeFirst(state.disks, other => JSON.stringify(other) === JSON.stringify(disk));
     for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, -1);
     if (this.#isCounted(pod)) removeFirst(this.#placesOf(pod), other => other === state);
-    if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod).nodes, other => other === state);
+    if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
   }
 
-  groups(): Iterable<LabelGroup> {
-    return this.#groups.values();
+  /** At least the pods that it selects, in any namespace. */
+  groups(selector: LabelQuery | undefined): readonly LabelGroup[] {
+    return this.#byLabels.near(selector);
   }
 
-  antiAffinityGroups(): Iterable<AntiAffinityGroup> {
-    return this.#antiAffinity.values();
+  /** At least the terms that select these labels. */
+  antiAffinity(labels: Record<string, string>): AntiAffinity[] {
+    return this.#antiAffinityTerms.near(labels);
   }
 
   isClaimUsed(key: string): boolean {
@@ -130,18 +139,21 @@ export class Snapshot {
     if (group === undefined) {
       group = { namespace, labels, running: [], terminating: [] };
       this.#groups.set(key, group);
+      this.#byLabels.add(group);
     }
     return isTerminating ? group.terminating : group.running;
   }
 
-  #antiAffinityOf({ antiAffinity }: PlacedPod): AntiAffinityGroup {
+  #antiAffinityOf({ antiAffinity }: PlacedPod): NodeState[] {
     const key = sortedJson(antiAffinity);
-    let group = this.#antiAffinity.get(key);
-    if (group === undefined) {
-      group = { terms: antiAffinity, nodes: [] };
-      this.#antiAffinity.set(key, group);
+    let nodes = this.#antiAffinity.get(key);
+    if (nodes === undefined) {
+      nodes = [];
+      this.#antiAffinity.set(key, nodes);
+      for (const term of antiAffinity) this.#antiAffinityTerms.add(term.selector, { term, nodes });
+      this.selectsNamespaces ||= antiAffinity.some(({ namespaceSelector }) => namespaceSelector !== undefined);
     }
-    return group;
+    return nodes;
   }
 }
 

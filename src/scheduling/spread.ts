@@ -84,12 +84,12 @@ export class Spread {
     this.#domains = pod.spread.map(constraint => new Domains(constraint, pod));
     if (this.#domains.length === 0) return;
     const eligible = this.#domains.map(domains => this.#eligibleNodes(domains, snapshot));
-    for (const group of snapshot.groups()) {
-      if (group.namespace !== pod.namespace) continue;
-      for (const [i, domains] of this.#domains.entries()) {
-        const { selector } = domains.constraint;
-        // An empty selector selects all pods, but the scheduler counts none of them.
-        if (selector === undefined || isEmpty(selector) || !matchesQuery(selector, group.labels)) continue;
+    for (const [i, domains] of this.#domains.entries()) {
+      const { selector } = domains.constraint;
+      // An empty selector selects all pods, but the scheduler counts none of them.
+      if (selector === undefined || isEmpty(selector)) continue;
+      for (const group of snapshot.groups(selector)) {
+        if (group.namespace !== pod.namespace || !matchesQuery(selector, group.labels)) continue;
         for (const { node } of group.running) {
           const domain = eligible[i]?.get(node.name);
           if (domain !== undefined) domains.add(domain, 1);

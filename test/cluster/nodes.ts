@@ -1,10 +1,12 @@
 /** Simulated nodes: objects as a kubelet writes them, about 11 kB of JSON each, without a machine. */
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Taint } from '../../src/nodepool/types.ts';
-import { raw } from './raw.ts';
+import { type RawClient, raw } from './raw.ts';
 
 const IMAGES = 40;
 const CONCURRENCY = 32;
+const [REFUSED_MS, RETRY_MS] = [30_000, 200];
 const KUBELET_VERSION = 'v1.36.3';
 
 /** The annotation by which kwok knows the nodes that it is the kubelet of (controllers.ts). */
@@ -42,9 +44,17 @@ export async function createNodes(
   options: { concurrency?: number } = {},
 ): Promise<void> {
   const client = raw(cluster);
-  await inParallel(specs, options.concurrency ?? CONCURRENCY, spec =>
-    client.expect('POST', '/api/v1/nodes?fieldManager=kubelet', nodeObject(spec)),
-  );
+  await inParallel(specs, options.concurrency ?? CONCURRENCY, spec => register(client, nodeObject(spec)));
+}
+
+/** As a kubelet, it tries again: a server that has just started refuses nodes that manifests/born-in-pool.yaml would change. */
+async function register(client: RawClient, node: object): Promise<void> {
+  const path = '/api/v1/nodes?fieldManager=kubelet';
+  for (const end = performance.now() + REFUSED_MS; ; await sleep(RETRY_MS)) {
+    const { status, body } = await client.request('POST', path, node);
+    if (status < 300) return;
+    if (status !== 503 || performance.now() > end) throw new Error(`POST ${path}: ${status} ${JSON.stringify(body)}`);
+  }
 }
 
 /** Sets labels; null removes one. */

@@ -38,6 +38,26 @@ export async function inForce(testEnv: TestEnv, pool: string, labels: Record<str
   );
 }
 
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+
+/** A CRD without rules, as of an earlier version. Before the policy is applied: the server goes on watching pools by the former CRD. */
+export async function withoutRules({ cluster }: TestEnv): Promise<void> {
+  const api = raw(cluster());
+  const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const crd = (await api.expect('GET', CRD)) as { spec: { versions: object[] } };
+  const versions = crd.spec.versions.map(version => ({ ...version, schema: { openAPIV3Schema: schema } }));
+  await api.expect('PATCH', CRD, { spec: { versions } });
+  await eventually('fields are no longer dropped', async () => {
+    const probe = {
+      apiVersion: 'nodes.lailin.xyz/v1',
+      kind: 'NodePool',
+      metadata: { name: 'other' },
+      spec: { labels: 3 },
+    };
+    return (await api.request('POST', '/apis/nodes.lailin.xyz/v1/nodepools?dryRun=All', probe)).status === 201;
+  });
+}
+
 export function markOf(node: LiveNode) {
   const mark = node.metadata.annotations?.[MARK];
   return mark === undefined ? undefined : (JSON.parse(mark) as { pool: string; labels: Record<string, string> });

@@ -6,7 +6,7 @@ import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const { drain, closed, names } = poolsWithPods(testEnv);
+const { budget, drain, closed, names } = poolsWithPods(testEnv);
 const api = () => raw(testEnv.cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 
@@ -47,12 +47,36 @@ test('refuses before anything is cordoned where one has none, and says why', asy
     assert.match(stderr, /error: 1 of 3 pods would find no place on other nodes; nothing was cordoned/);
     assert.match(
       stderr,
-      /1 pod would not fit: 1 Insufficient cpu \((1|2) asked, at most \S+ free on a node\): default\/[abc]/,
+      /1 pod would not fit: 1 Insufficient cpu \((1|1000m|2|2000m) asked, at most \S+ free on a node\): default\/[abc]/,
     );
   }
   assert.deepEqual([await closed(), await names()], [[], ['a', 'b', 'c', 'there']]);
   const one = await drain(NOW, '--check-fit', '--node', 'w-2');
   assert.equal(one.code, 0, one.stderr);
+});
+
+test('names the budget that makes the drain wait without end, and what is not judged', async () => {
+  for (const [name, node] of [
+    ['a', 'w-1'],
+    ['b', 'w-2'],
+    ['c', 'w-2'],
+  ] as const)
+    await pod(name, node, '3500m', {});
+  for (const name of ['a', 'b', 'c'])
+    await api().expect('PATCH', `${PODS}/${name}/status`, {
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  await budget('web', { app: 'web' }, 1);
+  const { code, stderr } = await drain(NOW, '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /3500m asked, at most 500m free on a node/);
+  assert.match(
+    stderr,
+    /PodDisruptionBudget default\/web needs 2 healthy pods, and 2 pods of it have no place: the drain would wait until its timeout/,
+  );
+  assert.match(stderr, /^Not judged: preemption/m);
+  assert.match(stderr, /next: add nodes, or drain fewer at a time$/m);
+  assert.deepEqual(await closed(), []);
 });
 
 test('pods that spread, and those that keep others away, are counted', async () => {

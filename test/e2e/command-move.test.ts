@@ -132,6 +132,8 @@ test('a dry run shows the change of each node and writes nothing', async () => {
 
 1 node would change: 3 set, 2 removed
 
+Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes
+
 node/a moved from pool old to pool gpu ${suffix}
 `,
     );

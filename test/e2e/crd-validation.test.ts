@@ -191,7 +191,9 @@ describe('a pool created before the rules', () => {
     await client().expect('POST', CRDS, permissive());
     await untilServed();
     for (const [name, spec] of old) {
-      await client().expect('POST', POOLS, { ...HEAD, metadata: { name, finalizers: [FINALIZER] }, spec });
+      // Of a recreated CRD the server may list objects and refuse new ones for a moment.
+      const pool = { ...HEAD, metadata: { name, finalizers: [FINALIZER] }, spec };
+      await eventually(`${name} is created`, async () => (await client().request('POST', POOLS, pool)).status === 201);
     }
     await client().expect('PATCH', CRD, { spec: crd.spec });
     await eventually('the rules apply', async () => {

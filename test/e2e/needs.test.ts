@@ -109,6 +109,7 @@ const RUNS: Run[] = [
   { command: 'diff', lines: ['diff y z'] },
   { command: 'diff with drift', lines: ['diff drifted'], code: 1 },
   { command: 'diff --impact', lines: ['diff drifted --impact'], code: 1, optional: /^get nodes$/ },
+  { command: 'diff --impact with NoExecute', lines: ['diff w --impact'], code: 1, optional: /^(get nodes|list \w+)$/ },
   { command: 'diff with NoExecute', lines: ['diff w'], code: 1 },
   { command: 'adopt', lines: ['adopt'] },
   { command: 'adopt --create', lines: ['adopt --label own --create'] },

@@ -134,7 +134,7 @@ test('Ctrl-C leaves a state from which the next run goes on', async t => {
   await eventually('the budget is named', () => run.stderr().includes(HELD));
   await eventually('the other node is done', async () => (await taints('b')).join() === DONE);
   assert.equal(await run.end(), 130);
-  assert.match(run.stderr(), /interrupted: .*1 node left; run the command again to finish/);
+  assert.match(run.stderr(), /interrupted: 1 node written, 1 node left; run the command again to finish/);
   assert.deepEqual(await taints('a'), [TWIN]);
   await pods.budget('web', WEB, 1);
   assert.equal((await reconcile()).code, 0);

@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
+  BORN_ANNOTATION,
   FINALIZER,
   type NodePool,
   type NodePoolSpec,
@@ -109,7 +110,7 @@ function nodeDiffers(node: LiveNode, model: Model): string[] {
       ...byId(owner?.taints ?? []),
       ...startupOf(node, owner),
     }),
-    ...slotsDiffer(`node ${name}: annotation`, annotationsOf(metadata), {
+    ...slotsDiffer(`node ${name}: annotation`, withoutWaiting(annotationsOf(metadata), pool), {
       ...foreign.annotations,
       ...owner?.annotations,
     }),
@@ -140,6 +141,15 @@ export const BIG_ANNOTATION = 'example.com/big';
 export function annotationsOf({ annotations = {} }: LiveNode['metadata']): Record<string, string> {
   const isOther = (key: string) => [RECORD_ANNOTATION, BIG_ANNOTATION].includes(key) || key in NODE_ANNOTATIONS;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !isOther(key)));
+}
+
+/**
+ * Without the mark of a node that waited for a paused pool when it was born (docs/decisions/0044): it says that nothing was given, and
+ * the first write removes it, which never comes on a node that is no pool's.
+ */
+function withoutWaiting(annotations: Record<string, string>, owner: string | undefined): Record<string, string> {
+  const { [BORN_ANNOTATION]: mark, ...others } = annotations;
+  return owner === undefined && mark?.startsWith('{"since":') ? others : annotations;
 }
 
 /** Each key with a wrong value, and each unexpected key. */

@@ -1,18 +1,16 @@
 /** Random changes of nodes and pools through the model. */
 import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/test-env.ts';
-import { EvictedPods, evicting } from './evicted-pods.ts';
+import { EvictedPods } from './evicted-pods.ts';
 import { type Model, taintId } from './model.ts';
 import type { Random } from './random.ts';
+import { randomSpec, SETUP } from './soak-specs.ts';
 
 const MAX_POOLS = 8;
 /** Pods at the start, so that a short soak evicts some, too. */
 const MAX_FIRST_PODS = 60;
-export const HANDLERS = ['runc', 'gvisor', 'kata'];
 /** Some pools set one of them. */
 const BEFORE = { shared: 'before', theirs: 'x' };
-const SETUP: Taint = { key: 'setup', effect: 'NoSchedule' };
-const AGENT = { key: 'agent', effect: 'NoSchedule' as const, until: { nodeCondition: 'AgentReady' } };
 const FOREIGN_TAINT: Taint = { key: 'theirs', effect: 'NoSchedule' };
 
 export class Churn {
@@ -168,73 +166,13 @@ export class Churn {
   }
 
   #spec(name: string): NodePoolSpec {
-    const handler = this.#pick([...HANDLERS, undefined]);
-    this.#give(name, handler);
-    const value = String(Math.floor(this.#random() * 3));
-    const { taint, ...drain } = evicting(`${name}-${value}`);
-    const isEvicting = this.#random() < 0.5;
-    const taints: Taint[] = [
-      ...(this.#random() < 0.7 ? [{ key: name, value, effect: 'NoSchedule' as const }] : []),
-      ...(isEvicting ? [taint] : []),
-    ];
-    return {
-      labels: { tier: `${name}-${value}`, ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}) },
-      ...(taints.length > 0 ? { taints } : {}),
-      ...(isEvicting ? drain : {}),
-      ...(this.#random() < 0.7 ? { annotations: this.#annotations(name, value) } : {}),
-      ...(this.#random() < 0.7 ? { startupTaints: [{ ...SETUP, value }, AGENT] } : {}),
-      ...(handler === undefined ? {} : { handler }),
-      ...(this.#random() < 0.4 ? { rollout: this.#rollout() } : {}),
-      ...this.#selector(name),
-    };
-  }
-
-  /** Some end after the next edit of the pool has begun another one. */
-  #rollout(): NonNullable<NodePoolSpec['rollout']> {
-    return {
-      maxConcurrent: this.#random() < 0.5 ? '30%' : 5,
-      settleSeconds: Math.floor(this.#random() * 3),
-      ...(this.#random() < 0.5 ? { canary: 1 } : {}),
-    };
-  }
-
-  /** Of the nodes with the pool's role, all or those of some sizes. */
-  #selector(name: string): NodePoolSpec {
-    const key = `node-role.kubernetes.io/${name}`;
-    const size = { key: 'size', values: [String(Math.floor(this.#random() * 4))] };
-    const matchExpressions = this.#pick([
-      undefined,
-      undefined,
-      [{ key, operator: 'Exists' }],
-      [{ key, operator: 'In', values: ['', 'other'] }],
-      [
-        { key, operator: 'Exists' },
-        { ...size, operator: 'NotIn' },
-      ],
-      [
-        { key, operator: 'Exists' },
-        { ...size, operator: 'Gt' },
-      ],
-      [
-        { key: 'size', operator: 'DoesNotExist' },
-        { key, operator: 'Exists' },
-      ],
-    ]);
-    const nodeSelector = this.#random() < 0.3 ? { nodeSelector: { [key]: '' } } : {};
-    return { ...nodeSelector, ...(matchExpressions === undefined ? {} : { matchExpressions }) };
+    const spec = randomSpec(name, this.#random);
+    this.#give(name, spec.handler);
+    return spec;
   }
 
   #size(): Record<string, string> {
     return { size: String(Math.floor(this.#random() * 5)) };
-  }
-
-  /** Each pool has a key of its own, which running processes have not known before. */
-  #annotations(name: string, value: string): Record<string, string> {
-    return {
-      note: `${name}, "${value}"`,
-      ...(this.#random() < 0.5 ? { shared: name } : {}),
-      ...(this.#random() < 0.5 ? { [`only-${name}`]: value } : {}),
-    };
   }
 
   #give(pool: string, handler: string | undefined): void {

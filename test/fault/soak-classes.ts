@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { follow } from './etcd.ts';
-import { HANDLERS } from './soak-churn.ts';
+import { HANDLERS } from './soak-specs.ts';
 
 const PREFIX = '/registry/runtimeclasses';
 

@@ -18,6 +18,7 @@ import { answerWith, delay, drop, hang, loseAnswer, throttle } from './treatment
 export const USER = 'candidate';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const BORN_IN_POOL = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/born-in-pool.nodes.lailin.xyz';
 /** There may be no leader, and watches may be in back-off. */
 const RELEASE_MS = 90_000;
 
@@ -91,13 +92,17 @@ export const FAULTS: Record<string, Fault> = {
     await sleep(ms);
     await grant(cluster);
   },
+  'birth policy deleted': async ({ cluster }, ms) => {
+    await raw(cluster).expect('DELETE', BORN_IN_POOL);
+    await sleep(ms);
+    await installWithBirths(cluster);
+  },
   'CRD deleted': ({ cluster, churn, alone }) =>
     alone(async () => {
       await raw(cluster).expect('DELETE', CRD);
       const isGone = async () => (await raw(cluster).request('GET', CRD)).status === 404;
       await eventually('the pools are released, and the CRD is deleted', isGone, RELEASE_MS);
-      const { code, stderr } = await cli(cluster, ['install']);
-      assert.equal(code, 0, stderr);
+      await installWithBirths(cluster);
       await churn.recreatePools();
     }),
 };
@@ -114,6 +119,12 @@ export async function grant(cluster: ControlPlane): Promise<void> {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
   });
+}
+
+/** The CRD, and the policy by which nodes are born in pools. */
+export async function installWithBirths(cluster: ControlPlane): Promise<void> {
+  const { code, stderr } = await cli(cluster, ['install', '--admission']);
+  assert.equal(code, 0, stderr);
 }
 
 async function restart(cluster: ControlPlane, isCompacted: boolean): Promise<void> {

@@ -5,14 +5,19 @@ import { clientCertificate } from '../cluster/certificates.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { listenToTaints } from './evicted-pods.ts';
 import { converged } from './fault-env.ts';
+import { type History, listen } from './history.ts';
 import { Model } from './model.ts';
 import { createsAndDeletes } from './oracle.ts';
+import { PoolSpans } from './pool-spans.ts';
 import { startProxy } from './proxy.ts';
 import { type Random, seeded } from './random.ts';
+import { judgeRollouts } from './rollout-judge.ts';
 import { Candidates } from './soak-candidates.ts';
 import { Churn } from './soak-churn.ts';
 import { listenToClasses } from './soak-classes.ts';
-import { FAULTS, type FaultDeps, grant, KILLS, USER } from './soak-faults.ts';
+import { FAULTS, type FaultDeps, grant, installWithBirths, KILLS, USER } from './soak-faults.ts';
+import { STARTUP_IDS } from './soak-specs.ts';
+import { judgeReturns, judgeStartup } from './startup-judge.ts';
 
 export interface SoakOptions {
   seconds: number;
@@ -40,6 +45,8 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
   const churn = new Churn(new Model(() => cluster), changing);
   const classes = await listenToClasses(cluster.etcdUrl);
   const taints = await listenToTaints(cluster.etcdUrl);
+  const history = await listen(cluster.etcdUrl);
+  await installWithBirths(cluster);
   await churn.prepare(nodes);
   await grant(cluster);
   const admin = clientCertificate(cluster.authority, USER);
@@ -88,6 +95,7 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
       taints.judge(churn.pods.late);
       const { taints: set, gone } = taints.counts();
       tell(`${set} NoExecute taints were set by pools with noExecute: Drain, and ${gone} pods were gone by then`);
+      judgeHistory(history, tell);
       tell(candidates.flatness());
       isOver = true;
     };
@@ -106,9 +114,20 @@ export async function soak(cluster: ControlPlane, { seconds, seed, nodes, tell }
     isOver = true;
     classes.end();
     taints.end();
+    history.end();
     await candidates.end();
     await proxy.stop();
   }
+}
+
+/** Startup taints, and the limits of rollouts. */
+function judgeHistory(history: History, tell: (line: string) => void): void {
+  const [nodes, spans] = [history.nodes(), new PoolSpans(history.pools())];
+  const { given, born } = judgeStartup(nodes, STARTUP_IDS);
+  judgeReturns(nodes, spans);
+  const { judged, full } = judgeRollouts(nodes, spans);
+  tell(`${born} nodes were born in pools, ${given} startup taints were given, none twice`);
+  tell(`${judged} nodes were changed by rollouts, never more at a time than allowed; ${full} took the last place`);
 }
 
 /** The product creates and deletes RuntimeClasses, ControllerRevisions of pools with a rollout, and evictions, only. */

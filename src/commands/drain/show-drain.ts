@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
+import { canAsk } from '../../cli/confirm.ts';
 import { errorWidth, noteLine, showError, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
@@ -38,6 +39,8 @@ export interface DrainChoice extends DrainOptions {
   /** What is odd about the pace for a pool. */
   warnOf: (pool: PlannedPool) => string[];
 }
+
+const NO_ROOM_CHECK = 'Not checked: whether other nodes have enough free resources; --check-fit does.';
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =
@@ -86,15 +89,18 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
+const NO_PREEMPTION = 'Not judged: preemption, by which pods of a higher priority take the place of others.';
+
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('../../operations/drain/drain-fit.ts');
-  const { fitting, asked, unfit, notJudged } = await drainFit(plan, connection);
+  const { fitting, asked, unfit, stuck, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
+    showNote(io, NO_PREEMPTION);
     const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
-    const next = 'add nodes, drain fewer at a time, or leave --check-fit out';
-    throw new NodepoolError('cluster', message, next, { items: unfit });
+    const next = 'add nodes, or drain fewer at a time';
+    throw new NodepoolError('cluster', message, next, { items: [...unfit, ...stuck] });
   }
   showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
 }
@@ -102,9 +108,10 @@ async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Prom
 /** What stands in the way; each line once. */
 function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
-  const isDry = choice.dryRun !== 'none' && begun.length > 0;
-  const notChecked = isDry && !choice.checkFit ? ['Not checked: whether other nodes have enough free resources.'] : [];
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
+  const isDry = choice.dryRun !== 'none' && begun.length > 0;
+  const isAsked = choice.dryRun === 'none' && hasPods && !choice.yes && canAsk(io);
+  const notChecked = (isDry || isAsked) && !choice.checkFit ? [NO_ROOM_CHECK] : [];
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
   const lines = [...warned, ...[...notes, ...notChecked].map(text => noteLine(text, errorWidth(io)))];

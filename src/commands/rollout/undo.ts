@@ -3,10 +3,11 @@ import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { impactShower } from '../../cli/impact.ts';
+import { impactTeller } from '../../cli/impact.ts';
 import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
+import { mayCostPods } from '../../operations/edit/may-cost-pods.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { rolloutUndo } from '../../operations/rollout/rollout-undo.ts';
 import { poolRef } from '../../render/pool-ref.ts';
@@ -39,9 +40,9 @@ export async function undo(
     if (text !== shown && text !== '') print(text);
     shown = text;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
   const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
-  const { kind, pool, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
+  const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
   const suffix = dryRunSuffix(dryRun);
   if (output !== undefined) {
     const { printObjects } = await import('../../render/printers.ts');
@@ -53,6 +54,6 @@ export async function undo(
   await warnOfApply(pool, io);
   const deleting = deletingWarning(pool);
   if (deleting !== undefined) showWarning(io, deleting);
-  else if (dryRun === 'none' && output === undefined) hintReconcile([name], io);
+  else if (dryRun === 'none' && output === undefined) hintReconcile([name], io, mayCostPods(before, pool));
   return EXIT.done;
 }

@@ -8,13 +8,13 @@ import { attempt } from '../../operations/attempt.ts';
 import type { Approve } from '../../operations/consent.ts';
 import type { RawPool } from '../../operations/ports.ts';
 
-/** Ends create and edit on a terminal; the stderr of a script stays empty. */
-export function hintReconcile(names: readonly string[], io: ErrorIo): void {
+/** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */
+export function hintReconcile(names: readonly string[], io: ErrorIo, withImpact = false): void {
   if (!io.stderrIsTTY || names.length === 0) return;
   const pools = names.join(' ');
   showNote(
     io,
-    `next: \`kubectl nodepool diff ${pools}\` shows what would change, \`kubectl nodepool reconcile ${pools}\` applies it`,
+    `next: \`kubectl nodepool diff ${pools}${withImpact ? ' --impact' : ''}\` shows what would change, \`kubectl nodepool reconcile ${pools}\` applies it`,
   );
 }
 

@@ -3,7 +3,7 @@ import { approver } from '../../cli/approve.ts';
 import { showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { impactFinder, impactText } from '../../cli/impact.ts';
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import { reportNoPools } from '../../cli/pool-choice.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { NO_CHANGE } from '../../operations/consent.ts';
@@ -43,7 +43,8 @@ export async function showDiff(
   } else {
     const text = await diffText(plan, io);
     if (text !== '') io.out(text);
-    if (impact !== undefined && nodes.length > 0) io.out(`\n${await impactText(impact, io)}`);
+    if (impact !== undefined && nodes.length > 0)
+      io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
   }
   await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   if (forbidden !== undefined) {

@@ -3,17 +3,18 @@
 import * as Flags from '@oclif/core/flags';
 import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
-import type { Connection, Deps } from '../../cli/factory.ts';
+import type { Deps } from '../../cli/factory.ts';
 import { showFailures } from '../../cli/failure-lines.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
-import { impactShower } from '../../cli/impact.ts';
+import { impactTeller } from '../../cli/impact.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../../cli/interruptible.ts';
 import { reconcileDeps } from '../../cli/reconcile-deps.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { agree } from '../../operations/consent.ts';
 import { moveNodes } from '../../operations/move/move-nodes.ts';
-import { type MoveOptions, type PlannedMoves, planMoves } from '../../operations/move/plan-moves.ts';
+import { type MoveOptions, planMoves } from '../../operations/move/plan-moves.ts';
 import type { DryRun } from '../../operations/ports.ts';
+import { showPlanned } from './show-planned.ts';
 
 /** The flags of all three commands. */
 export const moveFlags = {
@@ -48,15 +49,11 @@ export async function showMoves(
     warn(planned.warnings);
     if (planned.plan.nodes.length + planned.unchanged.length === 0) io.err('No nodes found.');
     if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
-      const { renderDiff } = await import('../../render/diff.ts');
-      const { makeStyle } = await import('../../render/style.ts');
-      io.out(`${renderDiff(planned.plan, makeStyle(io.color))}\n`);
+      await showPlanned(planned.plan, io, connection, planned.state);
     }
-    // A person who is asked sees the whole impact.
-    if (dryRun !== 'none') warn(await unfitPods(planned, connection));
-    return planned;
+    return { ...planned, asksImpactOf: planned.plan };
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactShower(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return EXIT.error;
   const { proposal: planned, consent } = agreed;
@@ -82,16 +79,6 @@ export async function showMoves(
   showFailures(io, failures);
   if (isInterrupted(results)) return reportInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;
-}
-
-/** What somebody would want to know before; nothing where pods may not be read. */
-async function unfitPods({ plan, state }: PlannedMoves, connection: Connection): Promise<string[]> {
-  const { unfitAfter } = await import('../../operations/unfit-after.ts');
-  const { permitted } = await import('../../operations/permitted.ts');
-  const { patchedNode } = await import('../../reconciler/node-plan.ts');
-  const changed = plan.nodes.flatMap(({ node, patch }) => (patch === undefined ? [] : patchedNode(node, patch)));
-  const read = await permitted(unfitAfter([...state.nodes()], changed, await connection.scheduling()));
-  return 'value' in read ? read.value : [];
 }
 
 const WORDS = { add: 'Adding', remove: 'Removing', move: 'Moving' };

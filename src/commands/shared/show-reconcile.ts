@@ -76,7 +76,11 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const { proposal, consent } = agreed;
   if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
     const { printChanges } = await import('./show-diff.ts');
-    await work.aside(() => printChanges(proposal.plan, cluster, io));
+    const { showImpactToPerson } = await import('./show-planned.ts');
+    await work.aside(async () => {
+      await printChanges(proposal.plan, cluster, io);
+      await showImpactToPerson(proposal.plan, io, connection, proposal.state);
+    });
   }
   const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
   const options = { concurrency, dryRun: dryRun !== 'none', consent, ...defined({ timeoutMs: choice.timeoutMs }) };

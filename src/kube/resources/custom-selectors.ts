@@ -1,6 +1,6 @@
 /** Custom resources that name labels of nodes in fields that are known beforehand. */
 import { isObject } from '../../nodepool/json.ts';
-import type { SelectorPath } from '../../operations/impact-port.ts';
+import type { CustomSelecting, SelectorPath } from '../../operations/impact-port.ts';
 import { namesLabel } from '../../scheduling/impact/selecting.ts';
 import type { Selecting } from '../../scheduling/impact/types.ts';
 import type { Api } from './api.ts';
@@ -15,14 +15,19 @@ export async function listCustom(
   api: Api,
   paths: readonly SelectorPath[],
   labels: readonly string[],
-): Promise<Selecting[]> {
+): Promise<CustomSelecting> {
   const byResource = Map.groupBy(paths, ({ resource }) => resource);
   const served = await servedResources(api, [...byResource.keys()]);
+  const set = new Set<SelectorPath>();
+  const hasObjects = new Set<string>();
   const lists = [...served].map(([name, resource]) =>
     api.list(resource, (object: CustomObject): Selecting | undefined => {
       const keys = new Map<string, string>();
-      for (const { fields } of byResource.get(name) ?? []) {
+      hasObjects.add(name);
+      for (const path of byResource.get(name) ?? []) {
+        const { fields } = path;
         const value = valuesAt(object, fields);
+        if (isSet(value)) set.add(path);
         for (const label of labels) {
           if (!keys.has(label) && namesLabel(value, label)) keys.set(label, `.${fields.join('.')}`);
         }
@@ -31,7 +36,17 @@ export async function listCustom(
       return keys.size === 0 ? undefined : { kind: resource.kind, namespace, name: called, keys };
     }),
   );
-  return (await Promise.all(lists)).flat();
+  const selecting = (await Promise.all(lists)).flat();
+  const unset = paths.flatMap(path => {
+    const kind = hasObjects.has(path.resource) && !set.has(path) ? served.get(path.resource)?.kind : undefined;
+    return kind === undefined ? [] : [{ path, kind }];
+  });
+  return { selecting, unserved: paths.filter(({ resource }) => !served.has(resource)), unset };
+}
+
+/** Of a list on the way, in one of its items; in an empty one nobody knows. @param value of valuesAt() */
+function isSet(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 || value.some(isSet) : value !== undefined;
 }
 
 /** Of a list on the way, the values in each of its items. */

@@ -11,7 +11,7 @@ import { RUNTIME_CLASSES } from './resource.ts';
 interface Metadata {
   name?: string;
   namespace?: string;
-  ownerReferences?: { controller?: boolean }[];
+  ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
 }
 
 interface Template {
@@ -54,6 +54,16 @@ export function listDaemonSets(api: Api): Promise<DaemonSet[]> {
     const { name = '', namespace = '' } = metadata;
     return { namespace, name, template: spec?.template?.spec ?? {} };
   });
+}
+
+/** The name of the CronJob of each Job that has one, by `namespace/name`. */
+export async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string>> {
+  const jobs = await api.list(RESOURCES.Job, ({ metadata = {} }: { metadata?: Metadata }) => {
+    const { name = '', namespace = '', ownerReferences = [] } = metadata;
+    const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
+    return owner?.name === undefined ? undefined : ([`${namespace}/${name}`, owner.name] as const);
+  });
+  return new Map(jobs);
 }
 
 export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {

@@ -89,6 +89,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff --impact': IMPACT,
+  'diff --impact with NoExecute': ['list poddisruptionbudgets.policy'],
   'diff with NoExecute': PODS,
   'diff with deleted RuntimeClass': CLASS_USERS,
   create: [`create ${POOLS}`],
@@ -111,8 +112,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'remove with NoExecute': PODS,
   move: RECONCILE,
   'move with NoExecute': PODS,
-  // To name the pods that could not be scheduled there again, where it may.
-  'move --dry-run': PODS,
+  // To show the impact; what it may not read, a warning names.
+  'move --dry-run': IMPACT,
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
   'reconcile with noExecute: Drain': EVICT,

@@ -1,4 +1,5 @@
 /** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
+import { type Budget, shortOf } from '../../nodepool/budgets.ts';
 import { isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/placement.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
@@ -22,6 +23,8 @@ export interface DrainFit {
   asked: number;
   /** For those without one, with the reasons: a line for the pods of each kind. */
   unfit: string[];
+  /** Budgets that hold the drain up without end because of those: a line for each. */
+  stuck: string[];
   notJudged: string[];
 }
 
@@ -39,7 +42,7 @@ interface Kind {
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
-export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
+export async function drainFit({ pools, budgets }: DrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
   const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
   const evicted = new Map(
     pools.flatMap(({ nodes }) => nodes.flatMap(({ pods }) => pods.map(pod => [podName(pod), pod] as const))),
@@ -58,6 +61,7 @@ export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: Fi
     return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
   });
   const unfit: string[] = [];
+  const withoutPlace: Pod[] = [];
   let fitting = 0;
   for (const kind of inOrder(kindsOf(moving), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
@@ -66,9 +70,19 @@ export async function drainFit({ pools }: DrainPlan, { cluster, scheduling }: Fi
     fitting += replicas;
     const left = kind.names.slice(replicas);
     if (left.length > 0) unfit.push(unfitText(left, whyNoMore(kind.pod, others, snapshot)));
+    withoutPlace.push(...left.map(() => kind.pod));
   }
   const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
-  return { fitting, asked: moving.length, unfit, notJudged };
+  const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
+  return { fitting, asked: moving.length, unfit, stuck, notJudged };
+}
+
+function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undefined {
+  const short = shortOf(budget, withoutPlace);
+  if (short === undefined) return undefined;
+  const { pending, needs } = short;
+  const are = pending === 1 ? 'pod of it has no place' : 'pods of it have no place';
+  return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, and ${pending} ${are}: the drain would wait until its timeout`;
 }
 
 function kindsOf(moving: readonly KeptPod[]): Kind[] {

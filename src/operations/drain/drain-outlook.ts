@@ -1,5 +1,5 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
-import { type Forecast, forecast } from '../../nodepool/budgets.ts';
+import { type Budget, type Forecast, forecast } from '../../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { toleratesCordon, type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
 import { plural } from '../../nodepool/plural.ts';
@@ -16,6 +16,8 @@ export interface Outlook {
   /** What a drain waits for, mostly for a while. */
   notes: string[];
   blocked: BlockedPods;
+  /** Those that could be read. */
+  budgets: Budget[];
 }
 
 /** Pods that no waiting lets go. */
@@ -48,7 +50,13 @@ export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook>
   const unplaced = unplacedLines(scope);
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
-    return { obstacles: [], warnings: [unknown, ...unplaced], notes: [], blocked: { pods: 0, budgets: [] } };
+    return {
+      obstacles: [],
+      warnings: [unknown, ...unplaced],
+      notes: [],
+      blocked: { pods: 0, budgets: [] },
+      budgets: [],
+    };
   }
   const forecasts = forecast(pods, read.value);
   return {
@@ -56,6 +64,7 @@ export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook>
     warnings: unplaced,
     notes: forecasts.flatMap(noteText),
     blocked: blockedBy(forecasts),
+    budgets: read.value,
   };
 }
 

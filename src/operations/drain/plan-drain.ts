@@ -1,4 +1,5 @@
 /** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
+import type { Budget } from '../../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { noun } from '../../nodepool/plural.ts';
@@ -18,6 +19,8 @@ export interface DrainPlan {
   /** What the drain will wait for. */
   notes: string[];
   blocked: BlockedPods;
+  /** All that could be read; none where no pod is evicted by the Eviction API. */
+  budgets: readonly Budget[];
   /** The pool that a node belongs to as it is then, by the pools of the plan. */
   ownerOf: (node: Node) => string | undefined;
 }
@@ -68,7 +71,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
   const { disableEviction, isRolling } = options;
   const isGradual = isRolling && judged.length > 1;
-  const { obstacles, warnings, notes, blocked } = await outlookOf(
+  const { obstacles, warnings, notes, blocked, budgets } = await outlookOf(
     { pods, others: all.filter(isOther), disableEviction, isGradual },
     deps.port,
   );
@@ -87,6 +90,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
     notes,
     blocked,
+    budgets,
     ownerOf,
   };
 }

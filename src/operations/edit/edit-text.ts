@@ -59,7 +59,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
         if (result.altered !== undefined)
           throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
         await editor.remove();
-        return { kind: 'edited', pool: result.pool, notFound: [], released: result.released };
+        return { kind: 'edited', pool: result.pool, before: original, notFound: [], released: result.released };
       }
       if (result.kind !== 'overlaps') {
         const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';

@@ -7,6 +7,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { fieldErrors } from '../../nodepool/field-error.ts';
 import { mergePatch } from '../../nodepool/merge-patch.ts';
 import type { NodePool } from '../../nodepool/types.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { recreatedError } from '../../reconciler/live-reads.ts';
 import type { NodePoolsClient } from '../../reconciler/ports.ts';
 import { type Approve, agree, NO_CHANGE, type Proposal } from '../consent.ts';
@@ -32,6 +33,10 @@ export type EditResult =
       released?: ReadonlySet<string> | undefined;
       /** The label of the default selector, which spec.nodeSelector has now, as the edit adds expressions. */
       keptRole?: string | undefined;
+      /** The pool as it was. */
+      before: RawPool;
+      /** What a reconcile would do, where the deps look ahead. */
+      ahead?: ClusterPlan | undefined;
     }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
@@ -57,21 +62,23 @@ export async function editByFlags(
     assertRestored(before, spec);
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
-    if (patch === undefined) return { before, after, patch, notFound, keptRole, plan: NO_CHANGE, released: undefined };
+    if (patch === undefined) return { before, after, patch, notFound, keptRole, plan: NO_CHANGE, ...NOTHING_AHEAD };
     const { warnings, ...proposal } = await proposeEdit(before, after, deps);
     warn(warnings);
-    return { before, after, patch, notFound, keptRole, ...proposal };
+    return { before, after, patch, notFound, keptRole, ahead: proposal.asksImpactOf, ...proposal };
   };
   const { dryRun } = options;
-  const { pool, patch, notFound, keptRole, released } = await patchPool(
+  const { pool, before, patch, notFound, keptRole, released, ahead } = await patchPool(
     name,
     'edit',
     { pools: cluster.pools, dryRun },
     () => agreedTo(propose, approve),
   );
   if (patch === undefined) return { kind: 'unchanged', pool, notFound };
-  return { kind: 'edited', pool, notFound, keptRole, ...(dryRun === 'client' ? {} : { released }) };
+  return { kind: 'edited', pool, before, ahead, notFound, keptRole, ...(dryRun === 'client' ? {} : { released }) };
 }
+
+const NOTHING_AHEAD = { released: undefined, ahead: undefined };
 
 /** The proposal. Throws NodepoolError where the answer was no. */
 export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {

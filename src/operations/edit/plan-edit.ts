@@ -5,7 +5,7 @@ import { isSelectorKnown } from '../../nodepool/known-selector.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../../nodepool/selector.ts';
-import type { NodePool } from '../../nodepool/types.ts';
+import type { Node, NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { type Warning, warningText } from '../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
@@ -27,6 +27,8 @@ export interface PlanEditDeps {
   workloads: () => Promise<WorkloadsPort>;
   /** The command reconciles the pool after the edit; else the controller does, if there is one. */
   reconciles: boolean;
+  /** Also plans what a reconcile of the edited pool would do to all its nodes, where they can be read. */
+  looksAhead?: boolean;
 }
 
 export interface ProposedEdit extends Proposal {
@@ -53,10 +55,14 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   let released: Leaving[] | undefined;
   let members = new Set<string>();
   let wide: Warning | undefined;
+  let reading: Promise<{ state: ClusterState; nodes: Node[] }> | undefined;
+  const read = () => {
+    reading ??= readState(deps);
+    return reading;
+  };
   const plan = await planOrError(async () => {
     if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
-    const [pools, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
-    const state = new ClusterState(pools, nodes, []);
+    const { state, nodes } = await read();
     if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
       members = new Set(state.members(is.metadata.name).map(({ name }) => name));
       released = releasedNodes(state, is);
@@ -64,11 +70,17 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
     }
     return planEvictions(state, is);
   });
+  const ahead = deps.looksAhead ? await attempt(read) : undefined;
   const { warnings, ...users } = await usersOf(was, is, deps);
   const { name } = is.metadata;
+  const asksImpactOf =
+    ahead === undefined || 'refusal' in ahead
+      ? undefined
+      : planCluster(ahead.value.state, { pools: [name], specs: [is] });
   const leaving = (released ?? []).filter(({ node }) => members.has(node));
   const proposed = {
     plan,
+    asksImpactOf,
     warnings: [
       ...(wide === undefined ? [] : [warningText(wide)]),
       ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
@@ -88,6 +100,11 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
   const text = `Save pool ${name}${deps.reconciles ? ' and reconcile it' : ''}?`;
   return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
+}
+
+async function readState({ cluster }: PlanEditDeps) {
+  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  return { state: new ClusterState(pools, nodes, []), nodes };
 }
 
 /** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */

@@ -1,7 +1,6 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
-import type { NodepoolError } from '../../nodepool/errors.ts';
 import { allChanges, type NodePlan } from '../../nodepool/plan.ts';
-import { noun } from '../../nodepool/plural.ts';
+import { arrivingNoExecute } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
@@ -10,19 +9,11 @@ import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts'
 import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
-import { NO_STORAGE } from '../../scheduling/storage.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { attempt } from '../attempt.ts';
-import { type ImpactPort, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
-import type { SchedulingPort } from '../scheduling-port.ts';
-import { noPods, readRunningPods } from './running-pods.ts';
-
-export interface ImpactPorts {
-  impact(): Promise<ImpactPort>;
-  scheduling(): Promise<SchedulingPort>;
-}
+import { readAll, readCustom } from './read-impact.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -34,7 +25,8 @@ export interface FoundImpact {
 
 /**
  * The impact of all that the plan does in the end, nodes that wait for their turn in a rollout included; those of paused
- * pools are not. Reads nothing where no label and no taint changes.
+ * pools are not. Where no label and no taint changes, it reads only what the paths of the command line name. Throws
+ * NodepoolError for one of these whose resource the server does not serve.
  */
 export async function findImpact(
   { nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>,
@@ -47,17 +39,22 @@ export async function findImpact(
   const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
   const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);
   if (changes.length === 0) {
-    return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [] }, warnings: [], poolOf };
+    const given = paths.filter(path => path.given !== undefined);
+    const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
+    return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] }, warnings, poolOf };
   }
   const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
-  const read = await readAll(ports, paths, [...labels], everyNode, node => after.has(node));
+  const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
+  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict };
+  const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, bare } = read.running;
   const impact = impactOf({
     changes,
     pods: Map.groupBy(here, ({ node }) => node),
     daemonSets: read.daemonSets,
+    budgets: read.budgets,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });
@@ -79,46 +76,6 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
     const change = { before: first.node, after, isDrained: ofNode.some(({ drain }) => drain !== undefined) };
     return changedKeys(change).length === 0 ? [] : [change];
   });
-}
-
-async function readAll(
-  ports: ImpactPorts,
-  paths: readonly SelectorPath[],
-  labels: readonly string[],
-  nodes: readonly Node[],
-  isChanged: (node: string) => boolean,
-) {
-  const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
-  const warnings: Warning[] = [];
-  const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
-    const answer = await attempt(read);
-    if ('value' in answer) return answer.value;
-    warnings.push(unread(what, answer.refusal));
-    return otherwise;
-  };
-  const kinds = labels.length === 0 ? [] : SELECTING_KINDS;
-  const [running, daemonSets, custom, ...selecting] = await Promise.all([
-    reading('pods', () => readRunningPods(nodes, isChanged, scheduling), noPods(nodes)),
-    reading('DaemonSets', () => port.daemonSets(), []),
-    labels.length === 0 ? [] : reading('custom resources', () => port.custom(paths, labels), []),
-    ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
-  ]);
-  const { snapshot, claiming, asksForNamespaces, problems } = running;
-  warnings.push(...problems);
-  [snapshot.storage, snapshot.namespaces] = await Promise.all([
-    claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
-    asksForNamespaces
-      ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
-      : undefined,
-  ]);
-  return { running, daemonSets, selecting: [...custom, ...selecting.flat()], warnings };
-}
-
-type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
-
-function unread(what: string, refusal: NodepoolError): Warning {
-  const message = `the impact on ${what} is not known: ${refusal.oneLine}`;
-  return refusal.next === undefined ? message : { message, next: refusal.next };
 }
 
 function selectingOf({ namespace, name, template }: DaemonSet): Selecting {

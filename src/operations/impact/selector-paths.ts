@@ -21,6 +21,11 @@ export function parseSelectorPaths(texts: readonly string[], where: string): Sel
   return texts.map(text => parse(text, where));
 }
 
+/** Of the command line: one whose resource the server does not serve is an error. */
+export function givenSelectorPaths(texts: readonly string[], flag: string): SelectorPath[] {
+  return texts.map(text => ({ ...parse(text, flag), given: `${flag}: "${text}"` }));
+}
+
 function parse(text: string, where: string): SelectorPath {
   const match = /^([a-z0-9-]+\.[a-z0-9.-]+):((?:\.[A-Za-z0-9_-]+)+)$/.exec(text);
   const [, resource, path] = match ?? [];

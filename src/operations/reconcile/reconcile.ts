@@ -56,7 +56,7 @@ export async function proposeReconcile(
   const plan = planCluster(state, { pools }, now());
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const proposed = { state, pods, pools, plan, warnings };
+  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   // Without a workload that names it, a RuntimeClass can be created again as it was.
   const classes = users.covers.length === 0 ? [] : deleted;
@@ -98,7 +98,9 @@ export async function reconcile(
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
     const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
     // A node whose pods are evicted in between is written twice.
-    const updated = new Set(moves.filter(isUpdate).map(({ node }) => node)).size;
+    const unfinished = new Set(result.outcome?.unfinished);
+    const updated = new Set(moves.flatMap(move => (isUpdate(move) && !unfinished.has(move.node) ? move.node : [])))
+      .size;
     return { ...result, joined, left, updated };
   });
 }

@@ -65,8 +65,10 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   const waiting = state.members(pool).filter(({ name }) => {
     const plan = planOf(state, name);
     return plan?.drain?.hasBegun === true && plan.pausedBy === undefined;
-  }).length;
-  return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten: Math.max(outcome.unwritten, waiting) } };
+  });
+  const unwritten = Math.max(outcome.unwritten, waiting.length);
+  const unfinished = waiting.map(({ name }) => name);
+  return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten, unfinished } };
 }
 
 /** The spec with which a run began. It writes the pool as it was read; while pods are evicted there is time to notice a change. */

@@ -34,7 +34,7 @@ export interface RolloutUndoDeps extends PlanEditDeps {
 
 export type RolloutUndoResult =
   /** The pool as it is now, or would be. */
-  { kind: 'rolled back' | 'skipped'; pool: RawPool; revision: number };
+  { kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number };
 
 /** @param toRevision 0: see revisionToRestore(). Throws NodepoolError. */
 export async function rolloutUndo(
@@ -60,10 +60,10 @@ export async function rolloutUndo(
     warn(warnings);
     return { before, after, patch, revision, ...proposal };
   };
-  const { pool, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
+  const { pool, before, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
     agreedTo(propose, approve),
   );
-  return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, revision };
+  return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, before, revision };
 }
 
 function choose(history: RolloutHistory, toRevision: number): ControllerRevision {

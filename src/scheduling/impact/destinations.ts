@@ -5,7 +5,7 @@ import { place } from '../place.ts';
 import { kindOf } from '../pod-kind.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
-import type { OpenNodes } from './open-nodes.ts';
+import type { OpenNodes, OpenTo } from './open-nodes.ts';
 import type { Destination } from './types.ts';
 
 /**
@@ -14,28 +14,44 @@ import type { Destination } from './types.ts';
  * @param open of that snapshot
  */
 export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: OpenNodes): Destination {
-  const nodes = new Map<string, number>();
-  const reasons = new FitReasons();
-  let pending = 0;
+  const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
+  const pending: Pod[] = [];
+  let reasons: FitReasons | undefined;
+  let returnSeconds = Infinity;
   for (const alike of Map.groupBy(pods, kindOf).values()) {
     const [first] = alike;
     if (first === undefined) continue;
     // It is created anew, without the node.
     const pod: Pod = { ...first, nodeName: undefined };
-    const { nodes: openNodes, refused } = open.to(pod.placement);
-    const placed = place(pod, openNodes, snapshot, alike.length);
-    for (const [node, count] of placed.byNode) {
-      nodes.set(node, (nodes.get(node) ?? 0) + count);
-      for (let at = 0; at < count; at++) snapshot.add(pod, node);
+    const to = open.to(pod.placement);
+    returnSeconds = Math.min(returnSeconds, to.returnSeconds);
+    let left = alike.length;
+    for (const [taking, found] of [
+      [to.nodes, nodes],
+      [to.returns, returns],
+    ] as const) {
+      if (left === 0 || taking.length === 0) continue;
+      const placed = place(pod, taking, snapshot, left);
+      left -= placed.replicas;
+      for (const [node, count] of placed.byNode) {
+        found.set(node, (found.get(node) ?? 0) + count);
+        for (let at = 0; at < count; at++) snapshot.add(pod, node);
+      }
     }
-    const left = alike.length - placed.replicas;
     if (left === 0) continue;
-    pending += left;
-    const judge = new Judge(pod, snapshot);
-    // A refusal of the pod itself comes before the rules of nodes.
-    if (judge.refusal === undefined) reasons.addAll(refused);
-    const asked = judge.refusal === undefined ? openNodes : snapshot.nodes.keys();
-    for (const node of asked) reasons.add(judge.firstWhyNot(node));
+    pending.push(...alike.slice(alike.length - left));
+    // As the scheduler, for one pod.
+    reasons ??= whyPending(pod, to, snapshot);
   }
-  return { nodes, pending, reasons };
+  return { nodes, returns, returnSeconds, pending, reasons: reasons ?? new FitReasons() };
+}
+
+function whyPending(pod: Pod, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {
+  const reasons = new FitReasons();
+  const judge = new Judge(pod, snapshot);
+  // A refusal of the pod itself comes before the rules of nodes.
+  if (judge.refusal === undefined) reasons.addAll(refused);
+  const asked = judge.refusal === undefined ? [...nodes, ...returns] : snapshot.nodes.keys();
+  for (const node of asked) reasons.add(judge.firstWhyNot(node));
+  return reasons;
 }

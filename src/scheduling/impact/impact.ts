@@ -4,14 +4,16 @@
  *
  * Not judged: what admission, quotas and preemption do; whether new pods of DaemonSets fit by resources.
  */
+import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
+import { budgetImpacts } from './budget-impacts.ts';
 import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
 import { destinationOf } from './destinations.ts';
-import { type EvictedPod, evictionOf, whyNotAgain } from './leaving-pods.ts';
+import { type EvictedPod, evictionOf, hasNoNode, whyNotAgain } from './leaving-pods.ts';
 import { changedKeys, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
-import { byOwner, type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
-import type { DaemonSet, Evicted, Impact, RunningPod, Selecting } from './types.ts';
+import { byOwner, type DaemonNode, daemonImpacts, KeyImpacts, strandedByOwner } from './summary.ts';
+import type { DaemonSet, Evicted, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
 
 export interface PlannedChange extends NodeChange {
   /** Its NoExecute taints wait until the pods are evicted. */
@@ -24,6 +26,7 @@ export interface Scene {
   pods: ReadonlyMap<string, readonly RunningPod[]>;
   daemonSets: readonly DaemonSet[];
   selecting: readonly Selecting[];
+  budgets: readonly Budget[];
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
 }
@@ -31,11 +34,12 @@ export interface Scene {
 /** Their pods are recreated on the same node; those of a Node are static pods. */
 const STAYING: readonly string[] = ['DaemonSet', 'Node'];
 
-export function impactOf({ changes, pods, daemonSets, selecting, snapshot }: Scene): Impact {
+export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapshot }: Scene): Impact {
   const { storage } = snapshot;
+  const open = new OpenNodes(snapshot);
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];
-  const notAgain: RunningPod[] = [];
+  const notAgain: StrandedPod[] = [];
   const evicted: EvictedPod[] = [];
   for (const change of changes) {
     const keys = changedKeys(change);
@@ -47,7 +51,8 @@ export function impactOf({ changes, pods, daemonSets, selecting, snapshot }: Sce
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
       if (kind === 'stays') {
-        const staying = here.filter(pod => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`);
+        const isItsPod = (pod: RunningPod) => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`;
+        const staying = here.filter(isItsPod).map(pod => ({ ...pod, hasNoNode: false }));
         notAgain.push(...staying);
         byKey.add(causes, found => found.notAgain.push(...staying));
         continue;
@@ -72,22 +77,30 @@ export function impactOf({ changes, pods, daemonSets, selecting, snapshot }: Sce
       }
       const causes = isDaemon ? [] : whyNotAgain(running, change, keys, storage);
       if (causes.length === 0) continue;
-      notAgain.push(running);
-      byKey.add(causes, impact => impact.notAgain.push(running));
+      const stranded = { ...running, hasNoNode: hasNoNode(running, snapshot, open) };
+      notAgain.push(stranded);
+      byKey.add(causes, impact => impact.notAgain.push(stranded));
     }
   }
+  const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
+  const keys = byKey.summarize(selecting, nodes);
+  const left = withDestinations(evicted, snapshot, open);
   return {
-    keys: byKey.summarize(selecting),
+    keys,
     daemonSets: daemonImpacts(daemons),
-    notAgain: byOwner(notAgain),
-    evicted: withDestinations(evicted, snapshot),
+    notAgain: strandedByOwner(notAgain),
+    evicted: left,
+    budgets: budgetImpacts(
+      evicted,
+      left.flatMap(({ next }) => next?.pending ?? []),
+      budgets,
+    ),
   };
 }
 
-function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot): Evicted[] {
+function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Evicted[] {
   const byPod = new Map(evicted.map(each => [`${each.running.pod.namespace}/${each.running.pod.name}`, each]));
   for (const { running } of evicted) snapshot.remove(running.pod, running.node);
-  const open = new OpenNodes(snapshot);
   return byOwner(evicted.map(({ running }) => running)).map((group): Evicted => {
     const own = group.pods.flatMap(name => byPod.get(`${group.namespace}/${name}`) ?? []);
     const times = own.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));

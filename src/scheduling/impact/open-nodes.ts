@@ -3,6 +3,7 @@
  * for each placement: thousands of owners have a few.
  */
 import type { PodPlacement } from '../../nodepool/placement.ts';
+import { evictedAfter } from '../../nodepool/toleration.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { firstNodeRefusal, namedNodes } from '../node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
@@ -11,6 +12,10 @@ import { sortedJson } from '../sorted-json.ts';
 export interface OpenTo {
   /** Names. */
   nodes: readonly string[];
+  /** Names of those whose taints with NoExecute evict the pod after a time. */
+  returns: readonly string[];
+  /** The shortest such time, in seconds; Infinity without one. */
+  returnSeconds: number;
   /** Why the others do not take it. */
   refused: FitReasons;
 }
@@ -28,14 +33,20 @@ export class OpenNodes {
     const known = this.#byPlacement.get(key);
     if (known !== undefined) return known;
     const named = namedNodes(placement.nodeTerms);
-    const nodes: string[] = [];
+    const [nodes, returns]: [string[], string[]] = [[], []];
+    let returnSeconds = Infinity;
     const refused = new FitReasons();
     for (const { node } of this.#snapshot.nodes.values()) {
       const reason = firstNodeRefusal(node, placement, named);
-      if (reason === undefined) nodes.push(node.name);
-      else refused.add([reason]);
+      if (reason !== undefined) {
+        refused.add([reason]);
+        continue;
+      }
+      const seconds = evictedAfter(placement.tolerations, node.taints);
+      returnSeconds = Math.min(returnSeconds, seconds);
+      (seconds === Infinity ? nodes : returns).push(node.name);
     }
-    const found = { nodes, refused };
+    const found = { nodes, returns, returnSeconds, refused };
     this.#byPlacement.set(key, found);
     return found;
   }

@@ -10,7 +10,9 @@ export function keysOfPod(spec: RawPodSpec): Map<string, string> {
   for (const key of Object.keys(spec.nodeSelector ?? {})) add('nodeSelector', key);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
-  for (const { topologyKey } of spec.topologySpreadConstraints ?? []) add('topology spread', topologyKey);
+  const spread = spec.topologySpreadConstraints ?? [];
+  for (const { topologyKey, whenUnsatisfiable } of spread)
+    if (whenUnsatisfiable !== 'ScheduleAnyway') add('topology spread', topologyKey);
   for (const [where, affinity] of [
     ['pod affinity', podAffinity],
     ['pod anti-affinity', podAntiAffinity],
@@ -18,7 +20,19 @@ export function keysOfPod(spec: RawPodSpec): Map<string, string> {
     for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
       add(where, topologyKey);
   }
+  // A rule comes before a preference.
+  for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
+    for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
+  for (const { topologyKey, whenUnsatisfiable } of spread)
+    if (whenUnsatisfiable === 'ScheduleAnyway') add(`${PREFERRED}topology spread`, topologyKey);
   return keys;
+}
+
+const PREFERRED = 'preferred ';
+
+/** Whether the scheduler may ignore it. @param where of keysOfPod() */
+export function isPreference(where: string): boolean {
+  return where.startsWith(PREFERRED);
 }
 
 /** By label key. @param terms required node affinity of a pod or a PersistentVolume */

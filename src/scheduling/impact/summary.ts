@@ -1,6 +1,8 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
+import { own } from '../../nodepool/json.ts';
+import type { Node } from '../../nodepool/types.ts';
 import type { ChangedKey } from './node-keys.ts';
-import type { DaemonImpact, KeyImpact, PodsImpact, RunningPod, Selecting } from './types.ts';
+import type { DaemonImpact, KeyImpact, PodsImpact, RunningPod, Selecting, StrandedPod, StrandedPods } from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
@@ -14,7 +16,7 @@ interface Found {
   change: ChangedKey;
   nodes: string[];
   daemons: DaemonNode[];
-  notAgain: RunningPod[];
+  notAgain: StrandedPod[];
   evicted: RunningPod[];
 }
 
@@ -30,14 +32,16 @@ export class KeyImpacts {
     for (const cause of causes) put(this.#of(cause));
   }
 
-  /** Labels before taints, in the order of their keys. */
-  summarize(selecting: readonly Selecting[]): KeyImpact[] {
+  /** Labels before taints, in the order of their keys. @param after all nodes after the change */
+  summarize(selecting: readonly Selecting[], after: readonly Node[]): KeyImpact[] {
+    const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([, { change, nodes, daemons, notAgain, evicted }]) => ({
       change,
       nodes: nodes.toSorted(),
+      holders: counts.holders(change),
       daemonSets: daemonImpacts(daemons),
-      notAgain: byOwner(notAgain),
+      notAgain: strandedByOwner(notAgain),
       evicted: byOwner(evicted),
       selectedBy: change.kind === 'label' ? selectedBy(change.key, selecting) : [],
     }));
@@ -52,6 +56,31 @@ export class KeyImpacts {
       this.#found.set(id, found);
     }
     return found;
+  }
+}
+
+/** How many nodes have a label with a value; a key is counted once, however many values change. */
+class LabelCounts {
+  readonly #nodes: readonly Node[];
+  readonly #byKey = new Map<string, Map<string, number>>();
+
+  constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+  }
+
+  /** Undefined: nothing of the kind was there before the change. */
+  holders({ kind, key, from }: ChangedKey): number | undefined {
+    if (kind !== 'label' || from === undefined) return undefined;
+    let counts = this.#byKey.get(key);
+    if (counts === undefined) {
+      counts = new Map();
+      for (const { labels } of this.#nodes) {
+        const value = own(labels, key);
+        if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+      }
+      this.#byKey.set(key, counts);
+    }
+    return counts.get(from) ?? 0;
   }
 }
 
@@ -79,15 +108,26 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
 
 /** A pod without an owner is a group of its own. */
 export function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
+  return groupsOf(pods).map(({ impact }) => impact);
+}
+
+export function strandedByOwner(pods: readonly StrandedPod[]): StrandedPods[] {
+  return groupsOf(pods).map(({ impact, group }) => ({
+    ...impact,
+    nowhere: group.filter(({ hasNoNode }) => hasNoNode).length,
+  }));
+}
+
+function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
   const idOf = ({ pod, owner }: RunningPod) =>
     JSON.stringify([pod.namespace, owner?.kind ?? 'Pod', owner?.name ?? pod.name]);
   return [...Map.groupBy(pods, idOf)]
     .toSorted(([a], [b]) => compare(a, b))
-    .flatMap(([, group]): PodsImpact[] => {
+    .flatMap(([, group]) => {
       const [first] = group;
       if (first === undefined) return [];
       const names = group.map(({ pod }) => pod.name).toSorted();
-      return [{ namespace: first.pod.namespace, owner: first.owner, pods: names }];
+      return [{ impact: { namespace: first.pod.namespace, owner: first.owner, pods: names }, group }];
     });
 }
 

@@ -24,6 +24,12 @@ export interface DaemonSet {
   template: RawPodSpec;
 }
 
+/** A pod that goes on running where the scheduler would not put it again. */
+export interface StrandedPod extends RunningPod {
+  /** By labels, taints and volumes; always false for a DaemonSet's. */
+  hasNoNode: boolean;
+}
+
 /** An object that selects nodes by labels. */
 export interface Selecting {
   kind: string;
@@ -50,6 +56,11 @@ export interface PodsImpact {
   pods: string[];
 }
 
+export interface StrandedPods extends PodsImpact {
+  /** How many of them no node of the cluster would take. */
+  nowhere: number;
+}
+
 export interface Evicted extends PodsImpact {
   /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
@@ -61,20 +72,34 @@ export interface Evicted extends PodsImpact {
 export interface Destination {
   /** By node, how many fit. */
   nodes: ReadonlyMap<string, number>;
-  /** How many stay Pending. */
-  pending: number;
-  /** Why; empty where none stays Pending. */
+  /** Those that only nodes take whose taints evict them again after a time. */
+  returns: ReadonlyMap<string, number>;
+  /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
+  returnSeconds: number;
+  /** Those that stay Pending; which ones of a kind is arbitrary. */
+  pending: readonly Pod[];
+  /** Why one of them does; empty where none stays Pending. */
   reasons: FitReasons;
 }
+
+/** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
+export type BudgetImpact = { budget: string; pods: number } & (
+  | { kind: 'undercut'; allowed: number }
+  /** The Eviction API waits for ever: after the pods that stay Pending, too few are healthy. */
+  | { kind: 'stuck'; pending: number; needs: number }
+  | { kind: 'never'; why: string }
+);
 
 /** What the change of one label or taint does, on all nodes where it is the same. */
 export interface KeyImpact {
   change: ChangedKey;
   /** Sorted. */
   nodes: string[];
+  /** How many nodes have the label as it was after the change; undefined for a taint, and a label that is new. */
+  holders: number | undefined;
   daemonSets: DaemonImpact[];
   /** Pods that go on running, and that the scheduler would not put on their node again. */
-  notAgain: PodsImpact[];
+  notAgain: StrandedPods[];
   evicted: PodsImpact[];
   /** In the order of kind, namespace and name. */
   selectedBy: { kind: string; namespace: string; name: string; where: string }[];
@@ -84,6 +109,8 @@ export interface Impact {
   keys: KeyImpact[];
   /** Each pod counts once, whatever number of keys it concerns. */
   daemonSets: DaemonImpact[];
-  notAgain: PodsImpact[];
+  notAgain: StrandedPods[];
   evicted: Evicted[];
+  /** Those that the evictions undercut, or that hold them up without end. */
+  budgets: BudgetImpact[];
 }

@@ -12,8 +12,12 @@ test('changes nothing after a no', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
+  const NOT_CHECKED = 'Not checked: whether other nodes have enough free resources; --check-fit does.\n';
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
-  assert.equal(stderr, `${WARNING.replace('Ready: ', 'Ready:\n         ')}${question}nothing was drained\n`);
+  assert.equal(
+    stderr,
+    `${WARNING.replace('Ready: ', 'Ready:\n         ')}${NOT_CHECKED}${question}nothing was drained\n`,
+  );
 });
 
 test('the question says that cordoned nodes are not cordoned', async () => {
@@ -69,7 +73,10 @@ test('asks about the pods that can be evicted', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const warnOf = () => ['all at once'];
   const { stderr } = await runDrain({ warnOf }, { io, budgets: [NEVER] });
-  assert.match(stderr, /^warning: all at once\nDrain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m);
+  assert.match(
+    stderr,
+    /^warning: all at once\nNot checked: .*\nDrain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m,
+  );
 });
 
 for (const [answer, code] of [
@@ -82,7 +89,7 @@ for (const [answer, code] of [
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
     const ended = await runDrain({}, { io, wasCordoned: true });
     const questions =
-      /evict 0 pods from 2 cordoned nodes\? \[y\/N\] (warning: .*\n( .*\n)?)+The cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
+      /evict 0 pods from 2 cordoned nodes\? \[y\/N\] (warning: .*\n( .*\n)?)+Not checked: .*\nThe cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
     assert.match(ended.stderr, questions);
     assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
   });
@@ -93,7 +100,7 @@ test('a dry run prints every pod, with a spinner too', async () => {
   const { stdout, stderr } = await runDrain({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
   assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
-  assert.match(stderr, /^Not checked: whether other nodes have enough free resources\.$/m);
+  assert.match(stderr, /^Not checked: whether other nodes have enough free resources; --check-fit does\.$/m);
 });
 
 test('a client dry run says that evictions are not tried', async () => {

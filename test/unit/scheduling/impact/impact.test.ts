@@ -26,7 +26,14 @@ function pod(name: string, on: string, spec: RawPodSpec, owner?: RunningPod['own
 function impact(changes: PlannedChange[], pods: RunningPod[], daemonSets: DaemonSet[] = [], others: Node[] = []) {
   const snapshot = new Snapshot([...changes.map(({ after }) => after), ...others]);
   for (const { pod: each, node: on } of pods) snapshot.add(each, on);
-  return impactOf({ changes, pods: Map.groupBy(pods, each => each.node), daemonSets, selecting: [], snapshot });
+  return impactOf({
+    changes,
+    pods: Map.groupBy(pods, each => each.node),
+    daemonSets,
+    selecting: [],
+    budgets: [],
+    snapshot,
+  });
 }
 
 const web = { kind: 'Deployment', name: 'web' };
@@ -43,7 +50,7 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   };
   const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
   assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
-  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'] }]);
+  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'], nowhere: 1 }]);
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
@@ -81,7 +88,8 @@ test('a NoExecute taint evicts; the pods go where there is room, and the reasons
   assert.deepEqual(deployment?.pods, ['t', 'w1', 'w2', 'w3']);
   assert.deepEqual(deployment?.later, { pods: 1, min: 60, max: 60 });
   assert.deepEqual(
-    [...(deployment?.next?.nodes ?? [])].reduce((sum, [, count]) => sum + count, 0) + (deployment?.next?.pending ?? 0),
+    [...(deployment?.next?.nodes ?? [])].reduce((sum, [, count]) => sum + count, 0) +
+      (deployment?.next?.pending.length ?? 0),
     4,
   );
   assert.deepEqual([deployment?.next?.nodes.get('b'), bare?.next], [2, undefined]);

@@ -1,0 +1,29 @@
+/** Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do. */
+import type { Change } from '../../nodepool/change.ts';
+import { allChanges } from '../../nodepool/plan.ts';
+import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import { isPreference } from '../../scheduling/impact/selecting.ts';
+import type { Impact } from '../../scheduling/impact/types.ts';
+
+/** A name for each label that goes or changes, and each taint that comes and keeps pods away, by node. */
+export function risksOf({ nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
+  const plans = [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
+  return plans.flatMap(plan =>
+    allChanges(plan)
+      .filter(isRisk)
+      .map(({ kind, key, effect = '', to }) => JSON.stringify([plan.node.name, kind, key, effect, to ?? null])),
+  );
+}
+
+/** Whether a pod stops, leaves, or could not come back, or an object selects a label that goes or changes. */
+export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): boolean {
+  const isSelected = keys.some(
+    ({ change, selectedBy }) => change.from !== undefined && selectedBy.some(({ where }) => !isPreference(where)),
+  );
+  return isSelected || notAgain.length > 0 || evicted.length > 0 || daemonSets.some(({ stops }) => stops.length > 0);
+}
+
+function isRisk({ kind, effect, from, to }: Change): boolean {
+  if (kind === 'label') return from !== undefined && from !== to;
+  return kind === 'taint' && to !== undefined && effect !== 'PreferNoSchedule';
+}

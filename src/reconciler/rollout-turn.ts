@@ -1,0 +1,40 @@
+/**
+ * The turn of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
+ * Whoever begins one ends it, so that no node counts as under way for ever.
+ */
+import type { RolloutStamp } from '../nodepool/record.ts';
+import type { RolloutGates } from './rollout-gates.ts';
+
+export class RolloutTurn {
+  readonly #gates: RolloutGates;
+  readonly #node: string;
+  /** The pool that let the node through. */
+  #pool: string | undefined;
+
+  constructor(gates: RolloutGates, node: string) {
+    this.#gates = gates;
+    this.#node = node;
+  }
+
+  /** The stamp for the record of the node; undefined where it has to wait. */
+  admits(pool: string): RolloutStamp | undefined {
+    const stamp = this.#gates.admits(pool, this.#node);
+    if (stamp === undefined) return undefined;
+    // Since the last attempt the node may have got into another pool.
+    if (this.#pool !== pool) this.end();
+    this.#pool = pool;
+    return stamp;
+  }
+
+  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
+  giveBack(): void {
+    const pool = this.#pool;
+    this.end();
+    if (pool !== undefined) this.#gates.begin(pool);
+  }
+
+  end(): void {
+    if (this.#pool !== undefined) this.#gates.end(this.#pool, this.#node);
+    this.#pool = undefined;
+  }
+}

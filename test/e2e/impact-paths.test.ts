@@ -1,0 +1,49 @@
+/** `diff --impact-path` that is misspelt, and Jobs of one CronJob. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { pod } = poolsWithPods(testEnv);
+const POOLS = 'nodepools.nodes.lailin.xyz';
+
+test('a resource that is not served is an error, also where nothing changes; a field that none has is a warning', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const diff = (path: string) => cli(cluster(), ['diff', 'web', '--impact', '--impact-path', path]);
+  for (const change of [{}, { tier: 'silver' }]) {
+    await testEnv.edit('web', { spec: { labels: change } });
+    const wrong = await diff('nodepoolz.nodes.lailin.xyz:.spec.nodeSelector');
+    assert.equal(wrong.code, 2, wrong.stderr);
+    assert.match(
+      wrong.stderr,
+      /^error: --impact-path: "nodepoolz\.nodes\.lailin\.xyz:\.spec\.nodeSelector": the server serves no resource nodepoolz/m,
+    );
+    const unset = await diff(`${POOLS}:.spec.labelz`);
+    assert.match(unset.stderr, /^warning: --impact-path: "\S+": no NodePool has the field \.spec\.labelz$/m);
+    const right = await diff(`${POOLS}:.spec.labels`);
+    assert.equal(right.stderr, '');
+  }
+  const { stdout } = await diff(`${POOLS}:.spec.labels`);
+  assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
+});
+
+test('pods of the Jobs of a CronJob are one line', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
+  for (const at of [1, 2]) {
+    const name = `audit-${at}`;
+    const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'CronJob', name: 'audit', uid: 'u', controller: true }];
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+    const jobs = '/apis/batch/v1/namespaces/default/jobs';
+    await raw(cluster()).expect('POST', jobs, { metadata: { name, ownerReferences }, spec: { template } });
+    await pod({ name: `${name}-x`, node: 'a', owner: { apiVersion: 'batch/v1', kind: 'Job', name } });
+  }
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
+});

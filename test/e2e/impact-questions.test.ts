@@ -1,0 +1,96 @@
+/** A person is asked before a change that costs pods their place, and about no other. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { NO_TERMINAL, stateOf } from './commands.ts';
+import { poolsWithPods } from './draining.ts';
+import { openTerminal } from './terminal.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { pod } = poolsWithPods(testEnv);
+const options = { skip: NO_TERMINAL ?? false, timeout: 120_000 };
+const SCREEN = { columns: 140, rows: 50, env: { NO_COLOR: '1' } };
+const LOST =
+  /Impact:\n[\s\S]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Continue\? \[y\/N\]/;
+
+beforeEach(async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
+  await testEnv.pool('web', { labels: { tier: 'gold', plain: 'x' } });
+  await testEnv.pool('other');
+  await testEnv.reconcile();
+  const labels = { daemon: 'bird' };
+  const spec = { nodeSelector: { tier: 'gold' }, containers: [{ name: 'c', image: 'i' }] };
+  await raw(cluster()).expect('POST', '/apis/apps/v1/namespaces/default/daemonsets', {
+    metadata: { name: 'bird' },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  });
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'bird' };
+  await pod({ name: 'bird-a', node: 'a', owner, nodeSelector: { tier: 'gold' } });
+});
+
+for (const { args, prepare = async () => {}, ends } of [
+  { args: ['edit', 'web', '--label', 'tier-', '--reconcile'], ends: /^error: nothing was changed/m },
+  { args: ['move', 'a', '--to', 'other'], ends: /^error: nothing was changed/m },
+  ...[['reconcile', 'web'], ['reconcile']].map(args => ({
+    args,
+    prepare: () => testEnv.edit('web', { spec: { labels: { tier: null } } }),
+    ends: /^error: nothing was changed/m,
+  })),
+]) {
+  test(`${args.join(' ')}: asks about a label that a DaemonSet needs; a no writes nothing`, options, async t => {
+    await prepare();
+    const before = await stateOf(cluster());
+    const refused = openTerminal(t, cluster(), args, SCREEN);
+    await refused.shows(LOST);
+    refused.type('n{enter}');
+    assert.equal((await refused.exit).exitCode, 1);
+    assert.match(refused.screen(), ends);
+    assert.deepEqual(await stateOf(cluster()), before);
+    const agreed = openTerminal(t, cluster(), args, SCREEN);
+    await agreed.shows(LOST);
+    agreed.type('y{enter}');
+    assert.equal((await agreed.exit).exitCode, 0);
+    assert.equal(agreed.screen().match(/\[y\/N\]/g)?.length, 1, agreed.screen());
+    assert.equal((await testEnv.node('a')).metadata.labels?.tier, undefined);
+  });
+}
+
+test('asks about a NoSchedule taint, and not about what costs no pod its place', options, async t => {
+  await pod({ name: 'shop', node: 'a' });
+  const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
+  const asked = openTerminal(t, cluster(), taint, SCREEN);
+  const screen = await asked.shows(/Continue\? \[y\/N\]/);
+  assert.match(screen, /ReplicaSet default\/web runs on, but would not come back to its node after a restart/);
+  asked.type('n{enter}');
+  await asked.exit;
+  for (const args of [
+    ['edit', 'web', '--label', 'plain-', '--label', 'new=y', '--reconcile'],
+    ['edit', 'web', '--label', 'tier-', '--reconcile', '--yes'],
+  ]) {
+    const run = openTerminal(t, cluster(), args, SCREEN);
+    assert.equal((await run.exit).exitCode, 0, run.screen());
+    assert.doesNotMatch(run.screen(), /Impact|\[y\/N\]/);
+  }
+});
+
+test('a script is not asked', { timeout: 120_000 }, async () => {
+  const { code, stderr } = await cli(cluster(), ['edit', 'web', '--label', 'tier-', '--reconcile']);
+  assert.deepEqual([code, stderr], [0, '']);
+});
+
+test('edit --dry-run on a terminal shows what would change on the nodes, and the impact', options, async t => {
+  const before = await stateOf(cluster());
+  const run = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run'], SCREEN);
+  assert.equal((await run.exit).exitCode, 0);
+  assert.match(
+    run.screen(),
+    /node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)/,
+  );
+  assert.deepEqual(await stateOf(cluster()), before);
+  const saved = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-'], SCREEN);
+  await saved.exit;
+  assert.match(saved.screen(), /next: `kubectl nodepool diff web --impact` shows what would change/);
+});

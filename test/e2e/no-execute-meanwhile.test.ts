@@ -1,0 +1,52 @@
+/** `noExecute: Drain` of a pool that is changed between two evictions of one node, on the real API server. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, taintsOf, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const pods = poolsWithPods(testEnv);
+const NAMES = ['a', 'b', 'c', 'd'].map(name => `pod-${name}`);
+const SPEC = { noExecute: 'Drain', taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] } as const;
+
+/** Runs `change` after the first eviction, and lets a second pass. */
+async function changing(change: () => Promise<unknown>): Promise<ClusterPort> {
+  const { cluster } = await testEnv.connection();
+  let isFirst = true;
+  return {
+    ...cluster,
+    async evictions() {
+      const client = await cluster.evictions();
+      return {
+        podsOn: client.podsOn,
+        evict: async (...args) => {
+          const removal = await client.evict(...args);
+          if (isFirst) {
+            isFirst = false;
+            await change();
+            await sleep(1_100);
+          }
+          return removal;
+        },
+      };
+    },
+  };
+}
+
+const changes: [what: string, change: () => Promise<unknown>, taints: string[]][] = [
+  ['paused', () => testEnv.edit('web', { spec: { paused: true } }), ['dedicated=x:NoSchedule']],
+  ['edited', () => testEnv.edit('web', { spec: { taints: null } }), ['dedicated=x:NoSchedule']],
+  ['deleted', () => testEnv.delete(['web']), []],
+];
+for (const [what, change, taints] of changes) {
+  test(`a pool that is ${what} after the first eviction of a node: the other pods stay`, async () => {
+    await testEnv.nodes({ name: 'n', labels: role('web') });
+    await testEnv.pool('web', { ...SPEC, taints: [...SPEC.taints] });
+    for (const name of NAMES) await pods.pod({ name, node: 'n', graceSeconds: 0 });
+    await testEnv.reconcileWith(await changing(change), 'web').catch(() => {});
+    assert.equal((await pods.names()).length, NAMES.length - 1);
+    assert.deepEqual(taintsOf(await testEnv.node('n')), taints);
+  });
+}

@@ -1,0 +1,244 @@
+/** manifests/born-in-pool.yaml while the controller, the API server, the policy or its parameters fail. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cli } from '../cluster/harness.ts';
+import { before } from '../cluster/minor.ts';
+import { raw } from '../cluster/raw.ts';
+import { apply, inForce, POLICY } from '../e2e/birth.ts';
+import { GROUP } from '../e2e/kubelet.ts';
+import { eventually } from '../e2e/watching.ts';
+import {
+  AGENT_ID,
+  births,
+  current,
+  FREE,
+  MEMBER,
+  nodeVersions,
+  notFree,
+  POOL,
+  register,
+  SETUP_ID,
+  STARTUP_IDS,
+  valuesOf,
+  WHOLE,
+} from './births.ts';
+import { startChild } from './child.ts';
+import { type Test, useFaultEnv } from './fault-env.ts';
+import type { History } from './history.ts';
+import { seeded } from './random.ts';
+import { type Row, row } from './row.ts';
+import { judgeStartup } from './startup-judge.ts';
+
+const testEnv = useFaultEnv({ own: true, apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const SKIP = before(36, 'MutatingAdmissionPolicy is not in v1');
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
+const POLICIES = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies';
+const NAME = 'born-in-pool.nodes.lailin.xyz';
+const OFF = { metadata: { labels: { [GROUP]: null } } };
+const FLAGS = ['--resync', '1s'];
+
+const birthRow = (how: string, holds: string, body: Parameters<typeof row>[1], more: Partial<Row> = {}) => {
+  if (SKIP === false) row({ fault: 'birth in a pool', how, holds, timeout: 400_000, ...more }, body);
+};
+
+/** Policy and pool, in force. */
+async function begin(t: Test): Promise<History> {
+  await apply(testEnv.cluster(), POLICY, 'manifests/protect-records.yaml', 'manifests/protect-membership.yaml');
+  await testEnv.pool('p', POOL);
+  await inForce(testEnv, 'p', MEMBER);
+  return nodeVersions(testEnv, t);
+}
+
+/** Resolves once the history is complete. */
+async function complete(history: History): Promise<void> {
+  const { items } = (await raw(testEnv.cluster()).expect('GET', '/api/v1/nodes')) as {
+    items: { metadata: { resourceVersion: string } }[];
+  };
+  const newest = Math.max(...items.map(({ metadata }) => Number(metadata.resourceVersion)));
+  await history.sees(String(newest));
+}
+
+/** That all nodes have joined, nothing of the pool counts as displaced, and nothing is left of it after its deletion. */
+async function judgeEnd(history: History, names: readonly string[]): Promise<void> {
+  const joined = () => [...current(history)].filter(([, { record, mark }]) => record?.pool === 'p' && !mark);
+  await eventually('all nodes have joined', () => joined().length === names.length, 90_000);
+  for (const [name, { record }] of joined()) assert.equal(record?.displaced, undefined, name);
+  await testEnv.delete(['p']);
+  await complete(history);
+  assert.deepEqual(notFree(history), [], 'all is released');
+}
+
+/** The names of nodes that were born with nothing; fails where one has a part of what the pool gives. */
+function bornFree(history: History): string[] {
+  const all = births(history);
+  const half = all.filter(({ state }) => ![WHOLE, FREE].includes(valuesOf(state)));
+  assert.deepEqual(half, [], 'given all or nothing');
+  return all.filter(({ state }) => valuesOf(state) === FREE).map(({ name }) => name);
+}
+
+/** Ten nodes a second, until end(). */
+function arrive() {
+  const [names, registered]: [string[], Promise<number[]>[]] = [[], []];
+  let isOver = false;
+  const arriving = (async () => {
+    for (; !isOver; await sleep(100)) {
+      const name = `n${names.length}`;
+      names.push(name);
+      registered.push(register(testEnv, name));
+    }
+  })();
+  return {
+    /** Resolves when all have registered. */
+    async end() {
+      isOver = true;
+      await arriving;
+      return { names, refused: (await Promise.all(registered)).flat() };
+    },
+  };
+}
+
+const [NODES, KILLS, RESTARTS] = [150, 30, 2];
+
+birthRow(
+  `SIGKILL ${KILLS} times while ${NODES} kubelets register nodes, agents remove startup taints, and some nodes leave`,
+  'each is born complete, at the first attempt; no startup taint is given twice; what was given goes with the pool',
+  async (t, facts) => {
+    const random = seeded(Number(process.env.SEED ?? 7));
+    const history = await begin(t);
+    const model = testEnv.model();
+    const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
+    const leaves = (at: number) => at % 10 === 9;
+    const live = async (name: string, at: number) => {
+      // Some while no controller runs, the others together, right before the kill.
+      if (at % 5 === 0) await sleep(random() * 1_500);
+      assert.deepEqual(await register(testEnv, name), []);
+      if (leaves(at)) await testEnv.patchNode(name, OFF);
+      await sleep(random() * 1_500);
+      if (at % 2 === 0) for (const status of ['True', 'False'] as const) await model.report(name, 'AgentReady', status);
+      if (at % 2 === 0) await model.report(name, 'AgentReady', 'True');
+      if (at % 3 === 0) await model.removeStartup(name, [SETUP_ID]);
+    };
+    const lives: Promise<void>[] = [];
+    let halfway = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      const child = startChild(t, testEnv.cluster(), ...FLAGS);
+      await child.synced();
+      const each = NODES / KILLS;
+      lives.push(...names.slice(kill * each, (kill + 1) * each).map((name, at) => live(name, kill * each + at)));
+      await sleep(random() * 100);
+      await child.end('SIGKILL');
+      const marked = [...current(history).values()].filter(({ mark }) => mark).length;
+      if (marked > 0 && marked < each - 1) halfway++;
+    }
+    await Promise.all(lives);
+    const last = startChild(t, testEnv.cluster(), ...FLAGS);
+    const stay = names.filter((_, at) => !leaves(at));
+    const wanted = (at: number) => [...(at % 2 === 0 ? [] : [AGENT_ID]), ...(at % 3 === 0 ? [] : [SETUP_ID])].sort();
+    const isRight = (name: string) => {
+      const [at, state] = [Number(name.slice(1)), current(history).get(name)];
+      const startup = [...(state?.taints.keys() ?? [])].filter(id => STARTUP_IDS.has(id)).sort();
+      return leaves(at) ? !notFree(history).includes(name) : String(startup) === String(wanted(at));
+    };
+    await eventually('every node has what nobody removed', () => names.every(isRight), 90_000);
+    await sleep(3_000);
+    assert.deepEqual(
+      names.filter(name => !isRight(name)),
+      [],
+      'after some resyncs',
+    );
+    await last.end('SIGKILL');
+    for (const name of names.filter((_, at) => leaves(at)))
+      await raw(testEnv.cluster()).expect('DELETE', `/api/v1/nodes/${name}`);
+    await judgeEnd(history, stay);
+    assert.deepEqual(bornFree(history), [], 'each was born complete');
+    const { given, born } = judgeStartup(history.nodes(), STARTUP_IDS);
+    assert.deepEqual([given, born], [2 * NODES, NODES]);
+    Object.assign(facts, { kills: KILLS, halfway, born });
+    assert.ok(halfway >= KILLS / 10, `${halfway} kills between marks and records`);
+  },
+  { slow: true },
+);
+
+birthRow(
+  `the API server is killed ${RESTARTS} times while kubelets register nodes`,
+  'every node registers, with all that the pool gives or nothing; no startup taint is given twice; all is released',
+  async (t, facts) => {
+    const history = await begin(t);
+    startChild(t, testEnv.cluster(), ...FLAGS);
+    const arrivals = arrive();
+    let longest = 0;
+    for (let kill = 0; kill < RESTARTS; kill++) {
+      await sleep(1_500);
+      await testEnv.cluster().stopApiserver();
+      await testEnv.cluster().startApiserver();
+      const [start, from] = [performance.now(), births(history).length];
+      const isBack = () =>
+        births(history)
+          .slice(from)
+          .some(({ state }) => valuesOf(state) === WHOLE);
+      await eventually('nodes are born in the pool again', isBack, 60_000);
+      longest = Math.max(longest, performance.now() - start);
+    }
+    const { names, refused } = await arrivals.end();
+    await judgeEnd(history, names);
+    const free = bornFree(history);
+    const { born } = judgeStartup(history.nodes(), STARTUP_IDS);
+    Object.assign(facts, {
+      refused: refused.length,
+      born,
+      bornWithNothing: free.length,
+      secondsWithoutBirths: Math.round(longest / 1000),
+    });
+  },
+);
+
+birthRow(
+  'the policy fails, is deleted, its pool is deleted and the CRD is deleted, one after the other, while kubelets register nodes',
+  'every node registers, with all that the pool gives or nothing; no startup taint is given twice; all is released',
+  async (t, facts) => {
+    const api = raw(testEnv.cluster());
+    const history = await begin(t);
+    let child = startChild(t, testEnv.cluster(), ...FLAGS);
+    await child.synced();
+    const arrivals = arrive();
+    const bornSince = async (what: string, is: string, many: number) => {
+      const from = births(history).length;
+      const since = () => births(history).slice(from);
+      await eventually(what, () => since().filter(({ state }) => valuesOf(state) === is).length >= many, 90_000);
+    };
+    await bornSince('nodes are born in the pool', WHOLE, 5);
+
+    const { spec } = (await api.expect('GET', `${POLICIES}/${NAME}`)) as { spec: { variables: { name: string }[] } };
+    const variables = spec.variables.map(each =>
+      each.name === 'name' ? { ...each, expression: "object.metadata.labels['none']" } : each,
+    );
+    await api.expect('PATCH', `${POLICIES}/${NAME}`, { spec: { variables } });
+    await bornSince('the policy fails', FREE, 5);
+    await api.expect('PATCH', `${POLICIES}/${NAME}`, { spec: { variables: spec.variables } });
+    await bornSince('nodes are born in the pool again', WHOLE, 5);
+
+    // With a mark and nobody who has read it: the pool is deleted meanwhile.
+    await child.end('SIGKILL');
+    await bornSince('nodes have marks', WHOLE, 5);
+    child = startChild(t, testEnv.cluster(), ...FLAGS);
+    await api.expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/p');
+    await eventually('the pool is gone', async () => (await testEnv.getPool('p')) === undefined);
+    await bornSince('no pool gives anything', FREE, 5);
+    await eventually('what it gave is gone', () => notFree(history).length === 0, 60_000);
+    await testEnv.pool('p', POOL);
+    await bornSince('nodes are born in the new pool', WHOLE, 5);
+
+    await api.expect('DELETE', CRD);
+    await eventually('the CRD is gone', async () => (await api.request('GET', CRD)).status === 404, 60_000);
+    await eventually('what the pools gave is gone', () => notFree(history).length === 0, 60_000);
+    assert.equal((await cli(testEnv.cluster(), ['install'])).code, 0);
+    await testEnv.pool('p', POOL);
+    await api.expect('DELETE', `${POLICIES}/${NAME}`);
+    await bornSince('the policy is gone', FREE, 20);
+    const { names, refused } = await arrivals.end();
+    await judgeEnd(history, names);
+    const free = bornFree(history);
+    const { born } = judgeStartup(history.nodes(), STARTUP_IDS);
+    Object.assign(facts, { refused: refused.length, born, bornWithNothing: free.length });
+  },
+);

@@ -1,0 +1,34 @@
+/** RefusedNodes: what is forgotten, and when. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { RefusedNodes } from '../../../src/reconciler/refused-nodes.ts';
+import { aNode } from '../nodepool/fixtures.ts';
+
+test('a node that was recreated under the name was not refused', () => {
+  const state = new ClusterState([], [aNode({ uid: 'a' })], []);
+  const refused = new RefusedNodes(state);
+  refused.add('n1');
+  assert.equal(refused.has('n1'), true);
+  state.setNode(aNode({ uid: 'b', resourceVersion: '9' }));
+  assert.equal(refused.has('n1'), false);
+  refused.add('n1');
+  assert.equal(refused.has('n1'), true);
+  refused.delete('n1');
+  assert.equal(refused.has('n1'), false);
+});
+
+test('nodes that come and go by other names leave no more than 100 behind', () => {
+  const state = new ClusterState([], [aNode({ name: 'stays', uid: 'stays' })], []);
+  const refused = new RefusedNodes(state);
+  refused.add('stays');
+  refused.add('unknown');
+  for (let at = 0; at < 10_000; at++) {
+    const [name, uid] = [`n${at}`, `uid-${at}`];
+    state.setNode(aNode({ name, uid }));
+    refused.add(name);
+    state.removeNode(name, uid);
+    assert.ok(refused.size <= 101, `${refused.size}`);
+  }
+  assert.equal(refused.has('stays'), true);
+});

@@ -1,0 +1,105 @@
+/** Evicted pods that stay Pending, that come back to the taint, and the budgets that hold them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { quantityReader } from '../../../../src/nodepool/amounts.ts';
+import type { Budget } from '../../../../src/nodepool/budgets.ts';
+import type { Node, Taint } from '../../../../src/nodepool/types.ts';
+import { renderImpact } from '../../../../src/render/impact.ts';
+import { makeStyle } from '../../../../src/render/style.ts';
+import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
+import type { RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
+import { readPod } from '../../../../src/scheduling/read-pod.ts';
+import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+
+const read = quantityReader();
+const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
+
+function node(name: string, cpu: string, taints: Taint[] = []): Node {
+  const meta = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+  return { ...meta, labels: {}, taints, ready: true, unschedulable: false, allocatable: { pods: '10', cpu } };
+}
+
+function pod(at: number, more: RawPodSpec = {}): RunningPod {
+  const labels = { app: 'db', 'statefulset.kubernetes.io/pod-name': `db-${at}` };
+  const containers = [{ name: 'c', resources: { requests: { cpu: '2' } } }];
+  const raw = {
+    metadata: { namespace: 'shop', name: `db-${at}`, labels },
+    spec: { containers, ...more, nodeName: 'a' },
+  };
+  return { pod: readPod(raw, read), node: 'a', owner: { kind: 'StatefulSet', name: 'db' } };
+}
+
+const budget: Budget = {
+  namespace: 'shop',
+  name: 'db',
+  selector: { matchLabels: { app: 'db' } },
+  minAvailable: 2,
+  maxUnavailable: undefined,
+  alwaysAllowsUnhealthy: false,
+  status: { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 },
+};
+
+function impact(pods: RunningPod[], others: Node[], isDrained: boolean) {
+  const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), isDrained };
+  const snapshot = new Snapshot([change.after, ...others]);
+  for (const each of pods) snapshot.add(each.pod, each.node);
+  const byNode = Map.groupBy(pods, each => each.node);
+  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets: [budget], snapshot });
+}
+
+const text = (found: ReturnType<typeof impact>) => renderImpact(found, makeStyle(false), () => undefined);
+const three = [0, 1, 2].map(at => pod(at));
+
+test('pods that stay Pending under a budget hold a drain up without end; reasons are those of one pod', () => {
+  const found = impact(three, [node('b', '2'), node('c', '1')], true);
+  assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2 }]);
+  assert.match(text(found), /2 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu\n/);
+  assert.match(text(found), /shop\/db needs 2 healthy pods, and 2 of its 3 evicted pods would stay Pending/);
+  assert.deepEqual(impact(three, [node('b', '2'), node('c', '2')], true).budgets, []);
+});
+
+test('a budget is undercut where the taint does not wait for the pods', () => {
+  const found = impact(three, [node('b', '8')], false);
+  assert.deepEqual(found.budgets, [{ kind: 'undercut', budget: 'shop/db', pods: 3, allowed: 1 }]);
+  assert.match(text(found), /shop\/db allows 1 now, and 3 pods of it would go: a taint asks no budget/);
+  assert.deepEqual(impact(three.slice(0, 1), [node('b', '8')], false).budgets, []);
+});
+
+test('pods that tolerate the taint for a time come back to it only where no other node has room', () => {
+  const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', tolerationSeconds: 20 }] };
+  const pods = [0, 1].map(at => pod(at, timed));
+  const [db] = impact(pods, [node('b', '2')], false).evicted;
+  assert.deepEqual([[...(db?.next?.nodes ?? [])], [...(db?.next?.returns ?? [])]], [[['b', 1]], [['a', 1]]]);
+  assert.match(
+    text(impact(pods, [], false)),
+    /2 pods of StatefulSet shop\/db after 20s: may come back and leave again after 20s, without end: 2 on node a/,
+  );
+  assert.match(
+    text(impact(pods, [node('b', '4')], false)),
+    /can go: 2 on node b \(no pool\); on tainted nodes they leave again/,
+  );
+});
+
+test('a preference is not a rule', () => {
+  const keys = keysOfPod({
+    nodeSelector: { disk: 'ssd' },
+    affinity: {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { preference: { matchExpressions: ['disk', 'tier'].map(key => ({ key, operator: 'Exists' })) } },
+        ],
+      },
+    },
+    topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }],
+  });
+  assert.deepEqual(
+    [...keys].map(([key, where]) => [key, isPreference(where)]),
+    [
+      ['disk', false],
+      ['tier', true],
+      ['rack', true],
+    ],
+  );
+});
