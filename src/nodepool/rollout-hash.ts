@@ -9,13 +9,13 @@ const hashes = new WeakMap<NodePool, string>();
 export function rolloutHash(pool: NodePool): string {
   const known = hashes.get(pool);
   if (known !== undefined) return known;
-  const { taints = [], annotations = {}, startupTaints = [], unmanaged = 'Keep' } = pool.spec;
+  const { taints = [], annotations = {}, unmanaged = 'Keep' } = pool.spec;
   const parts = [
     pairs(memberLabels(pool)),
     pairs(annotations),
     taints.map(taint => [taintId(taint), taint.value ?? '']).sort(byId),
-    // Members lose those that leave the spec, and get no new ones.
-    startupTaints.map(taintId).sort(),
+    // Startup taints are given to nodes that join; their place stays, as the records have the hash.
+    [],
     unmanaged,
   ];
   const hash = hashOf(JSON.stringify(parts));

@@ -34,7 +34,7 @@ export interface RolloutNode {
   isOfThis: boolean;
   /** The current spec changes it. */
   isPending: boolean;
-  /** The current spec has reached it: what it changes was added since, by somebody else (`unmanaged: Remove`). */
+  /** Labels, taints and annotations of the current spec have reached it: what it changes is, with `unmanaged: Remove`, added since. */
   hasSpec?: boolean;
   /** Its last write failed: the others come first, so that it does not keep a place from them. */
   isRefused: boolean;

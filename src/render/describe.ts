@@ -1,6 +1,7 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
 import { LAST_APPLIED } from '../nodepool/applied-by-kubectl.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
+import { DEFAULT_SETTLE_SECONDS } from '../nodepool/rollout-step.ts';
 import { planRuntimeClass, type Reached } from '../nodepool/runtime-class.ts';
 import { hasDefaultSelector, membershipSelector, partsOf } from '../nodepool/selector.ts';
 import { isStale, STATUS_WORDS } from '../nodepool/status.ts';
@@ -107,7 +108,7 @@ function specFields(pool: NodePool): Field[] {
     ...(startupTaints === undefined ? [] : [['Startup Taints', orNone(startupTaints.map(startupText))] as Field]),
     ...(noExecute === undefined ? [] : [['No Execute', noExecute] as Field]),
     ...(paused ? [['Paused', 'true'] as Field] : []),
-    ...(rollout === undefined ? [] : [['Rollout', orNone(rolloutPairs(rollout))] as Field]),
+    ...(rollout === undefined ? [] : [['Rollout', rolloutPairs(rollout)] as Field]),
     ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as Field]),
   ];
 }
@@ -117,7 +118,10 @@ function startupText({ until, ...taint }: StartupTaint): string {
 }
 
 function rolloutPairs(rollout: RolloutStrategy): string[] {
-  return Object.entries(rollout).map(([field, value]) => `${field}=${value}`);
+  const { settleSeconds = DEFAULT_SETTLE_SECONDS, stopOnNotReady = true, ...limits } = rollout;
+  return Object.entries({ ...limits, settleSeconds, stopOnNotReady }).map(([field, value]) => {
+    return `${field}=${value}${Object.hasOwn(rollout, field) ? '' : ' (default)'}`;
+  });
 }
 
 interface Table {

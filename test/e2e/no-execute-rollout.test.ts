@@ -79,7 +79,7 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
     ],
   );
   const done = recordOf(await testEnv.node('a')) as Record<string, unknown>;
-  assert.deepEqual(Object.keys(done), ['pool', 'taints', 'changed', 'rollout']);
+  assert.deepEqual(Object.keys(done), ['pool', 'generation', 'taints', 'changed', 'rollout']);
   assert.ok(Date.parse(String(done.changed)) > Date.parse(changed), 'it settles from its taint on');
 
   // A node that breaks while it is drained stops the rollout, and its own drain.

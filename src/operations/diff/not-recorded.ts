@@ -38,7 +38,8 @@ function countsText(state: ClusterState, { metadata: { name }, status }: NodePoo
   const ready = members.filter(node => node.ready).length;
   const { nodeCount, readyNodeCount = ready } = status;
   if (nodeCount === members.length && readyNodeCount === ready) return [];
+  const counts = (nodes: number, readyNodes: number) => `${plural(nodes, 'node')}, ${readyNodes} Ready`;
   return [
-    `its status says that ${readyNodeCount} of ${plural(nodeCount, 'node')} ${nodeCount === 1 ? 'is' : 'are'} Ready; now it is ${ready} of ${members.length}`,
+    `its status is out of date: it says ${counts(nodeCount, readyNodeCount)}, and the pool has ${counts(members.length, ready)}`,
   ];
 }

@@ -94,6 +94,7 @@ test('the hash of a rollout follows from what the spec changes on members', () =
     { ...spec, rollout: { canary: 1, settleSeconds: 5 }, paused: true, handler: 'runc', unmanaged: 'Keep' },
     { ...spec, labels: { b: '2', a: '1' }, taints: taints.toReversed() },
     { ...spec, nodeSelector: { a: 'b' } },
+    { ...spec, startupTaints: [taint('z:NoSchedule')] },
   ];
   for (const other of same) assert.equal(hash(other), hash(spec), JSON.stringify(other));
   const others: NodePoolSpec[] = [
@@ -103,7 +104,6 @@ test('the hash of a rollout follows from what the spec changes on members', () =
     { ...spec, taints: [taint('x=1:NoExecute'), taint('y:NoSchedule')] },
     { ...spec, annotations: { ...annotations, c: '4' } },
     { ...spec, annotations: {}, labels: { ...labels, c: '3' } },
-    { ...spec, startupTaints: [taint('z:NoSchedule')] },
     { ...spec, unmanaged: 'Remove' },
     { ...spec, matchExpressions: [{ key: 'a', operator: 'Exists' }] },
   ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Change } from '../../../src/nodepool/plan.ts';
-import type { RuntimeClass } from '../../../src/nodepool/types.ts';
+import type { RolloutStrategy, RuntimeClass } from '../../../src/nodepool/types.ts';
 import type { DescribedNode } from '../../../src/operations/describe.ts';
 import { renderDescription } from '../../../src/render/describe.ts';
 import { freshPool, gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
@@ -176,6 +176,17 @@ test('prints startup taints with their conditions', () => {
   pool.spec.startupTaints = [agent, { key: 'setup', effect: 'NoExecute' }];
   const shown = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
   assert.match(shown, /^ {2}Startup Taints: +agent=x:NoSchedule until AgentReady\n {19}setup:NoExecute$/m);
+});
+
+test('prints the defaults of a rollout', () => {
+  const shown = (rollout: RolloutStrategy) => {
+    const pool = freshPool();
+    pool.spec.rollout = rollout;
+    return renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
+  };
+  assert.match(shown({}), /^ {2}Rollout: +settleSeconds=60 \(default\)\n +stopOnNotReady=true \(default\)$/m);
+  const set = { maxConcurrent: '10%', settleSeconds: 60, stopOnNotReady: false };
+  assert.match(shown(set), /^ {2}Rollout: +maxConcurrent=10%\n +settleSeconds=60\n +stopOnNotReady=false$/m);
 });
 
 test('lists nodes with problems first, and counts the rest', () => {

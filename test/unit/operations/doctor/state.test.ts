@@ -206,11 +206,11 @@ test('reports counts and records that are behind the nodes', () => {
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes), [
     'warning',
     'worker: 1 node has no valid record of the pool: c',
-    'worker: its status says that 3 of 3 nodes are Ready; now it is 2 of 3',
+    'worker: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 3 nodes, 2 Ready',
   ]);
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes.slice(0, 1)), [
     'warning',
-    'worker: its status says that 3 of 3 nodes are Ready; now it is 1 of 1',
+    'worker: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 1 node, 1 Ready',
   ]);
 });
 

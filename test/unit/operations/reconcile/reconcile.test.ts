@@ -117,6 +117,6 @@ test('diff notes records and counts that reconcile writes, without a difference'
   );
   assert.deepEqual(notes, [
     'pool a: 1 node has no valid record of the pool: n2',
-    'pool a: its status says that 3 of 3 nodes are Ready; now it is 2 of 2',
+    'pool a: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 2 nodes, 2 Ready',
   ]);
 });
