@@ -1,0 +1,110 @@
+/** What `rollout undo` refuses, asks and warns of. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/resources/resource.ts';
+import { raw } from '../cluster/raw.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { poolWithHistory } from './undo.ts';
+
+const testEnv = useTestEnv();
+const { refused, unchanged } = commandsOf(testEnv.cluster);
+const { run, edit, prepare } = poolWithHistory(testEnv);
+const api = () => raw(testEnv.cluster());
+const REVISIONS = pathOf(CONTROLLER_REVISIONS);
+
+test('errors say what to do next', async () => {
+  await refused(['rollout', 'history', 'web'], 1, /^error: nodepool "web" not found/);
+  await testEnv.pool('web', { labels: { tier: '1' } });
+  const without = 'set spec.rollout, an empty one too: from then on each reconcile of a new spec keeps a revision';
+  const none = await unchanged(['rollout', 'history', 'web']);
+  assert.deepEqual([none.code, none.stderr], [0, `next: ${without}\n`]);
+  const message = 'error: no rollout history found for nodepool "web"';
+  await refused(['rollout', 'undo', 'web'], 1, `${message}; next: ${without}`);
+  await testEnv.edit('web', { spec: { rollout: {} } });
+  await refused(
+    ['rollout', 'undo', 'web'],
+    1,
+    `${message}; next: run \`kubectl nodepool reconcile web\`, which keeps the first one`,
+  );
+  await testEnv.reconcile();
+  await refused(['rollout', 'undo', 'web'], 1, 'error: no last revision to roll back to');
+  await refused(
+    ['rollout', 'undo', 'web', '--to-revision=7'],
+    1,
+    'error: unable to find specified revision 7 in history; next: choose one of `kubectl nodepool rollout history web`',
+  );
+  await refused(['rollout', 'undo', 'web', '--to-revision=-1'], 2, /--to-revision/);
+  await refused(['rollout', 'undo', 'web', '--revision=1'], 2, /^error: --revision: only `rollout history` has it/);
+  await refused(['rollout', 'pause', 'web', '--to-revision=1'], 2, /^error: --to-revision: only `rollout undo` has it/);
+  await refused(['rollout', 'history', 'web', '--dry-run=client'], 2, /^error: --dry-run: history writes nothing/);
+  await refused(['rollout', 'history', 'web', '-o', 'name'], 2, /^error: -o name: /);
+});
+
+test('a revision that the pool must not have is not written, and others are never taken for its own', async () => {
+  await prepare();
+  const [own] = await testEnv.revisions();
+  assert.ok(own);
+  const forge = (name: string, data: object, owners = own.metadata.ownerReferences, revision = 9) =>
+    api().expect('POST', REVISIONS, {
+      metadata: { name, labels: own.metadata.labels, ownerReferences: owners },
+      data,
+      revision,
+    });
+  const [owner] = own.metadata.ownerReferences ?? [];
+  await forge('of-another', { spec: { labels: { tier: 'forged' } } }, [{ ...owner, uid: 'x' } as never]);
+  await refused(['rollout', 'undo', 'web', '--to-revision=9'], 1, /^error: unable to find specified revision 9/);
+  // Whoever may write ControllerRevisions there can name the pool as the owner: the spec is validated as any other.
+  await forge('invalid', { spec: { labels: { 'kubernetes.io/hostname': 'x' } } });
+  await refused(
+    ['rollout', 'undo', 'web', '--to-revision=9'],
+    1,
+    /^error: revision 9 of nodepool web.*spec\.labels\[kubernetes\.io\/hostname\]/,
+  );
+  await forge('unknown', { spec: { labels: { tier: '1' }, notAField: 1 } }, undefined, 10);
+  await refused(['rollout', 'undo', 'web', '--to-revision=10'], 1, /notAField/);
+  await forge('types', { spec: { labels: 7, paused: true, rollout: { canary: -1 } } }, undefined, 11);
+  await refused(['rollout', 'undo', 'web', '--to-revision=11'], 1, /^error: revision 11 of nodepool web.*spec\.labels/);
+  await forge('screen', { spec: { labels: { tier: '1' }, '\u001b[31mred': 1 } }, undefined, 12);
+  const { stdout } = await run('history', 'web', '--revision=12');
+  assert.ok(!stdout.includes('\u001b'), stdout);
+});
+
+test('asks as edit does, and needs --yes in a script', { skip: NO_TERMINAL }, async () => {
+  await testEnv.nodes(
+    { name: 'a', labels: { ...role('web'), zone: 'a' } },
+    { name: 'b', labels: { ...role('web'), zone: 'b' } },
+  );
+  await testEnv.pool('web', { rollout: {}, nodeSelector: { zone: 'a' } });
+  await testEnv.reconcile();
+  await edit({ nodeSelector: { zone: 'b' } });
+  const message =
+    /^ {2}~ spec\.nodeSelector\[zone\]: b -> a\nwarning: with the new selector 1 of 1 node leave pool web: b; no pool takes them\nerror: .*--yes$/;
+  await refused(['rollout', 'undo', 'web'], 1, message);
+  const no = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'n\n');
+  assert.equal(no.code, 1);
+  assert.match(no.shown, /Save pool web\?/);
+  assert.match(no.shown, /nothing was changed/);
+  const yes = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'y\n');
+  assert.equal(yes.code, 0, yes.shown);
+  assert.equal(yes.shown.match(/spec\.nodeSelector\[zone\]/g)?.length, 1, yes.shown);
+  assert.match(yes.shown, /rolled back/);
+  assert.deepEqual((await testEnv.getPool('web'))?.spec.nodeSelector, { zone: 'a' });
+});
+
+test('warns of a pool that kubectl apply manages', async () => {
+  await prepare();
+  await testEnv.edit('web', {
+    metadata: {
+      annotations: {
+        'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ spec: { labels: { tier: '3' } } }),
+      },
+    },
+  });
+  const { code, stderr } = await run('undo', 'web');
+  assert.equal(code, 0);
+  assert.match(
+    stderr,
+    /^warning: the next `kubectl apply` of the file of pool web sets spec.labels.tier back; next: change the file, too$/m,
+  );
+});
