@@ -39,11 +39,11 @@ export type Forecast =
 
 /** @param pods all that are to be evicted */
 export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
-  const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
+  const budgetsOf = budgetMatcher(budgets);
   const held = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: Forecast[] = [];
   for (const pod of pods.filter(isCounted)) {
-    const own = byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
+    const own = budgetsOf(pod);
     const [first, ...others] = own;
     if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
     else if (first !== undefined) held.get(first)?.push(pod);
@@ -55,8 +55,10 @@ export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]):
 /** A pod, as far as a budget looks at it. */
 type Labelled = Pick<DrainPod, 'namespace' | 'labels'>;
 
-export function matchingBudgets({ namespace, labels }: Labelled, budgets: readonly Budget[]): Budget[] {
-  return budgets.filter(budget => budget.namespace === namespace && matchesQuery(budget.selector, labels));
+/** Finds the budgets that select a pod, for many pods. */
+export function budgetMatcher(budgets: readonly Budget[]): (pod: Labelled) => Budget[] {
+  const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
+  return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
 
 /**
@@ -65,7 +67,8 @@ export function matchingBudgets({ namespace, labels }: Labelled, budgets: readon
  */
 export function shortOf(budget: Budget, pending: readonly Labelled[]): { pending: number; needs: number } | undefined {
   const { status } = budget;
-  const own = pending.filter(pod => matchingBudgets(pod, [budget]).length > 0).length;
+  const budgetsOf = budgetMatcher([budget]);
+  const own = pending.filter(pod => budgetsOf(pod).length > 0).length;
   if (status === undefined || own === 0 || status.currentHealthy - own >= status.desiredHealthy) return undefined;
   return { pending: own, needs: status.desiredHealthy };
 }

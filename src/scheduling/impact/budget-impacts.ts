@@ -1,5 +1,5 @@
 /** What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here. */
-import { type Budget, matchingBudgets, neverBecause, shortOf } from '../../nodepool/budgets.ts';
+import { type Budget, budgetMatcher, neverBecause, shortOf } from '../../nodepool/budgets.ts';
 import type { Pod } from '../types.ts';
 import type { EvictedPod } from './leaving-pods.ts';
 import type { BudgetImpact } from './types.ts';
@@ -10,10 +10,10 @@ export function budgetImpacts(
   pending: readonly Pod[],
   budgets: readonly Budget[],
 ): BudgetImpact[] {
-  const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
+  const budgetsOf = budgetMatcher(budgets);
   const [all, drained] = [new Map<Budget, number>(), new Map<Budget, number>()];
   for (const { running, isDrained } of evicted) {
-    for (const budget of matchingBudgets(running.pod, byNamespace.get(running.pod.namespace) ?? [])) {
+    for (const budget of budgetsOf(running.pod)) {
       const counts = isDrained ? drained : all;
       counts.set(budget, (counts.get(budget) ?? 0) + 1);
     }
