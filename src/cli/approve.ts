@@ -3,7 +3,6 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal } from '../operations/consent.ts';
-import { risksOf } from '../operations/impact/risks.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
 import type { EvictionPreview } from '../operations/taint-evictions.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
@@ -66,11 +65,11 @@ export function approver(
     if (plan === undefined || plan === shown) return;
     shown = plan;
     writeImpact(await tellImpact(plan, false), io);
-    for (const risk of risksOf(plan)) weighed.add(risk);
+    for (const risk of await risksIn(plan)) weighed.add(risk);
   };
   const askAboutImpact = async ({ asksImpactOf: plan }: Proposal): Promise<boolean> => {
     if (plan === undefined || plan === shown || !canAsk(io)) return false;
-    const risks = risksOf(plan);
+    const risks = await risksIn(plan);
     if (risks.every(risk => weighed.has(risk))) return false;
     const isLate = weighed.size > 0;
     const text = await tellImpact(plan, true);
@@ -139,6 +138,11 @@ export function approver(
     isAgain = true;
     return answer;
   };
+}
+
+async function risksIn(plan: ClusterPlan): Promise<string[]> {
+  const { risksOf } = await import('../operations/impact/risks.ts');
+  return risksOf(plan);
 }
 
 /** io.err() would escape the colour. */

@@ -76,6 +76,11 @@ export interface NodePlan {
   isCleared?: boolean;
 }
 
+/** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
+export function plansToTheEnd(all: { nodes: readonly NodePlan[]; later: readonly NodePlan[] }): NodePlan[] {
+  return [...all.nodes, ...all.later.filter(({ pausedBy }) => pausedBy === undefined)];
+}
+
 /** With those that follow when pods are evicted. */
 export function allChanges({ changes, drain }: Pick<NodePlan, 'changes' | 'drain'>): Change[] {
   return drain === undefined ? changes : [...changes, ...drain.changes];

@@ -1,5 +1,5 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
-import { allChanges, type NodePlan } from '../../nodepool/plan.ts';
+import { allChanges, type NodePlan, plansToTheEnd } from '../../nodepool/plan.ts';
 import { arrivingNoExecute } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
@@ -24,17 +24,16 @@ export interface FoundImpact {
 }
 
 /**
- * The impact of all that the plan does in the end, nodes that wait for their turn in a rollout included; those of paused
- * pools are not. Where no label and no taint changes, it reads only what the paths of the command line name. Throws
- * NodepoolError for one of these whose resource the server does not serve.
+ * The impact of all that the plan does in the end: see plansToTheEnd(). Where no label and no taint changes, it reads only what
+ * the paths of the command line name. Throws NodepoolError for one of these whose resource the server does not serve.
  */
 export async function findImpact(
-  { nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>,
+  plan: Pick<ClusterPlan, 'nodes' | 'later'>,
   state: Pick<ClusterState, 'nodes' | 'ownership'>,
   paths: readonly SelectorPath[],
   ports: ImpactPorts,
 ): Promise<FoundImpact> {
-  const plans = [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
+  const plans = plansToTheEnd(plan);
   const changes = changesOf(plans);
   const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
   const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);

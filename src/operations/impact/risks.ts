@@ -1,14 +1,13 @@
 /** Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do. */
 import type { Change } from '../../nodepool/change.ts';
-import { allChanges } from '../../nodepool/plan.ts';
+import { allChanges, plansToTheEnd } from '../../nodepool/plan.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { isPreference } from '../../scheduling/impact/selecting.ts';
 import type { Impact } from '../../scheduling/impact/types.ts';
 
 /** A name for each label that goes or changes, and each taint that comes and keeps pods away, by node. */
-export function risksOf({ nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
-  const plans = [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
-  return plans.flatMap(plan =>
+export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
+  return plansToTheEnd(all).flatMap(plan =>
     allChanges(plan)
       .filter(isRisk)
       .map(({ kind, key, effect = '', to }) => JSON.stringify([plan.node.name, kind, key, effect, to ?? null])),
