@@ -3,7 +3,7 @@ import { quantityReader } from '../nodepool/amounts.ts';
 import { matchesQuery } from '../nodepool/label-query.ts';
 import type { Node } from '../nodepool/types.ts';
 import { readPlacedPod } from '../scheduling/read-pod.ts';
-import { Snapshot } from '../scheduling/snapshot.ts';
+import { Snapshot, selectsNamespaces } from '../scheduling/snapshot.ts';
 import type { Pod } from '../scheduling/types.ts';
 import { permitted } from './permitted.ts';
 import type { PodFields, SchedulingPort } from './scheduling-port.ts';
@@ -58,7 +58,7 @@ export async function readSnapshot(
   if (stored !== undefined && 'forbidden' in stored) refusals.push(`volumes: ${stored.forbidden.oneLine}`);
   else if (stored !== undefined) snapshot.storage = stored.value;
   const isNeeded =
-    asked.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(hasSelector)) ||
+    asked.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(selectsNamespaces)) ||
     snapshot.selectsNamespaces;
   const namespaces = isNeeded ? await permitted(port.namespaces()) : undefined;
   if (namespaces !== undefined && 'value' in namespaces) snapshot.namespaces = namespaces.value;
@@ -83,11 +83,6 @@ async function storageOf(pods: readonly Pod[], port: SchedulingPort) {
 
 function asksForPods({ spread, affinity, antiAffinity }: Pod): boolean {
   return spread.length + affinity.length + antiAffinity.length > 0;
-}
-
-/** Whether the labels of namespaces matter to a term of pod affinity. */
-export function hasSelector({ namespaceSelector }: { namespaceSelector: object | undefined }): boolean {
-  return namespaceSelector !== undefined;
 }
 
 /** Whether a selector of these pods, in whatever namespace, selects a pod. */

@@ -1,25 +1,26 @@
 /** Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. */
+import { own } from '../nodepool/json.ts';
 import type { LabelQuery } from '../nodepool/label-query.ts';
 
 /** Labelled items, by the labels that selectors ask for. */
 export class Labelled<T extends { labels: Record<string, string> }> {
-  readonly all: T[] = [];
+  readonly #all: T[] = [];
   /** By key, then by value: of the keys that were asked for. */
   readonly #byKey = new Map<string, Map<string, T[]>>();
 
   add(item: T): void {
-    this.all.push(item);
-    for (const [key, byValue] of this.#byKey) put(byValue, item.labels[key], item);
+    this.#all.push(item);
+    for (const [key, byValue] of this.#byKey) put(byValue, own(item.labels, key), item);
   }
 
   /** At least those that it selects. */
   near(selector: LabelQuery | undefined): readonly T[] {
     const asked = equalLabel(selector);
-    if (asked === undefined) return this.all;
+    if (asked === undefined) return this.#all;
     let byValue = this.#byKey.get(asked.key);
     if (byValue === undefined) {
       byValue = new Map();
-      for (const item of this.all) put(byValue, item.labels[asked.key], item);
+      for (const item of this.#all) put(byValue, own(item.labels, asked.key), item);
       this.#byKey.set(asked.key, byValue);
     }
     return byValue.get(asked.value) ?? [];

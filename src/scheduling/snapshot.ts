@@ -151,10 +151,15 @@ export class Snapshot {
       nodes = [];
       this.#antiAffinity.set(key, nodes);
       for (const term of antiAffinity) this.#antiAffinityTerms.add(term.selector, { term, nodes });
-      this.selectsNamespaces ||= antiAffinity.some(({ namespaceSelector }) => namespaceSelector !== undefined);
+      this.selectsNamespaces ||= antiAffinity.some(selectsNamespaces);
     }
     return nodes;
   }
+}
+
+/** Whether the labels of namespaces matter to the term. */
+export function selectsNamespaces({ namespaceSelector }: PodTerm): boolean {
+  return namespaceSelector !== undefined;
 }
 
 function addRequests(total: Map<string, bigint>, requests: Requests, sign: 1n | -1n): void {

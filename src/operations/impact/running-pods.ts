@@ -5,9 +5,8 @@ import type { Node } from '../../nodepool/types.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
-import { Snapshot } from '../../scheduling/snapshot.ts';
+import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { hasSelector } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 
 export interface RunningPods {
@@ -44,7 +43,7 @@ export async function readRunningPods(
     const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
     found.snapshot.add(pod, nodeName);
     if (claims.length > 0) found.claiming.add(namespace);
-    found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(hasSelector);
+    found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
     const owner = ownerOf(raw);
     if (isChanged(nodeName)) found.here.push({ pod, node: nodeName, owner });
     const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
