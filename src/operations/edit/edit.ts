@@ -65,20 +65,16 @@ export async function editByFlags(
     if (patch === undefined) return { before, after, patch, notFound, keptRole, plan: NO_CHANGE, ...NOTHING_AHEAD };
     const { warnings, ...proposal } = await proposeEdit(before, after, deps);
     warn(warnings);
-    return { before, after, patch, notFound, keptRole, ahead: proposal.asksImpactOf, ...proposal };
+    return { before, after, patch, notFound, keptRole, ...proposal };
   };
   const { dryRun } = options;
-  const { pool, before, patch, notFound, keptRole, released, ahead } = await patchPool(
-    name,
-    'edit',
-    { pools: cluster.pools, dryRun },
-    () => agreedTo(propose, approve),
-  );
+  const edited = await patchPool(name, 'edit', { pools: cluster.pools, dryRun }, () => agreedTo(propose, approve));
+  const { pool, before, patch, notFound, keptRole, released, asksImpactOf: ahead } = edited;
   if (patch === undefined) return { kind: 'unchanged', pool, notFound };
   return { kind: 'edited', pool, before, ahead, notFound, keptRole, ...(dryRun === 'client' ? {} : { released }) };
 }
 
-const NOTHING_AHEAD = { released: undefined, ahead: undefined };
+const NOTHING_AHEAD = { released: undefined, asksImpactOf: undefined };
 
 /** The proposal. Throws NodepoolError where the answer was no. */
 export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {
