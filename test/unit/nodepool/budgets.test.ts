@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Budget, type Forecast, forecast } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { makePod } from '../operations/drain/fake-drain-cluster.ts';
+import { makeBudget } from './budget.ts';
 
 const WEB = { app: 'web' };
 const web = (name: string, more: Partial<DrainPod> = {}) => makePod({ name, labels: WEB, ...more });
@@ -13,19 +14,6 @@ const status = (disruptionsAllowed: number, currentHealthy: number, desiredHealt
   expectedPods,
 });
 
-function budget(more: Partial<Budget> = {}): Budget {
-  return {
-    namespace: 'ns',
-    name: 'web',
-    selector: { matchLabels: WEB },
-    minAvailable: 2,
-    maxUnavailable: undefined,
-    alwaysAllowsUnhealthy: false,
-    status: status(1, 3, 2, 3),
-    ...more,
-  };
-}
-
 const three = [web('a'), web('b'), web('c')];
 const maximum = (maxUnavailable: number | string) => ({ minAvailable: undefined, maxUnavailable });
 const of = { budget: 'ns/web', pods: 3 };
@@ -33,59 +21,69 @@ const never = (why: string, pods = 3): Forecast => ({ kind: 'never', budget: 'ns
 const unready = [web('a', { isReady: false }), web('b')];
 
 const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
-  ['counts all pods together', three, [budget()], [{ kind: 'waits', ...of, allowed: 1 }]],
-  ['enough', [web('a')], [budget()], []],
-  ['none now', [web('a')], [budget({ status: status(0, 2, 2, 3) })], [{ kind: 'waits', ...of, pods: 1, allowed: 0 }]],
-  ['a negative status', three, [budget({ status: status(-1, 1, 2, 3) })], [{ kind: 'waits', ...of, allowed: 0 }]],
-  ['no pod', [], [budget()], []],
-  ['of another namespace', [web('a', { namespace: 'other' })], [budget({ status: status(0, 2, 2, 3) })], []],
+  ['counts all pods together', three, [makeBudget()], [{ kind: 'waits', ...of, allowed: 1 }]],
+  ['enough', [web('a')], [makeBudget()], []],
+  [
+    'none now',
+    [web('a')],
+    [makeBudget({ status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  ['a negative status', three, [makeBudget({ status: status(-1, 1, 2, 3) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['no pod', [], [makeBudget()], []],
+  ['of another namespace', [web('a', { namespace: 'other' })], [makeBudget({ status: status(0, 2, 2, 3) })], []],
   [
     'an empty selector matches all',
     [makePod({ name: 'x' })],
-    [budget({ selector: {}, status: status(0, 2, 2, 3) })],
+    [makeBudget({ selector: {}, status: status(0, 2, 2, 3) })],
     [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
   ],
-  ['no selector matches none', three, [budget({ selector: undefined, status: status(0, 2, 2, 3) })], []],
+  ['no selector matches none', three, [makeBudget({ selector: undefined, status: status(0, 2, 2, 3) })], []],
   [
     'as many as it has',
     three,
-    [budget({ minAvailable: 3, status: status(0, 3, 3, 3) })],
+    [makeBudget({ minAvailable: 3, status: status(0, 3, 3, 3) })],
     [never('minAvailable is 3, and it covers 3 pods')],
   ],
   [
     'as many as it has, one',
     [web('a')],
-    [budget({ minAvailable: 1, status: status(0, 1, 1, 1) })],
+    [makeBudget({ minAvailable: 1, status: status(0, 1, 1, 1) })],
     [never('minAvailable is 1, and it covers 1 pod', 1)],
   ],
   [
     'fewer than it needs',
     three,
-    [budget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
+    [makeBudget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
     [never('minAvailable is 4, and it covers 3 pods')],
   ],
   [
     'rounded up to all',
     three,
-    [budget({ minAvailable: '90%', status: status(0, 3, 3, 3) })],
+    [makeBudget({ minAvailable: '90%', status: status(0, 3, 3, 3) })],
     [never('minAvailable is 90%, and it covers 3 pods')],
   ],
-  ['maxUnavailable 0', three, [budget({ ...maximum(0), status: undefined })], [never('maxUnavailable is 0')]],
+  ['maxUnavailable 0', three, [makeBudget({ ...maximum(0), status: undefined })], [never('maxUnavailable is 0')]],
   [
     'maxUnavailable 0%',
     three,
-    [budget({ ...maximum('0%'), status: status(0, 3, 3, 3) })],
+    [makeBudget({ ...maximum('0%'), status: status(0, 3, 3, 3) })],
     [never('maxUnavailable is 0%')],
   ],
-  ['minAvailable 100%', three, [budget({ minAvailable: '100%', status: undefined })], [never('minAvailable is 100%')]],
+  [
+    'minAvailable 100%',
+    three,
+    [makeBudget({ minAvailable: '100%', status: undefined })],
+    [never('minAvailable is 100%')],
+  ],
   [
     'one pod unhealthy for a while',
     three,
-    [budget({ ...maximum(1), status: status(0, 2, 2, 3) })],
+    [makeBudget({ ...maximum(1), status: status(0, 2, 2, 3) })],
     [{ kind: 'waits', ...of, allowed: 0 }],
   ],
-  ['covers no pod yet', three, [budget({ status: status(0, 0, 2, 0) })], [{ kind: 'waits', ...of, allowed: 0 }]],
-  ['not processed', three, [budget({ status: undefined })], [{ kind: 'unknown', ...of }]],
+  ['covers no pod yet', three, [makeBudget({ status: status(0, 0, 2, 0) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['not processed', three, [makeBudget({ status: undefined })], [{ kind: 'unknown', ...of }]],
   [
     'pods that are not counted',
     [
@@ -93,55 +91,55 @@ const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
       web('b', { phase: 'Succeeded' }),
       web('c', { deletionTimestamp: '2026-01-01T00:00:00Z' }),
     ],
-    [budget({ status: status(0, 2, 2, 3) })],
+    [makeBudget({ status: status(0, 2, 2, 3) })],
     [],
   ],
   [
     'an unhealthy pod passes while enough are healthy',
     unready,
-    [budget({ status: status(0, 2, 2, 3) })],
+    [makeBudget({ status: status(0, 2, 2, 3) })],
     [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
   ],
   [
     'an unhealthy pod is held while too few are healthy',
     unready,
-    [budget({ status: status(0, 1, 2, 3) })],
+    [makeBudget({ status: status(0, 1, 2, 3) })],
     [{ kind: 'waits', ...of, pods: 2, allowed: 0 }],
   ],
   [
     'unless the policy is AlwaysAllow',
     unready,
-    [budget({ alwaysAllowsUnhealthy: true, status: status(0, 1, 2, 3) })],
+    [makeBudget({ alwaysAllowsUnhealthy: true, status: status(0, 1, 2, 3) })],
     [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
   ],
   [
     'an unhealthy pod is held where none has to be healthy',
     [web('a', { isReady: false })],
-    [budget({ ...maximum(1), status: status(0, 0, 0, 1) })],
+    [makeBudget({ ...maximum(1), status: status(0, 0, 0, 1) })],
     [{ kind: 'waits', ...of, pods: 1, allowed: 0, unready: 1 }],
   ],
   [
     'and lets it go with AlwaysAllow',
     [web('a', { isReady: false })],
-    [budget({ ...maximum(1), alwaysAllowsUnhealthy: true, status: status(0, 0, 0, 1) })],
+    [makeBudget({ ...maximum(1), alwaysAllowsUnhealthy: true, status: status(0, 0, 0, 1) })],
     [],
   ],
   [
     'or in place of a healthy one',
     unready,
-    [budget({ ...maximum(2), status: status(1, 1, 0, 2) })],
+    [makeBudget({ ...maximum(2), status: status(1, 1, 0, 2) })],
     [{ kind: 'waits', ...of, pods: 2, allowed: 1, unready: 1 }],
   ],
   [
     'the controller cannot compute it',
     three,
-    [budget({ status: undefined, syncError: 'no scale' })],
+    [makeBudget({ status: undefined, syncError: 'no scale' })],
     [{ kind: 'unknown', ...of, why: 'no scale' }],
   ],
   [
     'two budgets of a pod',
     [web('a')],
-    [budget(), budget({ name: 'all', selector: {} })],
+    [makeBudget(), makeBudget({ name: 'all', selector: {} })],
     [{ kind: 'several', pod: 'ns/a', budgets: ['web', 'all'] }],
   ],
 ];
@@ -152,5 +150,5 @@ for (const [name, pods, budgets, expected] of CASES) {
 
 test('counts many pods of one budget', () => {
   const pods = Array.from({ length: 1_000 }, (_, at) => web(`p-${at}`));
-  assert.deepEqual(forecast(pods, [budget()]), [{ kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 }]);
+  assert.deepEqual(forecast(pods, [makeBudget()]), [{ kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 }]);
 });

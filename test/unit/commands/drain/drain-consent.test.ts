@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
-import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Removal } from '../../../../src/operations/drain-port.ts';
 import { testIo } from '../../cli/test-io.ts';
+import { makeBudget } from '../../nodepool/budget.ts';
 import { DONE, runDrain, WARNING } from './run-drain.ts';
 
 test('changes nothing after a no', async () => {
@@ -27,15 +27,12 @@ test('the question says that cordoned nodes are not cordoned', async () => {
 });
 
 /** Of the pod on node a. */
-const NEVER: Budget = {
-  namespace: 'ns',
-  name: 'web',
+const NEVER = makeBudget({
   selector: { matchLabels: { node: 'a' } },
   minAvailable: undefined,
   maxUnavailable: 0,
-  alwaysAllowsUnhealthy: false,
   status: undefined,
-};
+});
 
 test('a script needs --yes for a drain that a budget holds up for ever', async () => {
   const io = testIo();

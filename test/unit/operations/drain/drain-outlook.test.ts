@@ -1,21 +1,11 @@
 /** What a drain says beforehand about budgets, and about pods that no other node takes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { makeBudget } from '../../nodepool/budget.ts';
 import { fakeDrainCluster, RULES } from './fake-drain-cluster.ts';
 
-const budget = (more: Partial<Budget>): Budget => ({
-  namespace: 'ns',
-  name: 'web',
-  selector: { matchLabels: { app: 'web' } },
-  minAvailable: 2,
-  maxUnavailable: undefined,
-  alwaysAllowsUnhealthy: false,
-  status: { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 },
-  ...more,
-});
 const labels = { app: 'web' };
 const base = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
 const bare = { controller: undefined } as unknown as Partial<DrainPod>;
@@ -25,7 +15,7 @@ test('counts what a budget allows over the pods of all nodes', async () => {
   const { plan, lists } = fakeDrainCluster({
     nodes: [{ name: 'a' }, { name: 'b' }, away],
     pods: { a: [{ name: 'p', labels }], b: [{ name: 'q', labels }] },
-    budgets: [budget({})],
+    budgets: [makeBudget()],
   });
   const { warnings, notes } = await plan();
   assert.deepEqual(warnings, []);
@@ -46,8 +36,8 @@ test('names the policy where waiting does not help pods that are not Ready, and 
       ],
     },
     budgets: [
-      budget({ minAvailable: undefined, maxUnavailable: 1, status: none }),
-      budget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined, syncError: 'no scale' }),
+      makeBudget({ minAvailable: undefined, maxUnavailable: 1, status: none }),
+      makeBudget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined, syncError: 'no scale' }),
     ],
   });
   const { warnings, notes } = await plan();
@@ -74,9 +64,9 @@ test('warns of what does not pass by waiting', async () => {
       ],
     },
     budgets: [
-      budget({ maxUnavailable: 0, status: undefined }),
-      budget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined }),
-      ...['one', 'two'].map(name => budget({ name, selector: { matchLabels: { app: 'two' } } })),
+      makeBudget({ maxUnavailable: 0, status: undefined }),
+      makeBudget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined }),
+      ...['one', 'two'].map(name => makeBudget({ name, selector: { matchLabels: { app: 'two' } } })),
     ],
   });
   const { warnings, notes } = await plan();
@@ -140,8 +130,8 @@ test('names budgets that never allow with the pods that need a flag, whose pods 
       b: [{ name: 'd', labels, controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } }],
     },
     budgets: [
-      budget({ maxUnavailable: 0, status: undefined }),
-      budget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined }),
+      makeBudget({ maxUnavailable: 0, status: undefined }),
+      makeBudget({ name: 'db', selector: { matchLabels: { app: 'db' } }, status: undefined }),
     ],
   });
   const refusal = await plan().catch((error: unknown) => error);

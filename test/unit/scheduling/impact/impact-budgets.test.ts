@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quantityReader } from '../../../../src/nodepool/amounts.ts';
-import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
@@ -12,6 +11,7 @@ import type { RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+import { makeBudget } from '../../nodepool/budget.ts';
 
 const read = quantityReader();
 const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
@@ -31,15 +31,7 @@ function pod(at: number, more: RawPodSpec = {}): RunningPod {
   return { pod: readPod(raw, read), node: 'a', owner: { kind: 'StatefulSet', name: 'db' } };
 }
 
-const budget: Budget = {
-  namespace: 'shop',
-  name: 'db',
-  selector: { matchLabels: { app: 'db' } },
-  minAvailable: 2,
-  maxUnavailable: undefined,
-  alwaysAllowsUnhealthy: false,
-  status: { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 },
-};
+const budget = makeBudget({ namespace: 'shop', name: 'db', selector: { matchLabels: { app: 'db' } } });
 
 function impact(pods: RunningPod[], others: Node[], isDrained: boolean) {
   const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), isDrained };
