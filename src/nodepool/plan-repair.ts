@@ -19,7 +19,7 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
-  // Of a pool of the earlier operator: once all members have a record, nodes that join are told from them (takeover.ts).
+  // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (takeover.ts).
   if (node.record === undefined)
     return { ...plan, patch: { resourceVersion: node.resourceVersion, record: formatRecord(record) } };
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));

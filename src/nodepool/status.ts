@@ -73,7 +73,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
     const value = holds ? 'True' : 'False';
     // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it
-    // stopped, by the times of its nodes: a node that recovers is told by them.
+    // stopped, by the times of its nodes, with which that of a recovery is compared.
     const isNewStop =
       reason === 'RolloutStopped' && (before?.reason !== reason || before.observedGeneration !== generation);
     const stays = before?.status === value && !(type === 'Progressing' && isNewStop);

@@ -81,7 +81,7 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
   return { selecting, warnings };
 }
 
-/** Pods of all Jobs of a CronJob are told together; where Jobs may not be read, by Job. */
+/** Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
 async function nameCronJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
   if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
   const read = await attempt(() => port.cronJobs());
