@@ -233,7 +233,9 @@ export class NodeWriter {
     const { cluster, state, sleep, dryRun, onWrite } = this.#deps;
     const { name } = plan.node;
     onWrite?.(plan);
-    const write = await cluster.nodes.patch(name, plan.patch, { dryRun });
+    const sent = cluster.nodes.patch(name, plan.patch, { dryRun });
+    const read = () => readNode(name, uid, this.#deps);
+    const write = await written.turn.during(sent, plan.patch.resourceVersion, read);
     if (write.kind === 'written') {
       state.setNode(write.node);
       if (plan.drain !== undefined) written.turn.giveBack();

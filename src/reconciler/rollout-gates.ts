@@ -47,6 +47,9 @@ export class RolloutGates {
   /** See RolloutNode. */
   readonly #refused: RefusedNodes;
 
+  /** Nodes that stay under way after a write without an answer, until they are seen in another version than this. */
+  readonly #unsure = new Map<string, string>();
+
   readonly #isFollowed: boolean;
   /** Of a run without caches: who was next when it began, by name of the pool. */
   readonly #first = new Map<string, ReadonlySet<string>>();
@@ -69,6 +72,7 @@ export class RolloutGates {
       this.#gates.delete(pool);
       return undefined;
     }
+    this.#endSeen(pool);
     const underWay = this.#underWay.get(pool) ?? NONE;
     const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused }));
     const current = [...underWay].flatMap(([node, generation]) =>
@@ -108,6 +112,7 @@ export class RolloutGates {
   /** As allows(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
   admits(pool: string, node: string): RolloutStamp | undefined {
     if (!this.allows(pool, node)) return undefined;
+    this.#unsure.delete(node);
     const underWay = this.#underWay.get(pool) ?? new Map();
     const current = this.#state.pool(pool);
     const rollout = current && rolloutHash(current);
@@ -129,8 +134,22 @@ export class RolloutGates {
     else this.#refused.delete(node);
   }
 
+  /** The write had no answer, and the node could not be read. It was guarded by the version. Its turn comes again: it takes no second place. */
+  keep(pool: string, node: string, resourceVersion: string): void {
+    this.#underWay.get(pool)?.set(node, undefined);
+    this.#unsure.set(node, resourceVersion);
+  }
+
+  #endSeen(pool: string): void {
+    for (const node of [...(this.#underWay.get(pool)?.keys() ?? [])]) {
+      const version = this.#unsure.get(node);
+      if (version !== undefined && this.#state.node(node)?.resourceVersion !== version) this.end(pool, node);
+    }
+  }
+
   /** The write has ended, one way or the other. */
   end(pool: string, node: string): void {
+    this.#unsure.delete(node);
     const underWay = this.#underWay.get(pool);
     underWay?.delete(node);
     if (underWay?.size === 0) this.#underWay.delete(pool);

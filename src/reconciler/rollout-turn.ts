@@ -26,6 +26,24 @@ export class RolloutTurn {
     return stamp;
   }
 
+  /**
+   * Of a write without an answer nobody knows whether it was done: the node keeps its place until it has been read, by `read` or by
+   * anybody. @param resourceVersion that guards the write
+   */
+  async during<T>(write: Promise<T>, resourceVersion: string, read: () => Promise<unknown>): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      if (this.#pool !== undefined) await read().catch(() => this.#keep(resourceVersion));
+      throw error;
+    }
+  }
+
+  #keep(resourceVersion: string): void {
+    if (this.#pool !== undefined) this.#gates.keep(this.#pool, this.#node, resourceVersion);
+    this.#pool = undefined;
+  }
+
   /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
   giveBack(): void {
     const pool = this.#pool;

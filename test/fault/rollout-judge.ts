@@ -75,8 +75,13 @@ export function judgeRollouts(versions: readonly Version<NodeState>[], spans: Po
       ...strategies.map(strategy => limitOf(strategy, () => members(spans, pool, version.at, live, left))),
     );
     if (others.length + 1 >= limit) counts.full++;
-    const names = others.map(({ name }) => name).join(', ');
-    assert.ok(others.length < limit, `${text} was changed while ${names} were in flight, and ${limit} may be`);
+    const says = ({ state, revision }: Version<NodeState>) => {
+      const { changed, rollout, draining } = state?.record ?? {};
+      return JSON.stringify({ revision, changed, rollout, draining });
+    };
+    const names = others.map(other => `${other.name} ${says(other)}`).join(', ');
+    const was = `it is ${says({ ...version, state })} and was ${says(before)}`;
+    assert.ok(others.length < limit, `${text} was changed while ${names} were in flight, and ${limit} may be: ${was}`);
   }
   return counts;
 }

@@ -10,6 +10,8 @@ import { startChild } from './child.ts';
 import { useFaultEnv } from './fault-env.ts';
 import { limitWrites } from './limit-writes.ts';
 import { row } from './row.ts';
+import { holdWatches } from './streams.ts';
+import { drop, loseAnswer } from './treatments.ts';
 
 const testEnv = useFaultEnv();
 const namesOf = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
@@ -134,5 +136,38 @@ row(
     assert.equal(samples.writes(), count + 2, 'one write a node, the drift and its repair');
     await last.end();
     facts.kills = 4;
+  },
+);
+
+row(
+  {
+    fault: 'response lost',
+    how: 'every response to the write of a node in a rollout is dropped, and the watch of nodes is held',
+    holds: 'the node keeps its place: never more nodes in flight than maxConcurrent',
+  },
+  async (t, facts) => {
+    const [count, settleSeconds] = [4, 4];
+    await begin(count, { maxConcurrent: 1, settleSeconds });
+    const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
+    const proxy = await testEnv.proxy(t);
+    const child = startChild(t, proxy, '--resync', '1s');
+    await child.synced();
+    const isOfNode = ({ path }: Asked) => path === '/api/v1/nodes/n0';
+    const held = holdWatches(proxy, ({ path }) => path === '/api/v1/nodes');
+    // Reads of the node fail as well, and then do not.
+    const undo = proxy.onRequest(asked =>
+      isOfNode(asked) ? (isReconcileWrite(asked) ? loseAnswer : drop) : undefined,
+    );
+    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+    await eventually('the write fails', () => child.lines(/web failed/).length > 0);
+    const lost = proxy.requests.filter(asked => isOfNode(asked) && isReconcileWrite(asked)).length;
+    await sleep(1_500);
+    assert.deepEqual(samples.order(), ['n0']);
+    undo();
+    held.release();
+    await eventually('all are changed', () => samples.changed() === count, 90_000);
+    assert.equal(samples.most(), 1);
+    assert.equal(samples.writes(), count);
+    Object.assign(facts, { lost, inFlight: samples.most() });
   },
 );

@@ -33,12 +33,22 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
 }
 
 /** @param now read at each look */
-function begin(pool: NodePool, nodes: Node[], now: () => number, refuses: (name: string) => boolean = () => false) {
+function begin(
+  pool: NodePool,
+  nodes: Node[],
+  now: () => number,
+  refuses: (name: string) => boolean = () => false,
+  isUnread: () => boolean = () => false,
+) {
   const state = new ClusterState([pool], nodes, []);
   const tried: string[] = [];
   const kept: ControllerRevision[] = [];
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, {
     nodes: {
+      get: async (name: string) => {
+        if (isUnread()) throw new NodepoolError('cluster', 'no answer');
+        return state.node(name);
+      },
       patch: async (name: string, patch: NodePatch) => {
         tried.push(name);
         const node = state.node(name);
@@ -110,6 +120,23 @@ test('a node that is refused, or whose record is too large, keeps no place from 
     assert.match(failures[0]?.message ?? '', /^node a was not written: /, 'it is reported by each reconcile');
   }
   assert.deepEqual(second.tried, ['b', 'c']);
+});
+
+test('a node whose write had no answer, nor its read, keeps its place until it is seen in another version', async () => {
+  const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } }, METADATA);
+  const isAway = () => true;
+  let time = Date.parse(CHANGED);
+  const [now, a] = [() => time, old('a')];
+  const { reconciler, tried, state } = begin(pool, [a, old('b'), old('c')], now, name => name === 'a', isAway);
+  for (let at = 0; at < 2; at++) await reconciler.reconcile('worker');
+  assert.deepEqual(tried, ['a', 'a']);
+  // It was done.
+  state.setNode({ ...of('a', '2', { changed: CHANGED, rollout: rolloutHash(pool) }), resourceVersion: '99' });
+  await reconciler.reconcile('worker');
+  assert.deepEqual(tried, ['a', 'a'], 'it settles');
+  time += 62_000;
+  await reconciler.reconcile('worker');
+  assert.deepEqual(tried, ['a', 'a', 'b']);
 });
 
 test('a rollout whose first status says that it is stopped stays so when the failed node is deleted', async () => {
