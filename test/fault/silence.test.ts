@@ -30,8 +30,8 @@ const hangInside: Treatment = async ({ forward, client }) => {
 
 /** Writes of each kind, by name; the first one of each gets no response. */
 const WRITES: Record<string, Treatment> = {
-  [`PATCH ${NODES}/joins`]: hang,
-  [`PATCH ${NODES}/moves`]: hangAnswer,
+  [`PATCH ${NODES}/alone`]: hang,
+  [`PATCH ${NODES}/answered`]: hangAnswer,
   // Its finalizer.
   [`PATCH ${POOLS}/new`]: hang,
   [`PATCH ${POOLS}/status-only/status`]: hang,
@@ -76,8 +76,11 @@ function assertDeadline(seconds: number, what: string): void {
   assert.ok(seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S, `${what}: after ${seconds.toFixed(1)} s`);
 }
 
-/** Pools that each need one kind of write and do not depend on each other. */
+/** Pools that each need one kind of write: behind a write that hangs, the next one of its pool waits. */
 async function ofOneThing(model: Model): Promise<void> {
+  await model.addNodes({ name: 'alone' }, { name: 'answered' });
+  await model.createPool('alone', { labels: { tier: 'alone' } });
+  await model.createPool('answered', { labels: { tier: 'answered' } });
   await model.createPool('status-only', {});
   await model.createPool('class-only', {});
 }
@@ -94,6 +97,8 @@ row(
     const begun = proxy.requests.length;
 
     const hung = hangFirst(proxy, WRITES);
+    await model.label('alone', role('alone'));
+    await model.label('answered', role('answered'));
     await change(model);
     await model.editPool('status-only', { labels: { tier: 'none' } });
     await model.editPool('class-only', { handler: 'kata' });
