@@ -64,8 +64,11 @@ export class PoolNodes {
     return this.#writer.gonePools;
   }
 
-  /** Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried. */
-  async apply(pool: string, outcome: NodeOutcome): Promise<boolean> {
+  /**
+   * Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried.
+   * @param isCurrent false once the pool has changed: then no further write is begun
+   */
+  async apply(pool: string, outcome: NodeOutcome, isCurrent = () => true): Promise<boolean> {
     const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
     const reading = readAnnotationsOf(pool, state, cluster.nodes);
     if (reading !== undefined) await reading;
@@ -81,6 +84,7 @@ export class PoolNodes {
     let failedInARow = 0;
     let isAnswered = true;
     const apply = async (name: string) => {
+      if (!isCurrent()) return;
       if (signal?.aborted) {
         outcome.unwritten++;
         return;

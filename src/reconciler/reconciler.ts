@@ -123,15 +123,17 @@ export class Reconciler {
   }
 
   async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { state, limitObjects, podsOn } = this.#options;
+    const { state, limitObjects, podsOn, isFollowed = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
-    const isAnswered = await this.#nodes.apply(name, outcome);
+    const isCurrent = () => !isFollowed || isSamePool(pool, state.pool(name));
+    const isAnswered = await this.#nodes.apply(name, outcome, isCurrent);
     if (outcome.unwritten > 0) throw new Interrupted();
+    if (!isCurrent()) return this.#again(outcome, pool);
     // Once the last member has the spec, nothing of the earlier one is needed.
     if (isClassRight && isGradual(pool)) await this.#applyRuntimeClass(pool, outcome);
     const drain = this.#nodes.drain(name);
@@ -181,11 +183,21 @@ export class Reconciler {
     );
     if (outcome.status !== undefined || written === 'held') return outcome;
     // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
+    return this.#onceMore(outcome);
+  }
+
+  /** The pool was changed while it was reconciled: its RuntimeClass comes before its nodes. */
+  async #again(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
+    return this.#onceMore(outcome);
+  }
+
+  async #onceMore({ pool: name, moves, warnings }: PoolOutcome): Promise<PoolOutcome> {
     const again = await this.#untilInterrupted(
       () => emptyOutcome(name),
       () => this.#reconcile(name),
     );
-    return { ...again, moves: [...outcome.moves, ...again.moves], warnings: [...outcome.warnings, ...again.warnings] };
+    return { ...again, moves: [...moves, ...again.moves], warnings: [...warnings, ...again.warnings] };
   }
 
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
