@@ -124,8 +124,12 @@ birthRow(
       const child = startChild(t, testEnv.cluster(), ...FLAGS);
       await child.synced();
       const each = NODES / KILLS;
+      const known = new Set(current(history).keys());
       lives.push(...names.slice(kill * each, (kill + 1) * each).map((name, at) => live(name, kill * each + at)));
-      await sleep(random() * 100);
+      // After the first of them was written, or at any time.
+      const isWritten = () => [...current(history)].some(([name, { mark }]) => !known.has(name) && !mark);
+      if (kill % 2 === 0) await eventually('one is written', isWritten);
+      else await sleep(random() * 100);
       await child.end('SIGKILL');
       const marked = [...current(history).values()].filter(({ mark }) => mark).length;
       if (marked > 0 && marked < each - 1) halfway++;
