@@ -58,6 +58,9 @@ export async function listNodes(
   const state = new ClusterState(known, nodes, []);
   const wanted = new Set(selectPools('nodes', state, pools));
   await readAnnotations(state, () => selectNodes(selector, cluster));
+  // What the reading left behind would stand beside what the planning needs, and what that leaves beside the table of all nodes:
+  // see src/controller/collect.ts.
+  collectGarbage();
   const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
   const found = all.filter(node => isMeant(node, unassigned, wanted));
   const heldByOthers = new Map<string, number>();
@@ -65,7 +68,6 @@ export async function listNodes(
     if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
     heldByOthers.set(pool, (heldByOthers.get(pool) ?? 0) + 1);
   }
-  // What reading and planning left behind would stand beside the table of all nodes: see src/controller/collect.ts.
   collectGarbage();
   return { nodes: found, heldByOthers };
 }
