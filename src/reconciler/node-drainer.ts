@@ -89,7 +89,7 @@ interface Entry {
   evicted: Map<string, string>;
   /** By UID. */
   held: Map<string, Held>;
-  /** Of the last look. */
+  /** Of the last look, or of the write after it. */
   error?: NodepoolError;
 }
 
@@ -120,11 +120,23 @@ export class NodeDrainer {
       return look;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
-      entry.error = error;
-      const retryAfterMs = error.isPermanent ? PERMANENT_MS : RETRY_MS;
-      entry.lookAt = clock.now() + retryAfterMs;
+      const retryAfterMs = this.#failed(entry, error);
       throw new NodeWriteError(error, { retryAfterMs, isHeldBack: false });
     }
+  }
+
+  /** No pod was left, and the taints could not be written: until the next look, look() throws the error. */
+  failed(node: string, error: NodepoolError): void {
+    const entry = this.#entries.get(node);
+    if (entry !== undefined && entry.lookAt <= this.#deps.clock.now()) this.#failed(entry, error);
+  }
+
+  /** Milliseconds until the next look. */
+  #failed(entry: Entry, error: NodepoolError): number {
+    const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
+    const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
+    Object.assign(entry, { error, lookAt: this.#deps.clock.now() + ms });
+    return ms;
   }
 
   async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look> {

@@ -122,7 +122,9 @@ export class NodeWriter {
       return written.move;
     } catch (error) {
       this.rollouts.wrote(name, factsOf(this.#deps.state, name).isStep);
-      if (!(error instanceof NodepoolError) || written.move === undefined) throw error;
+      if (!(error instanceof NodepoolError)) throw error;
+      this.drainer.failed(name, error);
+      if (written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
       written.turn.end();
