@@ -162,9 +162,11 @@ export function planNode(
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
     ...(draining === undefined ? {} : { draining }),
   };
-  // A new generation that changes nothing else in the record is no reason to write it.
-  const isRecordDue = (merged && formatRecord(merged)) !== node.record;
   const { generation } = owner?.metadata ?? {};
+  // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
+  // next write: see stale-pools.ts.
+  const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && plan.changes.length > 0;
+  const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
   const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
   const next = applied && formatRecord(applied);
   if (

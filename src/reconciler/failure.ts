@@ -72,6 +72,19 @@ export function failureOf(error: NodepoolError, node?: string): WriteFailure {
   return { message, next, node, ...(isHeldBack ? { isHeldBack } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }
 
+/** Of a run without caches. */
+export function specChangedFailure(name: string): WriteFailure {
+  return {
+    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
+    next: `run \`kubectl nodepool reconcile ${name}\``,
+  };
+}
+
+/** Unless one has the same message. */
+export function addOnce(failures: WriteFailure[], failure: WriteFailure): void {
+  if (!failures.some(({ message }) => message === failure.message)) failures.push(failure);
+}
+
 export function messagesOf(failures: readonly WriteFailure[]): string[] {
   return failures.map(({ message }) => message);
 }

@@ -197,7 +197,9 @@ export class NodeWriter {
     const uid = state.node(name)?.uid;
     // It was paused after the node was chosen.
     if (plan?.pausedBy !== undefined) return 'done';
-    if (this.#stalePools.isBehind(name)) {
+    const isDue = plan !== undefined && (plan.patch !== undefined || plan.drain !== undefined);
+    if (isDue && uid !== undefined && this.#stalePools.isBehind(name)) {
+      await this.#limits.assertFree(name, uid, plan.changes);
       await this.#stalePools.read(name);
       return 'again';
     }

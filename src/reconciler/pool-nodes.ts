@@ -3,7 +3,8 @@ import { countRollout } from '../controller/collect.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
-import { attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
+import { SpecChangedError } from './changed-meanwhile.ts';
+import { addOnce, attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
@@ -83,8 +84,9 @@ export class PoolNodes {
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
     let isAnswered = true;
+    const edited: SpecChangedError[] = [];
     const apply = async (name: string) => {
-      if (!isCurrent()) return;
+      if (!isCurrent() || edited.some(error => error.pool === pool)) return;
       if (signal?.aborted) {
         outcome.unwritten++;
         return;
@@ -92,7 +94,11 @@ export class PoolNodes {
       if (failedInARow >= MAX_GENERAL_FAILURES) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
-          const move = await this.#writer.write(name);
+          const move = await this.#writer.write(name).catch((error: unknown) => {
+            if (!(error instanceof SpecChangedError)) throw error;
+            edited.push(error);
+            return undefined;
+          });
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await attempt(failures, write, name);
@@ -110,6 +116,7 @@ export class PoolNodes {
       failures.push(failureOf(error, node));
       holdBack(error, outcome);
     }
+    for (const error of edited) addOnce(outcome.failures, failureOf(error));
     // Sorted, not in the order of the responses: the same failures give the same status.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
     return isAnswered;

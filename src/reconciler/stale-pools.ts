@@ -6,8 +6,10 @@
  * The answer is valid for the nodes as the cluster state had them at the read: one that is written for a newer spec since has
  * another resourceVersion, and the patch fails with a conflict.
  * Not guaranteed: that the generation is authentic, as the record is not. One that is higher than the server's, of a kubelet or of
- * a pool that was restored or recreated without releasing its nodes, costs one read of the pool for all its nodes. A pool
- * that was recreated counts from 1, so a spec of the earlier one is not noticed here.
+ * a pool that was restored or recreated without releasing its nodes, costs one read of the pool for all its nodes that are
+ * written, and their next write corrects it. A pool that was recreated counts from 1, so a spec of the earlier one is not noticed
+ * here. Nor is a newer spec that changed nothing on the node: its record has the generation of its last write. A node
+ * that joins by an older spec gets that until the cache has the newer one.
  */
 import type { Node, ObjectMeta } from '../nodepool/types.ts';
 import { type LiveReadDeps, readPool } from './live-reads.ts';

@@ -8,7 +8,14 @@ import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { addFailure, attemptHeld, type WriteFailure, type WriteOutcome } from './failure.ts';
+import {
+  addFailure,
+  addOnce,
+  attemptHeld,
+  specChangedFailure,
+  type WriteFailure,
+  type WriteOutcome,
+} from './failure.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
 import { writePool } from './pool-write.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
@@ -53,7 +60,7 @@ export async function writeStatus(
     result = await write(pool, observed, outcome, deps);
   });
   const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
-  if (changed !== undefined) outcome.failures.push(changed);
+  if (changed !== undefined) addOnce(outcome.failures, changed);
   if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
   outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
@@ -131,13 +138,6 @@ function specChanged({ metadata }: NodePool, { state, isFollowed = false }: Stat
   if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
   return specChangedFailure(name);
-}
-
-export function specChangedFailure(name: string): WriteFailure {
-  return {
-    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
-    next: `run \`kubectl nodepool reconcile ${name}\``,
-  };
 }
 
 /** Whether the latest pool has the UID of the reconciled one and is not being deleted. */

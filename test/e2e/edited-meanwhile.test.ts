@@ -9,7 +9,7 @@ import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const testEnv = useFaultEnv();
-const taints = (key: string) => ({ spec: { taints: [{ key, effect: 'NoSchedule' }] } });
+const taints = (key: string) => ({ spec: { taints: [{ key, effect: 'NoSchedule' as const }] } });
 
 test('the RuntimeClass tolerates a taint before a node has it', async t => {
   await testEnv.nodes({ name: 'a', labels: role('web') });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
@@ -11,12 +12,19 @@ const pods = poolsWithPods(testEnv);
 const NAMES = ['a', 'b', 'c', 'd'].map(name => `pod-${name}`);
 const SPEC = { noExecute: 'Drain', taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] } as const;
 
-/** Runs `change` after the first eviction, and lets a second pass. */
-async function changing(change: () => Promise<unknown>): Promise<ClusterPort> {
+/** Runs `change` after the first eviction, and lets a second pass. @param unread after it, the pool cannot be read for this reason */
+async function changing(change: () => Promise<unknown>, unread?: NodepoolError): Promise<ClusterPort> {
   const { cluster } = await testEnv.connection();
   let isFirst = true;
   return {
     ...cluster,
+    pools: {
+      ...cluster.pools,
+      getCoerced: async name => {
+        if (!isFirst && unread !== undefined) throw unread;
+        return cluster.pools.getCoerced(name);
+      },
+    },
     async evictions() {
       const client = await cluster.evictions();
       return {
@@ -50,3 +58,12 @@ for (const [what, change, taints] of changes) {
     assert.deepEqual(taintsOf(await testEnv.node('n')), taints);
   });
 }
+
+test('while the pool cannot be read, the other pods stay', async () => {
+  await testEnv.nodes({ name: 'n', labels: role('web') });
+  await testEnv.pool('web', { ...SPEC, taints: [...SPEC.taints] });
+  for (const name of NAMES) await pods.pod({ name, node: 'n', graceSeconds: 0 });
+  const unread = new NodepoolError('cluster', 'the API server is overloaded', undefined, { isTransient: true });
+  await testEnv.reconcileWith(await changing(async () => {}, unread), 'web').catch(() => {});
+  assert.equal((await pods.names()).length, NAMES.length - 1);
+});

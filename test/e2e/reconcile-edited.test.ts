@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { cli } from '../cluster/harness.ts';
 import { relay } from './relay.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -50,6 +52,34 @@ test('reconcile fails when the spec was edited meanwhile, and the next run finis
   assert.deepEqual([status?.observedGeneration, metadata.generation], [1, 2]);
   assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 0);
   assert.deepEqual(await tiers(), ['silver', 'silver', 'silver']);
+});
+
+test('reconcile writes no further node once it knows of the edit, neither as it was nor as it is', async t => {
+  await prepare();
+  const edit = async () => {
+    await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
+    // A pool that was read within the last second is not read again.
+    await sleep(1_100);
+  };
+  const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+  assert.deepEqual(await tiers(), ['gold', undefined, undefined]);
+});
+
+test('reconcile that learns the new spec from a node that another process wrote does not go on with it', async t => {
+  await prepare();
+  const edit = async () => {
+    await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
+    const { cluster } = await testEnv.connection();
+    const refuse = () => Promise.reject(new NodepoolError('cluster', 'not in this test'));
+    const patch: typeof cluster.nodes.patch = (name, ...rest) =>
+      name === 'b' ? cluster.nodes.patch(name, ...rest) : refuse();
+    await testEnv.reconcileWith({ ...cluster, nodes: { ...cluster.nodes, patch } }, 'w');
+    assert.deepEqual(await tiers(), ['gold', 'silver', undefined]);
+  };
+  const { code, stderr } = await editedDuring(t, ['reconcile', '--concurrency', '1'], edit);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+  assert.deepEqual(await tiers(), ['gold', 'silver', undefined]);
 });
 
 test('reconcile keeps the status of another process that reconciled the new spec meanwhile', async t => {

@@ -3,10 +3,10 @@ import type { Clock } from '../../controller/clock.ts';
 import { drainingText } from '../../nodepool/no-execute.ts';
 import { isPaused } from '../../nodepool/rollout.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { addOnce, specChangedFailure } from '../../reconciler/failure.ts';
 import { planOf } from '../../reconciler/node-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import type { Reconciler } from '../../reconciler/reconciler.ts';
-import { specChangedFailure } from '../../reconciler/status-writer.ts';
 import { attempt } from '../attempt.ts';
 import { merged, type PoolResult, resultOf } from './pool-result.ts';
 
@@ -49,9 +49,7 @@ export async function untilDrained(
     await sleep(Math.min(drain.afterMs, ...(timeoutMs > 0 ? [since + timeoutMs - clock.now()] : [])), signal);
     if (signal?.aborted) return interrupted(result, state);
     if (await known.isChanged(cluster)) {
-      const failure = specChangedFailure(pool);
-      // The write of the status may have noticed it first.
-      if (!outcome.failures.some(({ message }) => message === failure.message)) outcome.failures.push(failure);
+      addOnce(outcome.failures, specChangedFailure(pool));
       return result;
     }
     result = merged(result, await resultOf(pool, reconciler.reconcile(pool)));

@@ -36,6 +36,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     limitObjects: createLimiter(4),
     sleep: async () => {},
     dryRun: false,
+    isFollowed: true,
     clock: new FakeClock(),
     now: () => new Date(),
   });

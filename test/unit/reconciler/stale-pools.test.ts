@@ -104,3 +104,14 @@ test('records of earlier versions are read, and not written for want of a genera
   await before.writer.write('a');
   assert.deepEqual([before.serverOf('a').live?.labels.tier, before.reads()], ['gold', 0]);
 });
+
+test('such a generation is corrected by the write that repairs a label, and costs no read where nothing is written', async () => {
+  const { writer, state, serverOf, reads } = begin(newer, [silver('a', 9)], () => newer);
+  await writer.write('a');
+  assert.deepEqual([serverOf('a').sent, reads()], [[], 0]);
+  serverOf('a').change({ labels: { group: 'a', tier: 'theirs' } });
+  state.setNode(serverOf('a').live ?? assert.fail());
+  await writer.write('a');
+  const record = recordOf({ pool: 'worker', generation: 5, labels: { tier: 'silver' } });
+  assert.deepEqual([serverOf('a').live?.labels.tier, serverOf('a').live?.record, reads()], ['silver', record, 1]);
+});
