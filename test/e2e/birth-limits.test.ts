@@ -23,16 +23,19 @@ const dryRun = async (labels: Record<string, string>, name = 'n') =>
 
 const long = (prefix: string, at: number) => `${prefix}${at}.${'a.'.repeat(120)}x/${'b'.repeat(63)}`.slice(-317);
 
+const longTaints = (prefix: string) =>
+  Array.from({ length: 100 }, (_, at) => ({
+    key: long(prefix, at),
+    value: 'v'.repeat(63),
+    effect: 'NoSchedule' as const,
+  }));
+
 test('the largest pool is given whole, and only annotations that still fit', { skip }, async () => {
   await apply(cluster(), POLICY);
   const spec: NodePoolSpec = {
     nodeSelector: { group: 'big' },
     labels: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [long('l', at), 'v'.repeat(63)])),
-    taints: Array.from({ length: 100 }, (_, at) => ({
-      key: long('t', at),
-      value: 'v'.repeat(63),
-      effect: 'NoSchedule' as const,
-    })),
+    taints: longTaints('t'),
     // Quotes and backslashes are the worst for the mark.
     annotations: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`big-${at}`, '"\\'.repeat(250)])),
   };
@@ -73,6 +76,17 @@ test('the largest pool is given whole, and only annotations that still fit', { s
     const { metadata, spec: after } = await testEnv.node(name);
     assert.deepEqual([after.taints, Object.keys(metadata.labels).filter(key => key.includes('a.a.'))], [undefined, []]);
   }
+});
+
+test('the most taints and startup taints with the longest keys are given', {
+  skip,
+}, async () => {
+  await apply(cluster(), POLICY);
+  const labels = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [long('l', at), 'v'.repeat(63)]));
+  const spec = { nodeSelector: { group: 'tainted' }, labels, taints: longTaints('t'), startupTaints: longTaints('s') };
+  await testEnv.pool('tainted', spec);
+  await inForce(testEnv, 'tainted', { group: 'tainted' });
+  assert.equal(taintsOf(await dryRun({ group: 'tainted' })).length, 200);
 });
 
 test('a mark is never longer than what is read of it: at the limit it has the annotations, beyond it none', {
