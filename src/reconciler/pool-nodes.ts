@@ -4,9 +4,9 @@ import type { Limiter } from '../controller/limiter.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { SpecChangedError } from './changed-meanwhile.ts';
+import type { DrainState } from './drain-entries.ts';
 import { addOnce, attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
-import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
@@ -62,7 +62,7 @@ export class PoolNodes {
 
   /** See GonePools. */
   get gonePools(): GonePools {
-    return this.#writer.gonePools;
+    return this.#writer.steps.gonePools;
   }
 
   /**
@@ -77,7 +77,7 @@ export class PoolNodes {
     const names = this.#turns(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
     if (!this.#isPaused(pool))
-      holdBack({ retryAfterMs: this.#writer.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
+      holdBack({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     // A node whose pods are not gone is only looked at.
     const counted = new Set(names.filter(name => changes?.has(name) || factsOf(state, name).hasPatch));
     progress?.planned(counted.size);
@@ -135,7 +135,7 @@ export class PoolNodes {
   /** Those that have something to be written now: first those whose turn in a rollout has come, in their order. */
   #turns(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
-    const step = this.#writer.rollouts.begin(pool);
+    const step = this.#writer.steps.rollouts.begin(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
     const waits = (name: string) => !changes?.has(name) && factsOf(state, name).waits;
@@ -149,7 +149,7 @@ export class PoolNodes {
 
   /** What the rollout of the pool has left to do; undefined for a pool without one. Called once in a reconcile. */
   rollout(pool: string): RolloutStep | undefined {
-    const step = this.#writer.rollouts.begin(pool);
+    const step = this.#writer.steps.rollouts.begin(pool);
     if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
     return step;
   }
@@ -168,18 +168,18 @@ export class PoolNodes {
   drain(pool: string): DrainState | undefined {
     const { state, dryRun } = this.#options;
     if (dryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
-    const next = this.#writer.rollouts.begin(pool)?.next;
+    const next = this.#writer.steps.rollouts.begin(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = planOf(state, name);
       const isTurn = next === undefined || !plan?.isRollout || next.includes(name);
       return plan?.drain?.hasBegun && plan.pausedBy === undefined && isTurn ? name : [];
     });
-    return nodes.length === 0 ? undefined : this.#writer.drainer.stateOf(nodes.toSorted());
+    return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
   }
 
   /** See NodeDrainer. */
   takeStuck(nodes: readonly string[]): string[] {
-    return this.#writer.drainer.takeStuck(nodes);
+    return this.#writer.steps.drainer.entries.takeStuck(nodes);
   }
 
   /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */

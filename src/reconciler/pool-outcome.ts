@@ -1,8 +1,8 @@
 /** What one reconcile of a pool did. */
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
+import type { DrainState } from './drain-entries.ts';
 import type { WriteFailure } from './failure.ts';
-import type { DrainState } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 

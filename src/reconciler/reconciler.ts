@@ -8,17 +8,15 @@
 
 import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
-import { drainingText } from '../nodepool/no-execute.ts';
-import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
+import { isPaused } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
-import type { Observation } from '../nodepool/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { conflictMessages } from './conflicts.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attempt, attemptHeld, holdBack, messagesOf } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
+import { observe } from './observe.ts';
 import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
@@ -151,20 +149,13 @@ export class Reconciler {
     // Nodes that wait for their turn, or for pods, have a record by now.
     const isTried = valid && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
-    const members = state.members(name);
-    const differing = this.#nodes.differing(name, outcome.failures);
-    const observed: Observation = {
-      members,
-      specErrors: state.poolIndex.errors(name),
-      conflicts: conflictMessages(pool, state.lost(name), outcome.runtimeClass),
-      differing,
-      failures: [...new Set(messagesOf(unmet))],
-      podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
-      rollout: isPaused(pool)
-        ? pausedProgress(name, differing.length, members.length)
-        : step && rolloutProgress(name, step),
-      draining: drain && drainingText(drain),
-    };
+    const observed = observe(pool, state, outcome, {
+      unmet,
+      differing: this.#nodes.differing(name, outcome.failures),
+      step,
+      drain,
+      podsOn,
+    });
     if (step?.settlesAfterMs !== undefined) holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =

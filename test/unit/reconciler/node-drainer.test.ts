@@ -67,7 +67,7 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   ]);
   answers.set('a', BUDGET);
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a', 'evict free', 'evict other']);
-  const state = writer.drainer.stateOf(['n1']);
+  const state = writer.steps.drainer.entries.stateOf(['n1']);
   assert.equal(
     state.blocked,
     'pod ns/a on node n1 waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
@@ -80,7 +80,7 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   answers.clear();
   await clock.advance(6_500);
   assert.deepEqual(await write(), ['list', 'evict a', 'evict b', 'evict c']);
-  assert.equal(writer.drainer.stateOf(['n1']).blocked, undefined);
+  assert.equal(writer.steps.drainer.entries.stateOf(['n1']).blocked, undefined);
 });
 
 test('a pod that is held back for 30 s is worth an Event, once', async () => {
@@ -91,7 +91,7 @@ test('a pod that is held back for 30 s is worth an Event, once', async () => {
   for (let at = 0; at < 10; at++) {
     await clock.advance(6_500);
     await write();
-    told.push(...writer.drainer.takeStuck(['n1']));
+    told.push(...writer.steps.drainer.entries.takeStuck(['n1']));
   }
   assert.deepEqual(told, [
     'pod ns/a on node n1 waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
@@ -115,7 +115,7 @@ test('an error stops no other pod, is told until the next look, and is one of th
   answers.set('a', forbidden);
   await assert.rejects(write(), { message: 'cannot evict', isHeldBack: false, retryAfterMs: 30_000 });
   assert.deepEqual(calls, ['patch n1', 'list', 'evict a', 'evict b']);
-  assert.deepEqual(writer.drainer.stateOf(['n1']).afterMs, undefined, 'it is a failure');
+  assert.deepEqual(writer.steps.drainer.entries.stateOf(['n1']).afterMs, undefined, 'it is a failure');
   await clock.advance(10_000);
   await assert.rejects(write(), { message: 'cannot evict', isHeldBack: true, retryAfterMs: 20_000 });
   assert.deepEqual(calls, []);

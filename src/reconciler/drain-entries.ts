@@ -1,0 +1,142 @@
+/** What is remembered of the nodes whose pods are evicted: when each is looked at again, and what was seen. */
+import type { Clock } from '../controller/clock.ts';
+import type { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePlan, PlannedDrain } from '../nodepool/plan.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
+import { NodeWriteError } from './node-write-error.ts';
+
+/** A node with a drain. */
+export type DrainingPlan = NodePlan & { drain: PlannedDrain };
+
+export interface DrainState {
+  /** Names, sorted. */
+  nodes: string[];
+  /** Pods that were left when they were looked at last. */
+  pods: number;
+  /** Of the first of them that a budget or the server holds back, as a sentence. */
+  blocked: string | undefined;
+  /** Milliseconds until the first of them is looked at again; undefined where none is. */
+  afterMs: number | undefined;
+}
+
+/** Between two looks while pods terminate. */
+const LOOK_MS = 2_000;
+/** Between two evictions of a pod that is held back, as kubectl drain. */
+export const RETRY_MS = 5_000;
+/** After an error that only somebody else can mend. */
+const PERMANENT_MS = 30_000;
+const KEPT_MS = 10 * 60_000;
+/** A pod that is held back for so long is worth an Event. */
+const STUCK_MS = 30_000;
+
+export interface Held {
+  pod: string;
+  why: string;
+  /** When it was refused first, and when it is evicted again. */
+  since: number;
+  askAt: number;
+  isTold: boolean;
+}
+
+export interface Entry {
+  uid: string;
+  taints: string;
+  /** When the twin was seen first. */
+  since: number;
+  lookAt: number;
+  /** Pods that were left at the last look. */
+  pods: number;
+  /** Names of pods whose eviction was accepted, by UID. */
+  evicted: Map<string, string>;
+  /** By UID. */
+  held: Map<string, Held>;
+  /** Of the last look, or of the write after it. */
+  error?: NodepoolError;
+}
+
+export class DrainEntries {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** By name of the node. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** Made anew for another node of the name, and for other taints. */
+  of({ node: { name, uid }, drain }: DrainingPlan): Entry {
+    const taints = drain.taints.map(formatTaint).join();
+    const known = this.#entries.get(name);
+    if (known?.uid === uid && known.taints === taints) return known;
+    const now = this.#clock.now();
+    // Of nodes that were deleted meanwhile.
+    for (const [node, { lookAt }] of this.#entries) if (now - lookAt > KEPT_MS) this.#entries.delete(node);
+    const entry = { uid, taints, since: now, lookAt: now, pods: 0, evicted: new Map(), held: new Map() };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  /** No pod was left, and the taints could not be written: until the next look, NodeDrainer.look() throws the error. */
+  failed(node: string, error: NodepoolError): void {
+    const entry = this.#entries.get(node);
+    if (entry !== undefined && entry.lookAt <= this.#clock.now()) this.fail(entry, error);
+  }
+
+  /** The look, or the write after it, has failed. Returns the milliseconds until the next look. */
+  fail(entry: Entry, error: NodepoolError): number {
+    const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
+    const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
+    Object.assign(entry, { error, lookAt: this.#clock.now() + ms });
+    return ms;
+  }
+
+  /** Of nodes with a drain. @param nodes their names, sorted */
+  stateOf(nodes: readonly string[]): DrainState {
+    const now = this.#clock.now();
+    const known = nodes.flatMap(node => {
+      const entry = this.#entries.get(node);
+      return entry === undefined || entry.error !== undefined ? [] : [{ node, ...entry }];
+    });
+    const [first] = known.flatMap(({ node, held }) => sentences(node, [...held.values()]));
+    return {
+      nodes: [...nodes],
+      pods: known.reduce((sum, { pods }) => sum + pods, 0),
+      blocked: first,
+      afterMs: known.length === 0 ? undefined : Math.max(0, Math.min(...known.map(({ lookAt }) => lookAt)) - now),
+    };
+  }
+
+  /** Sentences about pods of these nodes that are held back for long, each once. */
+  takeStuck(nodes: readonly string[]): string[] {
+    const now = this.#clock.now();
+    return nodes.flatMap(node => {
+      const stuck = [...(this.#entries.get(node)?.held.values() ?? [])].filter(
+        ({ since, isTold }) => !isTold && now - since >= STUCK_MS,
+      );
+      for (const held of stuck) held.isTold = true;
+      return sentences(node, stuck);
+    });
+  }
+
+  /** The node waits for no taint any more. */
+  forget(node: string): void {
+    this.#entries.delete(node);
+  }
+}
+
+/** Milliseconds until the next look. */
+export function pauseMs({ pods, evicted, held }: Entry, now: number): number {
+  if (evicted.size > 0 || held.size < pods || held.size === 0) return LOOK_MS;
+  return Math.max(LOOK_MS, Math.min(...[...held.values()].map(({ askAt }) => askAt)) - now);
+}
+
+/** Up to a quarter more, so that the nodes of a pool do not stay in step. */
+export function withJitter(ms: number): number {
+  return ms * (1 + Math.random() / 4);
+}
+
+function sentences(node: string, held: readonly Held[]): string[] {
+  return held
+    .toSorted((a, b) => (a.pod < b.pod ? -1 : 1))
+    .map(({ pod, why }) => `pod ${pod} on node ${node} waits for ${why}`);
+}

@@ -1,0 +1,168 @@
+/**
+ * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
+ * through once nothing stands against it. Writes no node.
+ */
+import type { Clock } from '../controller/clock.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { stampedRecord } from '../nodepool/record.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import { ChangedMeanwhile } from './changed-meanwhile.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { drainStep } from './drain-step.ts';
+import { GonePools } from './gone-pools.ts';
+import { readNode } from './live-reads.ts';
+import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { assertConsent } from './no-execute-consent.ts';
+import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
+import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { circleError, oversizedError } from './node-plan-errors.ts';
+import { NodeWriteLimits } from './node-write-limits.ts';
+import type { ClusterPort } from './ports.ts';
+import { RolloutGates } from './rollout-gates.ts';
+import type { RolloutTurn } from './rollout-turn.ts';
+import { StalePools } from './stale-pools.ts';
+import { isPrepared, prepare } from './takeover.ts';
+import { WriteRateLimiter } from './write-rate-limiter.ts';
+
+export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
+  cluster: ClusterPort;
+  state: ClusterState;
+  sleep: (ms: number) => Promise<void>;
+  /** Every write is a dry run. */
+  dryRun: boolean;
+  clock: Pick<Clock, 'now'>;
+  /** For the times of a rollout. */
+  now: () => Date;
+  /** Shared with other writers of the same run. Default: a new one. */
+  writeLimiter?: WriteRateLimiter;
+  /** Of a pool that is not being deleted and has some of these, no other node is written. */
+  changes?: MembershipChanges;
+  /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
+  consent?: ReadonlySet<string>;
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
+  isFollowed?: boolean;
+}
+
+/** `done`: nothing is left to write, or it has to wait. `again`: the cluster state has changed, so the node is planned again. */
+export type NodeStep = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch }; uid: string };
+
+export class NodeSteps {
+  /** Reads the pool before a node is released because its pool is gone. */
+  readonly gonePools: GonePools;
+  readonly #deps: NodeStepsDeps;
+  /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
+  readonly rollouts: RolloutGates;
+  readonly drainer: NodeDrainer;
+  /** Membership changes that are not written yet. */
+  readonly changes: Map<string, MembershipChange>;
+  readonly limits: NodeWriteLimits;
+  readonly #changedMeanwhile: ChangedMeanwhile;
+  readonly #stalePools: StalePools;
+
+  constructor(deps: NodeStepsDeps) {
+    this.gonePools = new GonePools(deps);
+    this.#changedMeanwhile = new ChangedMeanwhile(deps);
+    this.#stalePools = new StalePools(deps);
+    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
+    this.drainer = new NodeDrainer(deps);
+    this.#deps = deps;
+    const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
+    this.limits = new NodeWriteLimits(deps.state, deps.cluster, writeLimiter);
+    this.changes = new Map(deps.changes);
+  }
+
+  /** What is next for the node. Throws NodepoolError where it cannot be written. */
+  async next(name: string, turn: RolloutTurn): Promise<NodeStep> {
+    const { state, consent } = this.#deps;
+    const planned = await this.#plannedOrRead(name);
+    if (planned === 'done' || planned === 'again') return planned;
+    const plan = await this.#drained(planned, turn);
+    if (plan === 'done' || plan === 'again') return plan;
+    const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
+    const { patch } = plan;
+    if (patch === undefined || uid === undefined) return 'done';
+    await this.limits.assertFree(name, uid, plan.changes);
+    const owner = this.#unpreparedOwner(plan);
+    if (owner !== undefined) {
+      await prepare(owner, this.#deps);
+      return 'again';
+    }
+    if (!(await this.gonePools.mayRelease(plan))) return 'again';
+    if (await this.#changedMeanwhile.isPaused(plan)) return 'again';
+    // While a pool was read, the node or any pool may have changed, and been paused.
+    if (state.ownership(name) !== ownership) return 'again';
+    assertConsent(plan, consent);
+    const admitted = this.#admitted(plan, patch, turn);
+    return admitted === undefined ? 'again' : { plan: { ...plan, patch: admitted }, uid };
+  }
+
+  /** The plan of the node, once it is known what the node has. */
+  async #plannedOrRead(name: string): Promise<NodePlan | 'done' | 'again'> {
+    const { state } = this.#deps;
+    const change = this.changes.get(name);
+    const plan = this.#planned(name);
+    const uid = state.node(name)?.uid;
+    // It was paused after the node was chosen.
+    if (plan?.pausedBy !== undefined) return 'done';
+    const isDue = plan !== undefined && (plan.patch !== undefined || plan.drain !== undefined);
+    if (isDue && uid !== undefined && this.#stalePools.isBehind(name)) {
+      await this.limits.assertFree(name, uid, plan.changes);
+      await this.#stalePools.read(name);
+      return 'again';
+    }
+    if (plan?.isUnread && uid !== undefined) {
+      await readNode(name, uid, this.#deps);
+      return 'again';
+    }
+    if (plan?.circle !== undefined) throw circleError(name, plan.circle);
+    if (plan?.isOversized) throw oversizedError(name, state.pool(plan.owner ?? ''));
+    if (change !== undefined && uid === undefined && state.isStaying(change.pool))
+      throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
+    if (change !== undefined && plan?.patch === undefined) {
+      this.changes.delete(name);
+      return 'again';
+    }
+    if (plan?.drain === undefined) this.drainer.entries.forget(name);
+    return plan ?? 'done';
+  }
+
+  /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
+  async #drained(plan: NodePlan, turn: RolloutTurn): Promise<NodePlan | 'done' | 'again'> {
+    const { drain, patch } = plan;
+    if (drain === undefined || patch !== undefined) return plan;
+    assertConsent(plan, this.#deps.consent);
+    const gates = { drainer: this.drainer, turn, changed: this.#changedMeanwhile };
+    const drained = await drainStep({ ...plan, drain }, gates, this.#deps);
+    if (drained === 'waits') return 'done';
+    if (drained === 'again') return 'again';
+    // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+    return drained.pausedBy !== undefined || drained.isUnread ? 'again' : drained;
+  }
+
+  /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
+  #planned(name: string): NodePlan | undefined {
+    const { state } = this.#deps;
+    const change = this.changes.get(name);
+    if (change !== undefined) return planMembershipChange(state, name, change);
+    const plan = planOf(state, name);
+    if (plan?.previous === undefined || plan.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
+    return this.rollouts.allows(plan.previous, name) ? plan : repairOf(state, name);
+  }
+
+  /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
+  #admitted({ node, owner, previous, isRollout = false }: NodePlan, patch: NodePatch, turn: RolloutTurn) {
+    if (!isRollout || previous === undefined) return patch;
+    const stamp = turn.admits(previous);
+    if (stamp === undefined) return undefined;
+    // By the labels that it gets, the node may leave the pool.
+    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
+    return record === undefined ? patch : { ...patch, record };
+  }
+
+  /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
+  #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
+    const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
+    return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
+  }
+}

@@ -1,0 +1,45 @@
+/** What a reconcile has found of a pool, for its status. */
+import { drainingText } from '../nodepool/no-execute.ts';
+import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
+import type { RolloutStep } from '../nodepool/rollout-step.ts';
+import type { Observation } from '../nodepool/status.ts';
+import type { NodePool } from '../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { conflictMessages } from './conflicts.ts';
+import type { DrainState } from './drain-entries.ts';
+import { messagesOf, type WriteFailure } from './failure.ts';
+import type { PoolOutcome } from './pool-outcome.ts';
+
+interface Found {
+  /** Failures that the status tells. */
+  unmet: readonly WriteFailure[];
+  /** Members that do not carry what the pool sets. */
+  differing: string[];
+  /** Of a pool with a rollout that is not paused. */
+  step: RolloutStep | undefined;
+  drain: DrainState | undefined;
+  /** Pods on a node that have not ended, where they are counted. */
+  podsOn: ((node: string) => number) | undefined;
+}
+
+export function observe(
+  pool: NodePool,
+  state: ClusterState,
+  { runtimeClass }: Pick<PoolOutcome, 'runtimeClass'>,
+  { unmet, differing, step, drain, podsOn }: Found,
+): Observation {
+  const { name } = pool.metadata;
+  const members = state.members(name);
+  return {
+    members,
+    specErrors: state.poolIndex.errors(name),
+    conflicts: conflictMessages(pool, state.lost(name), runtimeClass),
+    differing,
+    failures: [...new Set(messagesOf(unmet))],
+    podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
+    rollout: isPaused(pool)
+      ? pausedProgress(name, differing.length, members.length)
+      : step && rolloutProgress(name, step),
+    draining: drain && drainingText(drain),
+  };
+}
