@@ -33,15 +33,18 @@ export async function impactText(
 
 export type ImpactAccess = Pick<Connection, 'cluster' | 'impact' | 'scheduling' | 'drain'>;
 
-/** @param onlyIfWorthAsking nothing where the impact is not worth a question of its own */
+/** @param onlyIfWorthAsking nothing where the impact is known, and not worth a question of its own */
 export type TellImpact = (plan: ClusterPlan, onlyIfWorthAsking: boolean) => Promise<string | undefined>;
 
 /** The impact of a plan for stderr, before a person is asked about it. Nothing where no label and no taint changes. */
 export function impactTeller(io: Io, connection: ImpactAccess): TellImpact {
   return async (plan, onlyIfWorthAsking) => {
     const found = await impactOrWarning(plan, io, connection);
+    if (found === 'none') return undefined;
     const { isWorthAsking } = await import('../operations/impact/risks.ts');
-    if (found === undefined || (onlyIfWorthAsking && !isWorthAsking(found.impact))) return undefined;
+    const isWorth = found !== 'unknown' && isWorthAsking(found.impact);
+    if (found === 'unknown' || (!found.isKnown && !isWorth)) return 'Impact: not known';
+    if (onlyIfWorthAsking && !isWorth) return undefined;
     return impactText(found, { color: io.errorColor, width: errorWidth(io) });
   };
 }
@@ -54,25 +57,26 @@ export async function impactPreview(
   state?: ClusterState,
 ): Promise<string | undefined> {
   const found = await impactOrWarning(plan, io, connection, state);
-  return found && impactText(found, { color: io.color, width: terminalWidth(io) });
+  if (typeof found === 'string') return undefined;
+  return impactText(found, { color: io.color, width: terminalWidth(io) });
 }
 
-/** Its warnings are shown. */
+/** Its warnings are shown. `none`: no label and no taint changes. `unknown`: a warning says why. */
 async function impactOrWarning(
   plan: ClusterPlan,
   io: Io,
   connection: ImpactAccess,
   state?: ClusterState,
-): Promise<FoundImpact | undefined> {
+): Promise<FoundImpact | 'none' | 'unknown'> {
   const { allChanges } = await import('../nodepool/plan.ts');
-  if (![...plan.nodes, ...plan.later].some(each => allChanges(each).length > 0)) return undefined;
+  if (![...plan.nodes, ...plan.later].some(each => allChanges(each).length > 0)) return 'none';
   const { attempt } = await import('../operations/attempt.ts');
   const { readOwnership } = await import('../operations/impact/find-impact.ts');
   const find = await impactFinder([], io.env, connection);
   const found = await attempt(async () => find(plan, state ?? (await readOwnership(connection.cluster))));
   if ('refusal' in found) {
     showWarning(io, `the impact is not known: ${found.refusal.oneLine}`);
-    return undefined;
+    return 'unknown';
   }
   for (const warning of found.value.warnings) showWarning(io, warning);
   return found.value;

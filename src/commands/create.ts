@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { canAsk } from '../cli/confirm.ts';
 import { showNote, showWarning } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
@@ -69,7 +70,9 @@ ${EXIT_STATUS}`;
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: Written | undefined;
     let isProtected: boolean | Promise<boolean> = false;
-    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [] };
+    // A controller that runs applies the pools as soon as they are there.
+    const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [], looksAhead };
     const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency });
       isProtected = readProtection(pools, connection, deps);

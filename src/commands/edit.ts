@@ -72,7 +72,8 @@ ${EXIT_STATUS}`;
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
     const showsAhead = dryRun !== 'none' && flags.output === undefined && io.stdoutIsTTY;
-    const looksAhead = showsAhead || (reconciling && !flags.yes && canAsk(io));
+    // A controller that runs applies the edit as soon as it is saved.
+    const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
     const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling, looksAhead };
     const result = byFlags

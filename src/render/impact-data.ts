@@ -11,7 +11,12 @@ export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poo
       daemonSets,
       notScheduledAgain: notAgain.map(strandedData),
       evicted: evicted.map(podsData),
-      selectedBy: selectedBy.map(({ namespace, ...rest }) => (namespace === '' ? rest : { namespace, ...rest })),
+      selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
+        ...(namespace === '' ? {} : { namespace }),
+        ...rest,
+        affected,
+        newPodsPending,
+      })),
     })),
     daemonSets: impact.daemonSets,
     notScheduledAgain: impact.notAgain.map(strandedData),

@@ -97,8 +97,9 @@ function daemonLines({ namespace, name, starts, stops }: DaemonImpact): string[]
   return [...line('stops', stops), ...line('starts', starts)];
 }
 
-function selectingText({ kind, namespace, name, where }: KeyImpact['selectedBy'][number]): string {
-  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where})`;
+function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['selectedBy'][number]): string {
+  const pending = isPending ? ': new pods would stay Pending' : '';
+  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
 }
 
 /** `3 pods of Deployment shop/web`, `Pod shop/batch`. */

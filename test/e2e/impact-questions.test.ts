@@ -7,6 +7,7 @@ import { NO_TERMINAL, stateOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
 import { openTerminal } from './terminal.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -90,7 +91,81 @@ test('edit --dry-run on a terminal shows what would change on the nodes, and the
     /node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)/,
   );
   assert.deepEqual(await stateOf(cluster()), before);
+});
+
+test('edit without --reconcile asks, too, as a controller applies what is saved', options, async t => {
+  const before = await stateOf(cluster());
+  const refused = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-'], SCREEN);
+  await refused.shows(LOST);
+  refused.type('n{enter}');
+  assert.equal((await refused.exit).exitCode, 1);
+  assert.deepEqual(await stateOf(cluster()), before);
   const saved = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-'], SCREEN);
-  await saved.exit;
+  await saved.shows(LOST);
+  saved.type('y{enter}');
+  assert.equal((await saved.exit).exitCode, 0);
   assert.match(saved.screen(), /next: `kubectl nodepool diff web --impact` shows what would change/);
+});
+
+test('asks about a label that comes and keeps a DaemonSet away', options, async t => {
+  const avoids = [{ matchExpressions: [{ key: 'bare', operator: 'DoesNotExist' }] }];
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: avoids } } };
+  await raw(cluster()).expect('PATCH', '/apis/apps/v1/namespaces/default/daemonsets/bird', {
+    spec: { template: { spec: { nodeSelector: null, affinity } } },
+  });
+  const before = await stateOf(cluster());
+  const stops = /\+ label bare=x on 1 node\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Continue\? \[y\/N\]/;
+  for (const args of [
+    ['edit', 'web', '--label', 'bare=x', '--reconcile'],
+    ['create', 'bare', '--label', 'bare=x', '--node-selector', 'node-role.kubernetes.io/web=', '--reconcile'],
+  ]) {
+    if (args[0] === 'create') await testEnv.delete(['web']);
+    const state = args[0] === 'create' ? await stateOf(cluster()) : before;
+    const refused = openTerminal(t, cluster(), args, SCREEN);
+    await refused.shows(stops);
+    refused.type('n{enter}');
+    assert.equal((await refused.exit).exitCode, 1);
+    assert.deepEqual(await stateOf(cluster()), state);
+  }
+});
+
+test('a new selector: the impact stands above the question', options, async t => {
+  const run = openTerminal(t, cluster(), ['edit', 'web', '--node-selector', 'none=x'], SCREEN);
+  await run.shows(/DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Save pool web\? \[y\/N\]/);
+  run.type('n{enter}');
+  assert.equal((await run.exit).exitCode, 1);
+});
+
+test('does not ask about an object that selects the node as before', options, async t => {
+  for (const [name, nodeTerm] of [
+    ['exists', { key: 'plain', operator: 'Exists' }],
+    ['others', { key: 'plain', operator: 'NotIn', values: ['other'] }],
+    ['elsewhere', { key: 'plain', operator: 'In', values: ['elsewhere'] }],
+  ] as const) {
+    const terms = [{ matchExpressions: [nodeTerm] }];
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
+    const spec = { affinity, containers: [{ name: 'c', image: 'i' }] };
+    await raw(cluster()).expect('POST', '/apis/apps/v1/namespaces/default/deployments', {
+      metadata: { name },
+      spec: { selector: { matchLabels: { name } }, template: { metadata: { labels: { name } }, spec } },
+    });
+  }
+  t.after(() => raw(cluster()).expect('DELETE', '/apis/apps/v1/namespaces/default/deployments'));
+  const run = openTerminal(t, cluster(), ['edit', 'web', '--label', 'plain=y', '--reconcile'], SCREEN);
+  assert.equal((await run.exit).exitCode, 0);
+  assert.doesNotMatch(run.screen(), /Impact|\[y\/N\]/);
+});
+
+test('asks whoever may not list pods and DaemonSets', options, async t => {
+  const user = await userWith(cluster(), 'blind', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['*'], verbs: ['*'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['*'] },
+    { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['*'] },
+  ]);
+  const args = ['edit', 'web', '--label', 'plain-', '--kubeconfig', user];
+  const run = openTerminal(t, cluster(), args, SCREEN);
+  await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: not known[\s\S]*Continue\? \[y\/N\]/);
+  run.type('n{enter}');
+  assert.equal((await run.exit).exitCode, 1);
+  assert.equal((await testEnv.getPool('web'))?.spec.labels?.plain, 'x');
 });

@@ -2,7 +2,7 @@
 import { isObject } from '../../nodepool/json.ts';
 import type { CustomSelecting, SelectorPath } from '../../operations/impact-port.ts';
 import { namesLabel } from '../../scheduling/impact/selecting.ts';
-import type { Selecting } from '../../scheduling/impact/types.ts';
+import type { KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { Api } from './api.ts';
 import { servedResources } from './discovery.ts';
 
@@ -22,14 +22,14 @@ export async function listCustom(
   const hasObjects = new Set<string>();
   const lists = [...served].map(([name, resource]) =>
     api.list(resource, (object: CustomObject): Selecting | undefined => {
-      const keys = new Map<string, string>();
+      const keys = new Map<string, KeyUse>();
       hasObjects.add(name);
       for (const path of byResource.get(name) ?? []) {
         const { fields } = path;
         const value = valuesAt(object, fields);
         if (isSet(value)) set.add(path);
         for (const label of labels) {
-          if (!keys.has(label) && namesLabel(value, label)) keys.set(label, `.${fields.join('.')}`);
+          if (!keys.has(label) && namesLabel(value, label)) keys.set(label, { where: `.${fields.join('.')}` });
         }
       }
       const { name: called = '', namespace = '' } = object.metadata ?? {};

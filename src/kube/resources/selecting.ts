@@ -1,8 +1,8 @@
 /** Objects that select nodes by labels, of all namespaces. */
 import { isObject } from '../../nodepool/json.ts';
 import type { SelectingKind } from '../../operations/impact-port.ts';
-import { keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, Selecting } from '../../scheduling/impact/types.ts';
+import { keysOfLabels, keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
+import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
@@ -76,16 +76,16 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
   });
 }
 
-function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, string> {
+function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse> {
   switch (kind) {
     case 'PersistentVolume':
       return keysOfTerms(object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
     case 'StorageClass': {
       const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
-      return new Map((expressions ?? []).map(({ key = '' }) => [key, 'allowedTopologies']));
+      return new Map((expressions ?? []).map(({ key = '' }) => [key, { where: 'allowedTopologies' }]));
     }
     case 'RuntimeClass':
-      return new Map(Object.keys(object.scheduling?.nodeSelector ?? {}).map(key => [key, 'nodeSelector']));
+      return keysOfLabels(object.scheduling?.nodeSelector);
     default: {
       const template = object.spec?.template ?? object.spec?.jobTemplate?.spec?.template;
       return isObject(template?.spec) ? keysOfPod(template.spec) : new Map();

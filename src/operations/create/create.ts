@@ -11,16 +11,16 @@ import { membershipSelector } from '../../nodepool/selector.ts';
 import { isSubdomain } from '../../nodepool/syntax.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
-import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { pausedPool } from '../../reconciler/node-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import { alteredPool } from '../altered-pool.ts';
-import { type Approve, agree, NO_CHANGE, planOrError } from '../consent.ts';
+import { attempt } from '../attempt.ts';
+import { type Approve, agree, planOrError } from '../consent.ts';
 import { patchLabels, tryLabels } from '../node-labels.ts';
 import { nodesNotFound } from '../not-found.ts';
 import type { DryRun, RawPool } from '../ports.ts';
-import { mayEvict } from '../taint-evictions.ts';
+import { planAll, planCreate } from './plan-create.ts';
 import { alreadyExists } from './pool-exists.ts';
 
 export interface CreateOptions {
@@ -31,6 +31,8 @@ export interface CreateOptions {
   dryRun: DryRun;
   /** The files that the pools come from, as they were given; empty: from flags. */
   files?: readonly string[];
+  /** A person is asked: plans what a reconcile of the new pools would do to all their nodes, where they can be read. */
+  looksAhead?: boolean;
 }
 
 export interface CreateDeps {
@@ -47,8 +49,6 @@ export interface CreateResult {
   errors: NodepoolError[];
 }
 
-/** The youngest of all: a pool that is still to be created takes no node from another. */
-const NOT_YET = '9999-12-31T23:59:59Z';
 const MAX_NAMED = 5;
 
 /**
@@ -63,7 +63,9 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const { cluster, approve, stoppable = work => work(undefined) } = await connect();
   const propose = async () => {
     const nodes = await findNodes(options, cluster);
-    return { nodes, plan: await planOrError(() => planCreate(options, nodes, cluster)) };
+    const plan = await planOrError(() => planCreate(options, nodes, cluster));
+    const ahead = options.looksAhead ? await attempt(async () => planAll(options, nodes, cluster)) : undefined;
+    return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
   };
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return { created: [], errors: [] };
@@ -113,27 +115,6 @@ async function create(
 /** Nodes are neither labelled nor reconciled for a pool that the server altered. */
 function createdOtherwise(error: NodepoolError, dryRun: boolean): NodepoolError {
   return new NodepoolError('cluster', `${dryRun ? '' : 'created, but '}${error.oneLine}`, error.next);
-}
-
-/** What a reconcile of the new pools would do. Nodes are read only where that may evict pods. */
-async function planCreate(options: CreateOptions, nodes: Node[], cluster: ClusterPort): Promise<ClusterPlan> {
-  // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
-  if (nodes.length === 0 && !mayEvict([], options.pools)) return NO_CHANGE;
-  const existing = await cluster.pools.listCoerced();
-  if (!mayEvict(existing, options.pools)) return NO_CHANGE;
-  return planCluster(new ClusterState(existing, await cluster.nodes.list(), []), {
-    pools: options.pools.map(({ metadata }) => metadata.name),
-    specs: options.pools.map(asYoungest),
-    labels: labelsOf(options, nodes),
-  });
-}
-
-function asYoungest(pool: NodePool): NodePool {
-  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
-}
-
-function labelsOf({ pools: [pool] }: CreateOptions, nodes: Node[]): Map<string, LabelPatch> {
-  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool).labels]));
 }
 
 async function join(

@@ -17,6 +17,8 @@ import { readAll, readCustom } from './read-impact.ts';
 
 export interface FoundImpact {
   impact: Impact;
+  /** Whether pods and DaemonSets could be read. */
+  isKnown: boolean;
   /** What could not be read: the impact on it is not known. */
   warnings: Warning[];
   /** The pool of a node after the change. */
@@ -40,7 +42,12 @@ export async function findImpact(
   if (changes.length === 0) {
     const given = paths.filter(path => path.given !== undefined);
     const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
-    return { impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] }, warnings, poolOf };
+    return {
+      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
+      isKnown: true,
+      warnings,
+      poolOf,
+    };
   }
   const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
   const after = new Map(changes.map(change => [change.after.name, change.after]));
@@ -57,7 +64,7 @@ export async function findImpact(
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });
-  return { impact, warnings: read.warnings, poolOf };
+  return { impact, isKnown: read.isKnown, warnings: read.warnings, poolOf };
 }
 
 /** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */

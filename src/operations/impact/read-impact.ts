@@ -25,6 +25,8 @@ export interface ReadImpact {
   daemonSets: DaemonSet[];
   selecting: Selecting[];
   budgets: Budget[];
+  /** Whether pods and DaemonSets could be read. */
+  isKnown: boolean;
   warnings: Warning[];
 }
 
@@ -47,8 +49,8 @@ export async function readAll(
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.drain()).budgets();
   const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
-    reading('pods', () => readRunningPods(nodes, isChanged, scheduling), noPods(nodes)),
-    reading('DaemonSets', () => port.daemonSets(), []),
+    reading(PODS, () => readRunningPods(nodes, isChanged, scheduling), noPods(nodes)),
+    reading(DAEMON_SETS, () => port.daemonSets(), []),
     asked.length === 0 ? none : reading('custom resources', () => readCustom(port, asked, labels), none),
     mayEvict ? reading('PodDisruptionBudgets', budgets, []) : [],
     ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
@@ -62,8 +64,13 @@ export async function readAll(
     nameCronJobs(here, port),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
-  return { running, daemonSets, selecting: [...custom.selecting, ...selecting.flat()], budgets: held, warnings };
+  const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
+  const all = [...custom.selecting, ...selecting.flat()];
+  return { running, daemonSets, selecting: all, budgets: held, isKnown, warnings };
 }
+
+const PODS = 'pods';
+const DAEMON_SETS = 'DaemonSets';
 
 type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
 

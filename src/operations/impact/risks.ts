@@ -5,7 +5,7 @@ import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { isPreference } from '../../scheduling/impact/selecting.ts';
 import type { Impact } from '../../scheduling/impact/types.ts';
 
-/** A name for each label that goes or changes, and each taint that comes and keeps pods away, by node. */
+/** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
 export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
   return plansToTheEnd(all).flatMap(plan =>
     allChanges(plan)
@@ -14,15 +14,17 @@ export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
   );
 }
 
-/** Whether a pod stops, leaves, or could not come back, or an object selects a label that goes or changes. */
+/** Whether a pod stops, leaves, or could not come back, or an object selects a node otherwise. */
 export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): boolean {
   const isSelected = keys.some(
-    ({ change, selectedBy }) => change.from !== undefined && selectedBy.some(({ where }) => !isPreference(where)),
+    ({ change, selectedBy }) =>
+      change.from !== undefined && selectedBy.some(({ where, isAffected }) => isAffected && !isPreference(where)),
   );
   return isSelected || notAgain.length > 0 || evicted.length > 0 || daemonSets.some(({ stops }) => stops.length > 0);
 }
 
 function isRisk({ kind, effect, from, to }: Change): boolean {
-  if (kind === 'label') return from !== undefined && from !== to;
+  // One that comes keeps pods away, too, by NotIn and DoesNotExist.
+  if (kind === 'label') return from !== to;
   return kind === 'taint' && to !== undefined && effect !== 'PreferNoSchedule';
 }

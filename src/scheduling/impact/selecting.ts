@@ -1,20 +1,22 @@
 /** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
+import { meetsNode, type Requirement } from '../../nodepool/label-query.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
+import type { KeyUse } from './types.ts';
 
 /** By label key. @param spec of a pod or a template */
-export function keysOfPod(spec: RawPodSpec): Map<string, string> {
-  const keys = new Map<string, string>();
+export function keysOfPod(spec: RawPodSpec): Map<string, KeyUse> {
+  const keys = new Map<string, KeyUse>();
   const add = (where: string, key: string | undefined) => {
-    if (key !== undefined && key !== '' && !keys.has(key)) keys.set(key, where);
+    if (key !== undefined && key !== '' && !keys.has(key)) keys.set(key, { where });
   };
-  for (const key of Object.keys(spec.nodeSelector ?? {})) add('nodeSelector', key);
+  addLabels(spec.nodeSelector, keys);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
   const spread = spec.topologySpreadConstraints ?? [];
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable !== 'ScheduleAnyway') add('topology spread', topologyKey);
+    if (whenUnsatisfiable !== 'ScheduleAnyway') add(SPREAD, topologyKey);
   for (const [where, affinity] of [
-    ['pod affinity', podAffinity],
+    [AFFINITY, podAffinity],
     ['pod anti-affinity', podAntiAffinity],
   ] as const) {
     for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
@@ -24,10 +26,30 @@ export function keysOfPod(spec: RawPodSpec): Map<string, string> {
   for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
     for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable === 'ScheduleAnyway') add(`${PREFERRED}topology spread`, topologyKey);
+    if (whenUnsatisfiable === 'ScheduleAnyway') add(`${PREFERRED}${SPREAD}`, topologyKey);
   return keys;
 }
 
+/** @param selector as `{disk: ssd}` */
+export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): Map<string, KeyUse> {
+  const keys = new Map<string, KeyUse>();
+  addLabels(selector, keys);
+  return keys;
+}
+
+/** Whether another value of the label changes the answer of the object. */
+export function isAffected({ requirements }: KeyUse, from: string | undefined, to: string | undefined): boolean {
+  if (requirements === undefined) return true;
+  return requirements.some(requirement => meetsNode(requirement, from) !== meetsNode(requirement, to));
+}
+
+/** Whether the scheduler takes no node without the label. */
+export function needsKey({ where }: KeyUse): boolean {
+  return where === SPREAD || where === AFFINITY;
+}
+
+const SPREAD = 'topology spread';
+const AFFINITY = 'pod affinity';
 const PREFERRED = 'preferred ';
 
 /** Whether the scheduler may ignore it. @param where of keysOfPod() */
@@ -36,17 +58,26 @@ export function isPreference(where: string): boolean {
 }
 
 /** By label key. @param terms required node affinity of a pod or a PersistentVolume */
-export function keysOfTerms(terms: Terms): Map<string, string> {
-  const keys = new Map<string, string>();
+export function keysOfTerms(terms: Terms): Map<string, KeyUse> {
+  const keys = new Map<string, KeyUse>();
   addTerms(terms, keys);
   return keys;
 }
 
-type Terms = readonly { matchExpressions?: readonly { key?: string }[] }[] | undefined;
+type Terms = readonly { matchExpressions?: readonly Partial<Requirement>[] }[] | undefined;
 
-function addTerms(terms: Terms, keys: Map<string, string>): void {
+function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Map<string, KeyUse>): void {
+  for (const [key, value] of Object.entries(selector))
+    keys.set(key, { where: 'nodeSelector', requirements: [{ key, operator: 'In', values: [value] }] });
+}
+
+function addTerms(terms: Terms, keys: Map<string, KeyUse>): void {
   for (const { matchExpressions = [] } of terms ?? []) {
-    for (const { key = '' } of matchExpressions) if (key !== '' && !keys.has(key)) keys.set(key, 'node affinity');
+    for (const { key = '', operator = '', values = [] } of matchExpressions) {
+      if (key === '') continue;
+      const { where = 'node affinity', requirements = [] } = keys.get(key) ?? {};
+      keys.set(key, { where, requirements: [...requirements, { key, operator, values }] });
+    }
   }
 }
 

@@ -2,7 +2,17 @@
 import { own } from '../../nodepool/json.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { ChangedKey } from './node-keys.ts';
-import type { DaemonImpact, KeyImpact, PodsImpact, RunningPod, Selecting, StrandedPod, StrandedPods } from './types.ts';
+import { isAffected, needsKey } from './selecting.ts';
+import type {
+  DaemonImpact,
+  KeyImpact,
+  PodsImpact,
+  RunningPod,
+  SelectedBy,
+  Selecting,
+  StrandedPod,
+  StrandedPods,
+} from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
@@ -43,7 +53,7 @@ export class KeyImpacts {
       daemonSets: daemonImpacts(daemons),
       notAgain: strandedByOwner(notAgain),
       evicted: byOwner(evicted),
-      selectedBy: change.kind === 'label' ? selectedBy(change.key, selecting) : [],
+      selectedBy: change.kind === 'label' ? selectedBy(change, selecting, counts.isGone(change.key)) : [],
     }));
   }
 
@@ -71,24 +81,36 @@ class LabelCounts {
   /** Undefined: nothing of the kind was there before the change. */
   holders({ kind, key, from }: ChangedKey): number | undefined {
     if (kind !== 'label' || from === undefined) return undefined;
+    return this.#of(key).get(from) ?? 0;
+  }
+
+  /** Whether no node has the label. */
+  isGone(key: string): boolean {
+    return this.#of(key).size === 0;
+  }
+
+  #of(key: string): ReadonlyMap<string, number> {
     let counts = this.#byKey.get(key);
-    if (counts === undefined) {
-      counts = new Map();
-      for (const { labels } of this.#nodes) {
-        const value = own(labels, key);
-        if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
-      }
-      this.#byKey.set(key, counts);
+    if (counts !== undefined) return counts;
+    counts = new Map();
+    for (const { labels } of this.#nodes) {
+      const value = own(labels, key);
+      if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
-    return counts.get(from) ?? 0;
+    this.#byKey.set(key, counts);
+    return counts;
   }
 }
 
-function selectedBy(key: string, selecting: readonly Selecting[]): KeyImpact['selectedBy'] {
+function selectedBy({ key, from, to }: ChangedKey, selecting: readonly Selecting[], isGone: boolean): SelectedBy[] {
   return selecting
-    .flatMap(({ kind, namespace, name, keys }) => {
-      const where = keys.get(key);
-      return where === undefined ? [] : [{ kind, namespace, name, where }];
+    .flatMap(({ kind, namespace, name, keys }): SelectedBy[] => {
+      const use = keys.get(key);
+      if (use === undefined) return [];
+      const { where } = use;
+      return [
+        { kind, namespace, name, where, isAffected: isAffected(use, from, to), isPending: isGone && needsKey(use) },
+      ];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }

@@ -1,4 +1,6 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
+
+import type { Requirement } from '../../nodepool/label-query.ts';
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
 import type { Pod } from '../types.ts';
@@ -36,8 +38,16 @@ export interface Selecting {
   /** Empty: cluster-scoped. */
   namespace: string;
   name: string;
-  /** Where in the object, by label key: `nodeSelector`, `node affinity`, `topology key`. */
-  keys: ReadonlyMap<string, string>;
+  /** By label key. */
+  keys: ReadonlyMap<string, KeyUse>;
+}
+
+/** How an object uses a label of nodes. */
+export interface KeyUse {
+  /** Where in the object: `nodeSelector`, `node affinity`, `topology spread`. */
+  where: string;
+  /** What it asks of the value. Absent: any other value makes a difference, as of a topology key. */
+  requirements?: readonly Requirement[];
 }
 
 export interface DaemonImpact {
@@ -102,7 +112,18 @@ export interface KeyImpact {
   notAgain: StrandedPods[];
   evicted: PodsImpact[];
   /** In the order of kind, namespace and name. */
-  selectedBy: { kind: string; namespace: string; name: string; where: string }[];
+  selectedBy: SelectedBy[];
+}
+
+export interface SelectedBy {
+  kind: string;
+  namespace: string;
+  name: string;
+  where: string;
+  /** Whether the object selects the node otherwise after the change, by this label alone. */
+  isAffected: boolean;
+  /** No node of the cluster has the label after the change, without which its pods cannot be scheduled. */
+  isPending: boolean;
 }
 
 export interface Impact {

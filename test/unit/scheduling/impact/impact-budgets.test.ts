@@ -87,7 +87,7 @@ test('a preference is not a rule', () => {
     topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }],
   });
   assert.deepEqual(
-    [...keys].map(([key, where]) => [key, isPreference(where)]),
+    [...keys].map(([key, { where }]) => [key, isPreference(where)]),
     [
       ['disk', false],
       ['tier', true],

@@ -132,7 +132,37 @@ test('labels that a pod selects', () => {
     },
     topologySpreadConstraints: [{ topologyKey: 'rack' }],
   });
-  assert.deepEqual(Object.fromEntries(keys), { disk: 'nodeSelector', zone: 'node affinity', rack: 'topology spread' });
+  assert.deepEqual(Object.fromEntries([...keys].map(([key, { where }]) => [key, where])), {
+    disk: 'nodeSelector',
+    zone: 'node affinity',
+    rack: 'topology spread',
+  });
+});
+
+test('pods that spread over a label which no node has any more would stay Pending', () => {
+  const selecting = [
+    {
+      name: 'spread',
+      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }] },
+    },
+    {
+      name: 'soft',
+      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    { name: 'picks', spec: { nodeSelector: { rack: '2' } } },
+  ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
+  const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
+  const found = (others: Node[]) => {
+    const snapshot = new Snapshot([change.after, ...others]);
+    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
+  };
+  assert.deepEqual(found([]), [
+    ['picks', false, false],
+    ['soft', true, false],
+    ['spread', true, true],
+  ]);
+  assert.deepEqual(found([node('b', { labels: { rack: '9' } })])?.at(-1), ['spread', true, false]);
 });
 
 test('a label in fields of any object', () => {
