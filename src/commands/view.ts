@@ -12,7 +12,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { warningText } from '../nodepool/warning.ts';
 import { cordonNode } from '../operations/cordon.ts';
 import { recordCordoned } from '../operations/cordoned-status.ts';
-import { maintenanceClient, unpublishedWarning } from '../operations/maintenance.ts';
+import { maintenanceClient } from '../operations/maintenance.ts';
 import { createLiveView, type LiveView } from '../operations/view/view.ts';
 import { createUsagePoll } from '../operations/view/view-usage.ts';
 import type { NodePoolsClient } from '../reconciler/ports.ts';
@@ -112,7 +112,7 @@ async function cordonMember({ node, unschedulable }: Target, live: LiveView, con
   const pool = live.clusterState.ownership(node.name)?.owner;
   const isRecorded = result.kind !== 'changed' || pool === undefined;
   const warnings = [
-    'warning' in result ? warningText(unpublishedWarning(result.warning)) : undefined,
+    ...('warnings' in result ? result.warnings.map(warningText) : []),
     isRecorded ? undefined : await recordCordoned([pool], cluster),
   ].filter(warning => warning !== undefined);
   return { result, warning: warnings.length === 0 ? undefined : warnings.join('; ') };

@@ -4,13 +4,27 @@
  */
 
 import { NodepoolError } from '../nodepool/errors.ts';
-import { type CordonChange, type MaintenanceChange, needsOwner, planCordon } from '../nodepool/plan-cordon.ts';
+import { activeMaintenance, type Owner } from '../nodepool/maintenance.ts';
+import {
+  type CordonChange,
+  type CordonPlan,
+  type MaintenanceChange,
+  needsOwner,
+  planCordon,
+} from '../nodepool/plan-cordon.ts';
 import { noun } from '../nodepool/plural.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { alteredError } from '../reconciler/altered.ts';
 import { conflictDelay } from '../reconciler/conflict-delay.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
-import { heldError, type MaintenanceClient } from './maintenance.ts';
+import {
+  type EndedMaintenance,
+  heldError,
+  type MaintenanceClient,
+  unpublishedWarning,
+  unrecordedWarning,
+} from './maintenance.ts';
 import { poolMembers } from './pool-members.ts';
 import type { ClusterReader, DryRun } from './ports.ts';
 
@@ -38,8 +52,8 @@ export type CordonResult =
       kind: 'changed' | 'maintained' | 'already';
       node: string;
       change?: MaintenanceChange;
-      /** Why the maintenance is not published as a condition. */
-      warning?: NodepoolError;
+      /** Why the maintenance is not published as a condition, or no Event tells of its end. */
+      warnings?: Warning[];
     }
   | { kind: 'gone'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
@@ -114,7 +128,10 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
     const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch }, { dryRun: dryRun === 'server' });
     if (write.kind === 'written') {
       checkWritten(write.node, plan.patch);
-      return { ...done, ...(await published(write.node, deps)) };
+      const ended = dryRun === 'none' ? endedBy(current, plan, owner) : undefined;
+      const unrecorded = ended && (await maintenance.record(write.node, ended));
+      const warnings = unrecorded === undefined ? [] : [unrecordedWarning(unrecorded)];
+      return { ...done, ...(await published(write.node, deps, warnings)) };
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
@@ -123,9 +140,26 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
 }
 
-async function published(node: Node, { dryRun, maintenance }: CordonNodeDeps): Promise<{ warning?: NodepoolError }> {
-  const warning = dryRun === 'none' ? await maintenance.publish(node) : undefined;
-  return warning === undefined ? {} : { warning };
+/** The maintenance that the write ends. */
+function endedBy(
+  node: Node,
+  plan: CordonPlan & { kind: 'write' },
+  owner: Owner | undefined,
+): EndedMaintenance | undefined {
+  const holder = activeMaintenance(node);
+  if (holder === undefined || owner === undefined) return undefined;
+  const isTakenOver = plan.change?.kind === 'taken over';
+  return isTakenOver || plan.patch.maintenance === null ? { maintenance: holder, by: owner, isTakenOver } : undefined;
+}
+
+async function published(
+  node: Node,
+  { dryRun, maintenance }: CordonNodeDeps,
+  others: Warning[] = [],
+): Promise<{ warnings?: Warning[] }> {
+  const refusal = dryRun === 'none' ? await maintenance.publish(node) : undefined;
+  const warnings = [...others, ...(refusal === undefined ? [] : [unpublishedWarning(refusal)])];
+  return warnings.length === 0 ? {} : { warnings };
 }
 
 /** Throws if the server has not what was sent. */

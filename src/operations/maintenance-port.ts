@@ -1,7 +1,7 @@
 /** The client for maintenances of nodes. src/kube implements it. */
 import type { Owner } from '../nodepool/maintenance.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { WriteOptions } from '../reconciler/ports.ts';
+import type { PoolEvent, WriteOptions } from '../reconciler/ports.ts';
 
 /** The condition of a node whose maintenance is published, as this program writes it. */
 export interface PublishedMaintenance {
@@ -29,4 +29,6 @@ export interface MaintenancePort {
     to: PublishedMaintenance | undefined,
     options: WriteOptions,
   ): Promise<'written' | 'conflict' | 'gone'>;
+  /** Creates an Event about the node. */
+  record(node: Pick<Node, 'name' | 'uid'>, event: PoolEvent): Promise<void>;
 }

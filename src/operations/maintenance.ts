@@ -21,7 +21,19 @@ export interface MaintenanceClient {
   owner(): Promise<Owner>;
   /** Publishes what the node says, where the server has a condition for it. @returns why it could not */
   publish(node: Node): Promise<NodepoolError | undefined>;
+  /** Creates an Event about a maintenance that is over: the node does not tell of it any more. @returns why it could not */
+  record(node: Node, ended: EndedMaintenance): Promise<NodepoolError | undefined>;
 }
+
+export interface EndedMaintenance {
+  maintenance: Maintenance;
+  by: Owner;
+  /** That one has it from now on. */
+  isTakenOver: boolean;
+}
+
+/** The reason of the Event. */
+export const MAINTENANCE_ENDED = 'MaintenanceEnded';
 
 export function maintenanceClient(
   open: () => Promise<MaintenancePort>,
@@ -42,7 +54,21 @@ export function maintenanceClient(
       const done = await attempt(() => publishMaintenance(node, { open, serverVersion, sleep }));
       return 'value' in done ? undefined : done.refusal;
     },
+    async record(node, ended) {
+      const event = { type: 'Normal', reason: MAINTENANCE_ENDED, action: 'Uncordon', note: endedText(ended) } as const;
+      const done = await attempt(async () => (await open()).record(node, event));
+      return 'value' in done ? undefined : done.refusal;
+    },
   };
+}
+
+/** `alice ended it: maintenance of bob since 2026-11-24T15:00:00Z: kernel upgrade` */
+function endedText({ maintenance, by, isTakenOver }: EndedMaintenance): string {
+  const { owner, since, until, reason } = maintenance;
+  const end = until === undefined ? '' : `, planned until ${until}`;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  const what = `maintenance of ${ownerText(owner)} since ${since}${end}${why}`;
+  return `${ownerText(by)} ${isTakenOver ? 'took it over' : 'ended it'}: ${what}`;
 }
 
 /** Why a node is left alone. */
@@ -54,6 +80,11 @@ export function heldError(holder: Maintenance, now: Date): NodepoolError {
 /** Of publish(). */
 export function unpublishedWarning({ oneLine, next }: NodepoolError): Warning {
   return { message: `the maintenance is not published as a condition of the nodes: ${oneLine}`, next };
+}
+
+/** Of record(). */
+export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
+  return { message: `the end of the maintenance is in no Event, and so not in the history: ${oneLine}`, next };
 }
 
 /** Names in one warning. */

@@ -34,6 +34,12 @@ export interface PoolEventRecord {
 /** One event of a node. */
 export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
 
+/** With the node that it is about, of that UID. */
+export interface NamedNodeEventRecord extends NodeEventRecord {
+  node: string;
+  uid: string | undefined;
+}
+
 /** With the Event as the server has it. */
 export interface PoolEventObject extends PoolEventRecord {
   object: { metadata: { name: string } };
@@ -44,6 +50,8 @@ export interface EventsPort {
   list(pool?: string): Promise<PoolEventRecord[]>;
   /** All events about the node, and about earlier ones of its name. Unsorted. */
   listAboutNode(node: string): Promise<NodeEventRecord[]>;
+  /** All events about nodes with the reason. Unsorted. */
+  listAboutNodes(reason: string): Promise<NamedNodeEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */
   watch(pool?: string): Watched<PoolEventRecord | undefined>;
   /** As list() and watch(), with the objects. */

@@ -5,6 +5,7 @@ import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
@@ -62,7 +63,7 @@ test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, lea
   assert.match(found('PoolCreated')[0]?.detail ?? '', /^manages spec\.labels\[tier\], spec\.taints$/);
   assert.deepEqual(
     found('NodeJoined').map(({ who, detail, sources }) => [who, detail, sources]),
-    [['nodepool-controller', '2 nodes joined: a, b', ['Event', 'managedFields']]],
+    [['kubectl-nodepool', '2 nodes joined: a, b', ['Event', 'managedFields']]],
   );
   assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes of the pool were created: a, b$/);
   assert.deepEqual(
@@ -85,6 +86,34 @@ test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, lea
   const after = await historyOf('gpu');
   assert.match(after.find(({ what }) => what === 'NodeLeft')?.detail ?? '', /^1 node left: a$/);
   assert.equal(after.filter(({ what }) => what === 'Drift').length, 0);
+});
+
+test('a maintenance that was taken over, and one that ended, stay in the history of the node and of its pool', async () => {
+  await gpu();
+  const as = (user: string, ...args: string[]) => product(...args, '--as', user, '--as-group', 'system:masters');
+  await as('alice', 'cordon', 'gpu', '--node', 'a', '--reason', 'new kernel');
+  await as('bob', 'cordon', 'gpu', '--node', 'a', '--takeover');
+  await as('bob', 'uncordon', 'gpu');
+  for (const subject of ['gpu', 'a']) {
+    const ended = (await historyOf(subject)).filter(({ what }) => what === 'MaintenanceEnded');
+    const told = ended.map(({ detail }) => detail.replace(/since \S+Z/, 'since TIME'));
+    assert.deepEqual(told, [
+      'bob took it over: maintenance of alice since TIME: new kernel',
+      'bob ended it: maintenance of bob since TIME: new kernel',
+    ]);
+    assert.deepEqual([...new Set(ended.map(({ who, node }) => `${who} ${node}`))], ['kubectl-nodepool a']);
+  }
+  const eve = await userWith(cluster(), 'eve', [
+    { apiGroups: ['nodes.lailin.xyz'], resources: ['*'], verbs: ['*'] },
+    { apiGroups: [''], resources: ['nodes', 'nodes/status'], verbs: ['get', 'list', 'patch'] },
+  ]);
+  await product('cordon', 'gpu', '--node', 'a', '--reason', 'x', '--kubeconfig', eve);
+  const { code, stderr } = await cli(cluster(), ['uncordon', 'gpu', '--node', 'a', '--kubeconfig', eve]);
+  assert.equal(code, 0);
+  assert.match(
+    stderr,
+    /^warning: the end of the maintenance is in no Event, and so not in the history: cannot create/m,
+  );
 });
 
 test('a node: who made it a member, who changed what its pool set, and what nobody knows', async () => {

@@ -151,7 +151,7 @@ describe('the cluster port', () => {
     assert.deepEqual(rest, []);
     assert.equal(ours?.note, 'ü'.repeat(512));
     assert.equal(ours?.poolUid, about.metadata.uid);
-    assert.equal(ours?.reporter, 'nodepool-controller');
+    assert.equal(ours?.reporter, 'kubectl-nodepool');
     assert.match(ours?.lastSeen ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     assert.deepEqual(theirs, {
       pool: 'evented',

@@ -37,7 +37,11 @@ test('of two people who cordon the same nodes at once, exactly one has each', as
   const port = (await testEnv.connection()).cluster;
   const nodes = await port.nodes.list();
   const cordon = (name: string) => {
-    const maintenance = { owner: async () => ({ name, from: 'server' as const }), publish: async () => undefined };
+    const maintenance = {
+      owner: async () => ({ name, from: 'server' as const }),
+      publish: async () => undefined,
+      record: async () => undefined,
+    };
     const deps = { cluster: port, maintenance, dryRun: 'none', now: () => new Date(), sleep: async () => {} } as const;
     return cordonNodes(nodes, { unschedulable: true, maintenance: { reason: 'mine' } }, deps);
   };

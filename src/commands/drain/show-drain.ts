@@ -19,7 +19,7 @@ import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
 import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
-import { heldByOthers, maintenanceClient, unpublishedWarning } from '../../operations/maintenance.ts';
+import { heldByOthers, maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
@@ -129,7 +129,7 @@ async function drainDepsOf(
   return {
     ...{ cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: pause },
     maintenance: maintenanceClient(maintenance, pause),
-    onWarning: error => warn([unpublishedWarning(error)]),
+    onWarning: warning => warn([warning]),
   };
 }
 

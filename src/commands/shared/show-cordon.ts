@@ -9,7 +9,7 @@ import { EXIT } from '../../cli/report-error.ts';
 import type { CordonChange } from '../../nodepool/plan-cordon.ts';
 import { chosenNames } from '../../operations/choose-pools.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
-import { maintenanceClient, unpublishedWarning } from '../../operations/maintenance.ts';
+import { maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { cordonLine } from '../../render/cordon.ts';
 import { wishText } from '../../render/maintenance.ts';
@@ -56,7 +56,7 @@ export async function showCordon(
     failed ||= outcome.kind === 'failed';
     isChanged ||= outcome.kind === 'changed';
     printLine(cordonLine(outcome, change.unschedulable, dryRunSuffix(dryRun)), io);
-    if ('warning' in outcome) warn([unpublishedWarning(outcome.warning)]);
+    if ('warnings' in outcome) warn(outcome.warnings);
   }
   if (isChanged && dryRun === 'none') await showCordonedStatus(pools, cluster, io);
   return failed ? EXIT.error : EXIT.done;

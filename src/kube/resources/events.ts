@@ -1,13 +1,14 @@
 /** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { API_VERSION, CONTROLLER, GROUP, type NodePool } from '../../nodepool/types.ts';
-import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
+import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
+import { API_VERSION, CONTROLLER, GROUP, type Node, type NodePool } from '../../nodepool/types.ts';
+import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, writeQuery } from './api.ts';
-import { eventBody, type WireEvent } from './event-body.ts';
+import { eventBody, type Reporter, type WireEvent } from './event-body.ts';
 import { eventSink } from './event-sink.ts';
 import { assertName, EVENTS, NODE_POOLS, NODES } from './resource.ts';
 import { listWatch } from './watch.ts';
@@ -33,8 +34,22 @@ export function toEvent(
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-  const reporter = { controller: CONTROLLER, instance: `${CONTROLLER}-${hostname}` };
-  return eventBody({ ...event, regarding, first: now(), id: suffix() }, reporter);
+  return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
+}
+
+/** The Event to create about a node. */
+export function toNodeEvent(
+  { name, uid }: Pick<Node, 'name' | 'uid'>,
+  event: PoolEvent,
+  { hostname, now, suffix = () => randomBytes(8).toString('hex') }: EventSource,
+): WireEvent {
+  const regarding = { apiVersion: NODES.version, kind: NODES.kind, name, uid };
+  return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
+}
+
+/** A command that a person or a script runs; the watch reports as CONTROLLER. */
+function commandOn(hostname: string): Reporter {
+  return { controller: FIELD_MANAGER, instance: `${FIELD_MANAGER}-${hostname}` };
 }
 
 /** Of an Event of either API: core/v1 has count and times in the deprecated fields. */
@@ -53,6 +68,11 @@ export function toRecord(event: WireEvent): PoolEventRecord {
     count: series?.count ?? (event.deprecatedCount || 1),
     reporter: event.reportingController || event.deprecatedSource?.component || '',
   };
+}
+
+function toNodeRecord(event: WireEvent): NamedNodeEventRecord {
+  const { pool: node, poolUid: uid, ...record } = toRecord(event);
+  return { ...record, node, uid };
 }
 
 export function eventWriter(api: Api, source: EventSource): ClusterPort['createEvent'] {
@@ -80,6 +100,10 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
   });
   return {
     list: pool => list(toRecord, pool),
+    listAboutNodes: async reason => {
+      const about = { fieldSelector: `regarding.kind=${NODES.kind},reason=${reason}` };
+      return api.list(EVENTS, (event: WireEvent) => (isCore(event) ? toNodeRecord(event) : undefined), about);
+    },
     listAboutNode: async node => {
       assertName(NODES.kind, node);
       const about = { fieldSelector: `regarding.kind=${NODES.kind},regarding.name=${node}` };

@@ -1,4 +1,5 @@
 /** MaintenancePort: authentication.k8s.io/v1 SelfSubjectReview, and one condition of a node. */
+import { hostname } from 'node:os';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/maintenance.ts';
@@ -6,8 +7,9 @@ import { timestamp } from '../../nodepool/timestamp.ts';
 import type { MaintenancePort } from '../../operations/maintenance-port.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, writeQuery } from './api.ts';
+import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
-import { inJson, NODES, pathOf, type Resource } from './resource.ts';
+import { EVENTS, inJson, NODES, pathOf, type Resource } from './resource.ts';
 
 const SELF: Resource = {
   group: 'authentication.k8s.io',
@@ -48,6 +50,11 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
         replayable: true,
       });
       return write.kind;
+    },
+    async record(node, recorded) {
+      const event = toNodeEvent(node, recorded, { hostname: hostname(), now: () => new Date() });
+      // Replayable: the name is unique.
+      await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery(false), true);
     },
   };
 }

@@ -140,6 +140,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   uncordon: CORDON,
   // Without it, a maintenance is not published as a condition of the node.
   [PUBLISHES]: ['patch nodes/status'],
+  // Without it, no Event tells of a maintenance that ended.
+  'uncordon after cordon --reason': [`create ${EVENTS}`],
   drain: [
     ...CORDON,
     'list,get pods',

@@ -8,6 +8,7 @@ import { type DrainPace, DrainSlots, drainOrder } from '../../nodepool/drain-slo
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { CordonChange, MaintenanceWish } from '../../nodepool/plan-cordon.ts';
 import type { Node } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
 import { type CordonDeps, type CordonResult, cordonNode } from '../cordon.ts';
 import { drainNode, type NodeDrain, type NodeDrainDeps, type PodEvent, type RemovalOptions } from './drain-node.ts';
 import { type PodReader, podReader } from './drain-pods.ts';
@@ -49,7 +50,7 @@ export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'lim
   /** @param state the pool and all its nodes as they are now */
   onEvent: (event: DrainEvent, state: PoolDrain) => void;
   /** Of a maintenance that is not published. */
-  onWarning: (warning: NodepoolError) => void;
+  onWarning: (warning: Warning) => void;
 }
 
 /** The deps while the nodes of a pool are drained: events are reported with all of them. */
@@ -168,7 +169,7 @@ async function cordonAll(
     const outcome = await result;
     if (outcome === undefined) continue;
     if (!isQuiet || outcome.kind !== 'already') deps.onEvent({ kind: 'cordon', result: outcome });
-    if ('warning' in outcome) deps.onWarning(outcome.warning);
+    if ('warnings' in outcome) for (const warning of outcome.warnings) deps.onWarning(warning);
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
   }

@@ -10,6 +10,7 @@ import { suggest } from '../../nodepool/suggest.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ControllerRevisionsClient, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
+import { MAINTENANCE_ENDED } from '../maintenance.ts';
 import { nodesNotFound, poolNotFound } from '../not-found.ts';
 import { allPermitted, type Permitted, permitted } from '../permitted.ts';
 import type { Connection, EventsPort, PoolEventRecord, RawPool } from '../ports.ts';
@@ -43,7 +44,7 @@ export interface HistoryDeps {
     nodes: Pick<NodesClient, 'list'>;
     revisions: Pick<ControllerRevisionsClient, 'list'>;
   };
-  events: Pick<EventsPort, 'list' | 'listAboutNode'>;
+  events: Pick<EventsPort, 'list' | 'listAboutNode' | 'listAboutNodes'>;
   datedNode: Connection['datedNode'];
 }
 
@@ -72,9 +73,10 @@ export async function history({ kind, name }: Subject, deps: HistoryDeps): Promi
 
 async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promise<History> {
   const { name, uid } = pool.metadata;
-  const [nodes, events, revisions] = await allPermitted([
+  const [nodes, events, ended, revisions] = await allPermitted([
     deps.cluster.nodes.list(),
     permitted(deps.events.list(name)),
+    permitted(deps.events.listAboutNodes(MAINTENANCE_ENDED)),
     permitted(deps.cluster.revisions.list(name)),
   ]);
   collectGarbage();
@@ -92,6 +94,9 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
     ...itemsOf(events)
       .filter(({ poolUid = '' }) => poolUid === '' || poolUid === uid)
       .map(ofPoolEvent),
+    ...itemsOf(ended)
+      .filter(({ node, uid }) => held.some(each => each.name === node && each.uid === uid))
+      .map(event => eventEntry(event, { node: event.node })),
   ];
   const hasNamesake = state.node(name) !== undefined;
   return historyOf({ kind: 'NodePool', name }, entries, { denied: [events, revisions], unread, hasNamesake });

@@ -35,7 +35,11 @@ function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeW
         },
       },
     },
-    maintenance: { owner: async () => ({ name: 'alice', from: 'server' }), publish: async () => undefined },
+    maintenance: {
+      owner: async () => ({ name: 'alice', from: 'server' }),
+      publish: async () => undefined,
+      record: async () => undefined,
+    },
     dryRun: 'none',
     now: () => NOW,
     sleep: async () => {},

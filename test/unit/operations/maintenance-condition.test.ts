@@ -26,6 +26,7 @@ async function publish(
   const log: string[] = [];
   const port: MaintenancePort = {
     owner: async () => ({ name: 'alice', from: 'server' }),
+    record: async () => {},
     serverVersion: async () => version,
     async condition() {
       log.push('read');

@@ -129,7 +129,11 @@ export function fakeDrainCluster(setup: Setup) {
         },
       },
     },
-    maintenance: { owner: async () => ({ name: 'alice', from: 'server' }), publish: async () => undefined },
+    maintenance: {
+      owner: async () => ({ name: 'alice', from: 'server' }),
+      publish: async () => undefined,
+      record: async () => undefined,
+    },
     onWarning: () => {},
     port,
     clock,
