@@ -90,19 +90,28 @@ export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
 /** Names in one warning. */
 const MAX_NODES = 10;
 
-/** A warning for each maintenance of others that the nodes are in: they will be left alone. */
-export async function heldByOthers(
+interface HeldNode {
+  name: string;
+  holder: Maintenance;
+}
+
+/** Those of the nodes that are in a maintenance of others: they will be left alone. */
+export async function heldNodes(
   nodes: readonly Node[],
   { takeover = false }: Pick<CordonChange, 'takeover'>,
-  { maintenance, now }: { maintenance: Pick<MaintenanceClient, 'owner'>; now: () => Date },
-): Promise<Warning[]> {
+  maintenance: Pick<MaintenanceClient, 'owner'>,
+): Promise<HeldNode[]> {
   const active = nodes.flatMap(node => {
     const holder = activeMaintenance(node);
     return holder === undefined ? [] : [{ name: node.name, holder }];
   });
   if (takeover || active.length === 0) return [];
   const owner = await maintenance.owner();
-  const others = active.filter(({ holder }) => !isSameOwner(holder.owner, owner));
+  return active.filter(({ holder }) => !isSameOwner(holder.owner, owner));
+}
+
+/** A warning for each maintenance. */
+export function heldWarnings(others: readonly HeldNode[], now: () => Date): Warning[] {
   const groups = Map.groupBy(others, ({ holder }) => maintenanceText(holder, now()));
   return [...groups].map(([text, held]) => {
     const names = firstFew(held.map(({ name }) => name).toSorted(), MAX_NODES);

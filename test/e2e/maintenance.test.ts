@@ -4,12 +4,14 @@ import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
+import { poolsWithPods } from './draining.ts';
 import { annotationOf, as, stateOf, writeMaintenance } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
 const { ok, unchanged } = commandsOf(cluster);
+const pods = poolsWithPods(testEnv);
 const alice = as('alice');
 const bob = as('bob');
 const state = (name: string) => stateOf(testEnv, name);
@@ -90,6 +92,20 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   assert.equal(drained.stdout.includes('node/a drained'), false);
   assert.ok(drained.stdout.includes('node/b drained'));
   assert.equal(await state('a'), 'cordoned alice disks');
+});
+
+test('the preview of a drain counts no pod of a node that it leaves alone', async () => {
+  await pool();
+  for (const [name, node] of [
+    ['p', 'a'],
+    ['q', 'b'],
+  ] as const)
+    await pods.pod({ name, node, labels: { app: name } });
+  await pods.budget('theirs', { app: 'p' }, 0);
+  await done('cordon', 'web', '--node=a', '--reason=disks', ...alice);
+  const { stderr } = await unchanged(['drain', 'web', '--dry-run', ...bob]);
+  assert.match(stderr, /^warning: node a is in maintenance of alice since .*: disks; not drained/m);
+  assert.doesNotMatch(stderr, /PodDisruptionBudget default\/theirs/);
 });
 
 test('--takeover replaces the owner, and ends the maintenance with uncordon', async () => {

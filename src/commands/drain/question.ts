@@ -15,7 +15,7 @@ export function question(
   { pools, blocked }: Pick<DrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
 ): Question {
-  const nodes = pools.flatMap(pool => pool.nodes);
+  const nodes = pools.flatMap(pool => pool.nodes).filter(({ isLeftAlone }) => isLeftAlone !== true);
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;

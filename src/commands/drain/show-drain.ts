@@ -15,11 +15,13 @@ import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
+import type { Node } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
 import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
-import { heldByOthers, maintenanceClient } from '../../operations/maintenance.ts';
+import { heldNodes, heldWarnings, maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
@@ -62,10 +64,14 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const said = new Set<string>();
   const propose = async () => {
     const names = await chosenNames(choice.pools, connection.cluster.pools);
-    const found = await planDrain(names, choice, drainDeps);
-    const planned = found.pools.flatMap(({ nodes }) => nodes.map(({ node }) => node));
-    const held = await heldByOthers(planned, choice, drainDeps);
-    const drainPlan = { ...found, warnings: [...found.warnings, ...held] };
+    const warnings: Warning[] = [];
+    const heldByOthers = async (nodes: readonly Node[]) => {
+      const held = await heldNodes(nodes, choice, drainDeps.maintenance);
+      warnings.push(...heldWarnings(held, io.now));
+      return new Set(held.map(({ name }) => name));
+    };
+    const found = await planDrain(names, choice, { ...drainDeps, heldByOthers });
+    const drainPlan = { ...found, warnings: [...found.warnings, ...warnings] };
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
     tell(drainPlan, choice, said, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };

@@ -1,5 +1,5 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
-import { type Budget, type Forecast, forecast } from '../../nodepool/budgets.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { toleratesCordon, type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
 import { plural } from '../../nodepool/plural.ts';
@@ -47,7 +47,8 @@ const UNPLACED: Readonly<Record<Unplaced, string>> = {
 export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook> {
   const { pods, disableEviction } = scope;
   const read = disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
-  const unplaced = unplacedLines(scope);
+  const pending = unplacedPods(scope);
+  const unplaced = unplacedLines(pending, scope.isGradual);
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
     return {
@@ -62,7 +63,7 @@ export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook>
   return {
     obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
     warnings: unplaced,
-    notes: forecasts.flatMap(noteText),
+    notes: forecasts.flatMap(each => noteText(each, pendingOf(each, pending, read.value))),
     blocked: blockedBy(forecasts),
     budgets: read.value,
   };
@@ -117,10 +118,23 @@ function unknownText(forecast: Forecast): Warning[] {
   ];
 }
 
-function noteText(forecast: Forecast): string[] {
+/** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
+function pendingOf(forecast: Forecast, pending: readonly Pending[], budgets: readonly Budget[]): number {
+  if (forecast.kind !== 'waits' || pending.length === 0) return 0;
+  const budgetsOf = budgetMatcher(budgets);
+  const isCovered = ({ pod }: Pending) =>
+    budgetsOf(pod).some(({ name }) => `${pod.namespace}/${name}` === forecast.budget);
+  return pending.filter(isCovered).length;
+}
+
+function noteText(forecast: Forecast, pending: number): string[] {
   if (forecast.kind !== 'waits') return [];
   const { budget, pods, allowed, unready = 0 } = forecast;
-  const remedy = unready === 0 ? 'the drain waits until it allows more' : unreadyText(unready);
+  const waits =
+    pending === 0
+      ? 'the drain waits until it allows more'
+      : `${pending} of them would stay Pending on other nodes, so it may never allow more`;
+  const remedy = unready === 0 ? waits : unreadyText(unready);
   return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
 }
 
@@ -130,24 +144,34 @@ function unreadyText(unready: number): string {
   return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
 }
 
+interface Pending {
+  pod: DrainPod;
+  why: Unplaced;
+}
+
 /** Only of pods that a controller recreates. */
-function unplacedLines({ pods, others, isGradual }: Scope): string[] {
-  const when = isGradual ? ' once all nodes of the drain are cordoned' : '';
+function unplacedPods({ pods, others }: Scope): Pending[] {
   const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
   // The pods of one template have the same answer.
   const known = new Map<string, Unplaced | undefined>();
-  const why = ({ placement }: DrainPod) => {
+  const whyOf = ({ placement }: DrainPod) => {
     const key = JSON.stringify(placement);
     if (!known.has(key)) known.set(key, whyUnplaced(placement, nodes));
     return known.get(key);
   };
-  const unplaced = pods.flatMap(pod => {
+  return pods.flatMap(pod => {
     // Those that tolerate the cordon return to the node that is drained.
     if (!isRecreated(pod) || toleratesCordon(pod.placement)) return [];
-    const reason = why(pod);
-    return reason === undefined
-      ? []
-      : [{ what: `pods will stay Pending${when}, ${UNPLACED[reason]}`, pod: podName(pod) }];
+    const why = whyOf(pod);
+    return why === undefined ? [] : [{ pod, why }];
   });
-  return groupByOutcome(unplaced);
+}
+
+function unplacedLines(pending: readonly Pending[], isGradual: boolean): string[] {
+  const when = isGradual ? ' once all nodes of the drain are cordoned' : '';
+  const lines = pending.map(({ pod, why }) => ({
+    what: `pods will stay Pending${when}, ${UNPLACED[why]}`,
+    pod: podName(pod),
+  }));
+  return groupByOutcome(lines);
 }

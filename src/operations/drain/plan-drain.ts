@@ -38,6 +38,8 @@ export interface PlannedNode {
   pods: DrainPod[];
   /** UIDs of those that a warning is about. */
   warned: ReadonlySet<string>;
+  /** It is in the maintenance of somebody else, and is not drained. */
+  isLeftAlone?: boolean;
 }
 
 export interface PlanOptions extends DrainScope {
@@ -53,16 +55,21 @@ export interface PlanDeps {
   cluster: ClusterReader;
   port: DrainPort;
   now: () => Date;
+  /** Names of those that are in the maintenance of others. Default: none. */
+  heldByOthers?: (nodes: readonly Node[]) => Promise<ReadonlySet<string>>;
 }
 
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
 export async function planDrain(names: readonly string[], options: PlanOptions, deps: PlanDeps): Promise<DrainPlan> {
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, deps.cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
+  const held = (await deps.heldByOthers?.([...chosen])) ?? new Set();
   const reader = podReader(options, deps.port, deps.now);
   const judged = await Promise.all(
     [...members].flatMap(([pool, nodes]) =>
-      nodes.filter(node => chosen.has(node)).map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
+      nodes
+        .filter(node => chosen.has(node) && !held.has(node.name))
+        .map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
     ),
   );
   const byPool = Map.groupBy(judged, ({ pool }) => pool);
@@ -80,12 +87,17 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   return {
     pools: [...members].map(([pool, ofPool]) => ({
       pool,
-      nodes: (byPool.get(pool) ?? []).map(({ node, evict, warnings }) => ({
-        node,
-        pods: evict,
-        warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
-      })),
-      otherMembers: ofPool.filter(isOther),
+      nodes: [
+        ...(byPool.get(pool) ?? []).map(({ node, evict, warnings }) => ({
+          node,
+          pods: evict,
+          warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
+        })),
+        ...ofPool
+          .filter(node => chosen.has(node) && held.has(node.name))
+          .map(node => ({ node, pods: [], warned: new Set<string>(), isLeftAlone: true })),
+      ],
+      otherMembers: ofPool.filter(node => !chosen.has(node)),
     })),
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
     notes,

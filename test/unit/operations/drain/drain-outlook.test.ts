@@ -25,6 +25,17 @@ test('counts what a budget allows over the pods of all nodes', async () => {
   assert.equal(lists.filter(list => list === 'budgets').length, 1);
 });
 
+test('a budget whose pods no other node takes may never allow more', async () => {
+  const { plan } = fakeDrainCluster({
+    nodes: [{ name: 'a' }, { name: 'b' }],
+    pods: { a: [{ name: 'p', labels }], b: [{ name: 'q', labels }] },
+    budgets: [makeBudget()],
+  });
+  assert.deepEqual((await plan()).notes, [
+    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; 2 of them would stay Pending on other nodes, so it may never allow more',
+  ]);
+});
+
 test('names the policy where waiting does not help pods that are not Ready, and why a budget has no status', async () => {
   const none = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 1 };
   const { plan } = fakeDrainCluster({
