@@ -1,6 +1,7 @@
 /** manifests/protect-records.yaml keeps a kubelet from forging the record of its node, and from nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MAINTENANCE_ANNOTATION } from '../../src/nodepool/types.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes, nodeObject } from '../cluster/nodes.ts';
@@ -33,10 +34,17 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422, 'nor may it take the record away');
   assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'y' })).status, 200);
 
+  const inMaintenance = { [MAINTENANCE_ANNOTATION]: '{"owner":"x"}' };
+  assert.equal((await write('/api/v1/nodes/a', inMaintenance)).status, 422, 'nor have drains refused');
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: inMaintenance } });
+  assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'z' })).status, 200);
+  assert.equal((await write('/api/v1/nodes/a', { [MAINTENANCE_ANNOTATION]: null })).status, 422);
+
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
   const register = (annotations: Record<string, string>) =>
     kubelet.request('POST', '/api/v1/nodes', nodeObject({ name: 'a', annotations }));
   const forged = await register({ [RECORD]: '{"pool":"y","startup":{"setup:NoSchedule":null}}' });
   assert.equal(forged.status, 422, 'nor register with one, to be without startup taints');
+  assert.equal((await register(inMaintenance)).status, 422);
   assert.equal((await register({})).status, 201);
 });

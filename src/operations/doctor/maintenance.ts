@@ -40,7 +40,7 @@ export function checkMaintenance(nodes: readonly Node[], state: ClusterState, no
     ...(overdue > 0 ? [`maintenance is overdue on ${plural(overdue, 'node')}`] : []),
     ...(broken > 0 ? [`${plural(broken, 'node')} ${broken === 1 ? 'has' : 'have'} a stale annotation of one`] : []),
   ].join('; ');
-  return warning(message, 'ask the owners, and end what is over with the commands below', details);
+  return warning(message, 'ask the owners, and end what is over: each line says how', details);
 }
 
 function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): Group[] {
