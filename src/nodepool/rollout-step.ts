@@ -36,6 +36,8 @@ export interface RolloutNode {
   isPending: boolean;
   /** Labels, taints and annotations of the current spec have reached it: what it changes is, with `unmanaged: Remove`, added since. */
   hasSpec?: boolean;
+  /** It is being written: its place is taken, however short it takes to settle. */
+  isUnderWay?: boolean;
   /** Its last write failed: the others come first, so that it does not keep a place from them. */
   isRefused: boolean;
   /** Its pods are evicted before the change is complete; it is pending until then. */
@@ -111,7 +113,9 @@ export function rolloutStep(
   const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
-    .map(node => settlesIn(node, rules));
+    .map(node => settlesIn(node, rules))
+    // A write under way ends by itself.
+    .filter(ms => ms > 0);
   return {
     nodes: nodes.length,
     pending: pending.length,
@@ -161,7 +165,7 @@ function rulesOf(
 
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const { ready, readySince = 0, changed, isPending, hasSpec = false, isOfThis, isDraining = false } = node;
-  const rest = isPending ? 'waiting' : 'settled';
+  const rest = node.isUnderWay ? 'in flight' : isPending ? 'waiting' : 'settled';
   const isByTime = settlesByTime(node);
   const isTimeUp = isByTime && settlesIn(node, rules) <= 0;
   const isAccepted = !ready && readySince <= rules.accepted;

@@ -187,6 +187,7 @@ function nodeOf(
     const isCurrent = underWay.get(name) === generation;
     return {
       ...known,
+      isUnderWay: true,
       changed: now,
       wasNotReady: isDraining ? wasNotReady(record, readySince, now) : !ready,
       isOfThis: isCurrent || (isDraining && isThis),

@@ -123,7 +123,8 @@ test('history and report read each list once, and single nodes only where somebo
   const about = (kind: string, name?: string) =>
     `events?fieldSelector=regarding.kind=${kind}${name === undefined ? '' : `,regarding.name=${name}`}`;
   const revisions = 'controllerrevisions?labelSelector=nodes.lailin.xyz/pool=few';
-  const pool = [revisions, about('NodePool', 'few'), 'nodepools', 'nodes'];
+  const ended = 'events?fieldSelector=regarding.kind=Node,reason=MaintenanceEnded';
+  const pool = [revisions, about('NodePool', 'few'), ended, 'nodepools', 'nodes'];
   const quiet = await requestsOf('history', 'few');
   assert.deepEqual([quiet.lists, quiet.gets], [pool.toSorted(), []]);
   const report = await requestsOf('report');

@@ -150,9 +150,10 @@ const RUNS: Run[] = [
   // The server is older than the condition.
   {
     command: 'cordon --reason',
-    lines: ['cordon one --reason=disks --until=2h', 'uncordon one'],
+    lines: ['cordon one --reason=disks --until=2h'],
     unseen: /^patch nodes\/status/,
   },
+  { command: 'uncordon after cordon --reason', lines: ['uncordon one --takeover'] },
   // Only to name the budgets of a pod that has several.
   {
     command: 'drain',

@@ -46,6 +46,16 @@ test('a write under way takes its place until it has ended', () => {
   assert.deepEqual(gates.begin('worker')?.next, ['a'], 'it failed');
 });
 
+test('so it does where nodes settle at once: a drain that begins meanwhile would be one more', () => {
+  const { gates } = begin([old('a'), old('b')], [pool({ rollout: { maxConcurrent: 1, settleSeconds: 0 } })]);
+  assert.notEqual(gates.admits('worker', 'a'), undefined);
+  const step = gates.begin('worker');
+  assert.deepEqual([step?.next, step?.settling], [[], 1]);
+  assert.equal(gates.admits('worker', 'b'), undefined);
+  gates.end('worker', 'a');
+  assert.deepEqual(gates.begin('worker')?.next, ['a']);
+});
+
 test('a write under way for an earlier spec is in flight, is still due, and may not be sent again unless it is next', () => {
   const { state, gates } = begin([old('a'), old('b'), old('c')]);
   gates.admits('worker', 'a');
