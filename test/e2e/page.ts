@@ -163,7 +163,7 @@ function normal(output: string): string {
     .split('\n');
   // Events of the same time have no order.
   const isEvent = (line: string | undefined) =>
-    /^ *(AGE )?(Normal|Warning) |^AGE [A-Z]\w+ kubectl-nodepool /.test(line ?? '');
+    /^ *(AGE )?(Normal|Warning) |^AGE (Node|Rollout|RuntimeClass)\w+ kubectl-nodepool /.test(line ?? '');
   const sorted: string[] = [];
   for (let at = 0; at < lines.length; ) {
     let end = at + 1;
