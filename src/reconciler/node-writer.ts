@@ -4,6 +4,7 @@ import type { NodePlan } from '../nodepool/plan.ts';
 import { conflictDelay } from './conflict-delay.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
+import { patchedNode } from './node-plan.ts';
 import { type NodeStep, NodeSteps, type NodeStepsDeps } from './node-steps.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { factsOf } from './plan-facts.ts';
@@ -94,10 +95,12 @@ export class NodeWriter {
 
   /** @param attempt counted from 1: how long to wait after a conflict */
   async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: Written): Promise<void> {
-    const { cluster, state, sleep, dryRun, onWrite } = this.#deps;
+    const { cluster, state, sleep, dryRun, onWrite, isFollowed = false } = this.#deps;
     const { name } = plan.node;
     onWrite?.(plan);
-    const sent = cluster.nodes.patch(name, plan.patch, { dryRun });
+    // A watch runs for months, in which webhooks and policies come.
+    const expected = isFollowed ? {} : { expected: patchedNode(plan.node, plan.patch) };
+    const sent = cluster.nodes.patch(name, plan.patch, { dryRun, ...expected });
     const read = () => readNode(name, uid, this.#deps);
     const write = await written.turn.during(sent, plan.patch.resourceVersion, read);
     if (write.kind === 'written') {

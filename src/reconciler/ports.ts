@@ -43,8 +43,12 @@ export interface NodesClient<Listed extends Node = Node> {
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** As fieldManager(), of several fields in one read. Undefined when the node does not exist. */
   fieldSetters(name: string, paths: readonly string[][]): Promise<(FieldSetter | undefined)[] | undefined>;
-  /** Merge patch, guarded by the resourceVersion in it. */
-  patch(name: string, patch: NodePatch, options: WriteOptions): Promise<NodeWrite>;
+  /**
+   * Merge patch, guarded by the resourceVersion in it.
+   * @param options `expected`: the node of that resourceVersion with the patch. Its spec and status are taken where the
+   * server cannot have changed them, so that they need not be sent back
+   */
+  patch(name: string, patch: NodePatch, options: WriteOptions & { expected?: Node }): Promise<NodeWrite>;
 }
 
 export interface NodePoolsClient {

@@ -1,6 +1,7 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt-annotations.ts';
 import type { DatedNode } from '../../nodepool/dated-node.ts';
+import { defined } from '../../nodepool/json.ts';
 import { maintenanceIn } from '../../nodepool/maintenance.ts';
 import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
@@ -21,7 +22,8 @@ import type { Transport } from '../transport/transport.ts';
 import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf, setterOf } from './field-manager.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
-import { inJson, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { NodeAlterers } from './node-alterers.ts';
+import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } from './resource.ts';
 import { trueConditions } from './true-conditions.ts';
 import { listWatch } from './watch.ts';
 
@@ -81,6 +83,7 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
 
 export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotations): NodesClient {
   const nodes: Resource = { ...NODES, decode: kept.decoder() };
+  const alterers = new NodeAlterers(api);
   return {
     list: labelSelector => api.list(nodes, (node: WireNode) => toNode(node, kept), { labelSelector }),
     watch: () => ({ source: listWatch(transport, nodes), transform: raw => toNode(raw as WireNode, kept) }),
@@ -96,19 +99,32 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       const node = await api.get<WireNode>(NODE_METADATA, name);
       return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
-    async patch(name, patch, { dryRun }) {
+    async patch(name, patch, { dryRun, expected }) {
       // Those of a deleted pool are known from the record alone, which the answer no longer has.
       const answered = kept.with(Object.keys(patch.annotations ?? {}));
-      const resource = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
+      const whole = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
+      const isMetadata = expected !== undefined && !dryRun && alterers.areNone();
+      const resource = isMetadata ? { ...whole, accept: ONLY_METADATA_OF_ONE } : whole;
       const write = await api.patch<WireNode>(resource, name, {
         contentType: MERGE_PATCH,
         body: nodePatchBody(patch),
         query: writeQuery(dryRun),
         replayable: true,
       });
-      return write.kind === 'written' ? { kind: 'written', node: toNode(write.object, answered) } : write;
+      if (write.kind !== 'written') return write;
+      const node = toNode(write.object, answered);
+      const isWhole = expected === undefined || write.object.status !== undefined;
+      return { kind: 'written', node: isWhole ? node : withMetadata(expected, node) };
     },
   };
+}
+
+/** Spec and status of the one, and metadata of the other. */
+function withMetadata(whole: Node, { name, uid, resourceVersion, creationTimestamp, labels, ...rest }: Node): Node {
+  const { record, mark, maintenance, annotations, keptAnnotations } = rest;
+  const { record: _r, mark: _m, maintenance: _t, annotations: _a, keptAnnotations: _k, ...others } = whole;
+  const metadata = { name, uid, resourceVersion, creationTimestamp, labels };
+  return { ...others, ...metadata, ...defined({ record, mark, maintenance, annotations, keptAnnotations }) };
 }
 
 /** A node exactly as the server sends it; undefined if there is none. */
