@@ -46,7 +46,7 @@ export async function showDiff(
     if (impact !== undefined && nodes.length > 0)
       io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
   }
-  await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
+  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
   if (forbidden !== undefined) {
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
