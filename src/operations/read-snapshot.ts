@@ -1,7 +1,7 @@
 /** Reads nodes and pods into a Snapshot, and of the rest what the pods in question need. */
 import { quantityReader } from '../nodepool/amounts.ts';
-import { matchesQuery } from '../nodepool/label-query.ts';
 import type { Node } from '../nodepool/types.ts';
+import { countedBy } from '../scheduling/counted-pods.ts';
 import { readPlacedPod } from '../scheduling/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../scheduling/snapshot.ts';
 import type { Pod } from '../scheduling/types.ts';
@@ -43,8 +43,9 @@ export async function readSnapshot(
   // Known before the list of pods ends, unless the pods of that list are in question.
   const early = judgesKept ? undefined : storageOf(pods, port);
   early?.catch(() => {});
-  const fields = judgesKept ? { labels: true, placement: true } : { labels: pods.some(asksForPods), placement: false };
-  const collector = new Collector(keep, judgesKept ? undefined : countedBy(pods));
+  const isCounted = countedBy(pods);
+  const fields = judgesKept ? { labels: true, placement: true } : { labels: isCounted !== undefined, placement: false };
+  const collector = new Collector(keep, judgesKept ? undefined : (isCounted ?? (() => false)));
   const podsRead = readPods(fields, collector, port);
   podsRead.catch(() => {});
   const nodes = await reading;
@@ -79,18 +80,6 @@ async function readPods(fields: PodFields, collector: Collector, port: Schedulin
 async function storageOf(pods: readonly Pod[], port: SchedulingPort) {
   const namespaces = new Set(pods.filter(({ claims }) => claims.length > 0).map(({ namespace }) => namespace));
   return namespaces.size === 0 ? undefined : permitted(port.storage(namespaces));
-}
-
-function asksForPods({ spread, affinity, antiAffinity }: Pod): boolean {
-  return spread.length + affinity.length + antiAffinity.length > 0;
-}
-
-/** Whether a selector of these pods, in whatever namespace, selects a pod. */
-function countedBy(pods: readonly Pod[]): (pod: Pick<Pod, 'labels'>) => boolean {
-  const selectors = pods.flatMap(({ spread, affinity, antiAffinity }) =>
-    [...spread, ...affinity, ...antiAffinity].map(({ selector }) => selector),
-  );
-  return ({ labels }) => selectors.some(selector => matchesQuery(selector, labels));
 }
 
 /** Takes pods before and after the nodes are known. */

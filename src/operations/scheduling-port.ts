@@ -1,5 +1,6 @@
 /** Reads what decides on the scheduling of pods. src/kube implements it. */
 import type { RawPod } from '../scheduling/raw-pod.ts';
+import type { CountedPod } from '../scheduling/snapshot.ts';
 import type { Storage } from '../scheduling/storage.ts';
 
 /** What is read of pods on nodes, beside what every pod takes of its node. */
@@ -10,6 +11,12 @@ export interface PodFields {
   placement: boolean;
   /** The controller that recreates the pod, and the label by which a Deployment is known. */
   owners?: boolean;
+  /** The three of pods on these nodes, and of pods without a controller, alone. Default: of every pod. */
+  only?: (node: string) => boolean;
+}
+
+export interface LabelledPod extends CountedPod {
+  node: string;
 }
 
 /** `refused`: by admission, a quota or validation. `unknown`: the user may not ask, or the server could not answer. */
@@ -26,6 +33,8 @@ export interface SchedulingPort {
    * @param startOver is called when the list starts again: what came before it does not count
    */
   placedPods(fields: PodFields, onPod: (pod: RawPod) => void, startOver: () => void): Promise<void>;
+  /** As placedPods(), without what they take of their nodes. */
+  placedLabels(onPod: (pod: LabelledPod) => void, startOver: () => void): Promise<void>;
   /** Undefined: there is none. */
   pod(namespace: string, name: string): Promise<RawPod | undefined>;
   /** A pod as the server would create it; a dry run. */

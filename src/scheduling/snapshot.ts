@@ -8,8 +8,8 @@ import { quantityReader } from '../nodepool/amounts.ts';
 import type { LabelQuery } from '../nodepool/label-query.ts';
 import type { Node } from '../nodepool/types.ts';
 import { Labelled, Selectors } from './label-index.ts';
+import { PodParts } from './pod-parts.ts';
 import { allocatableOf, type Requests } from './requests.ts';
-import { sortedJson } from './sorted-json.ts';
 import { NO_STORAGE, type Storage } from './storage.ts';
 import type { Disk, HostPort, Pod, PodTerm } from './types.ts';
 
@@ -45,19 +45,23 @@ export type PlacedPod = Pick<
   'namespace' | 'labels' | 'requests' | 'hostPorts' | 'antiAffinity' | 'claims' | 'disks' | 'isTerminating'
 >;
 
+/** What topology spread and pod affinity of others ask of a pod. */
+export type CountedPod = Pick<Pod, 'namespace' | 'labels' | 'isTerminating'>;
+
 export class Snapshot {
   readonly nodes = new Map<string, NodeState>();
+  readonly parts = new PodParts();
   /** Volumes and claims; what was not read counts as absent. */
   storage: Storage;
   /** Labels by name; undefined: only the label with the name that every namespace has is known. */
   namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
   /** Whether a term of anti-affinity of a pod on a node asks for labels of namespaces. */
   selectsNamespaces = false;
-  readonly #isCounted: (pod: PlacedPod) => boolean;
-  readonly #groups = new Map<string, LabelGroup>();
-  readonly #byLabels = new Labelled<LabelGroup>();
+  #isCounted: (pod: CountedPod) => boolean;
+  #groups = new Map<string, LabelGroup>();
+  #byLabels = new Labelled<LabelGroup>();
   /** The nodes of pods with the same terms, by these. */
-  readonly #antiAffinity = new Map<string, NodeState[]>();
+  readonly #antiAffinity = new Map<number, NodeState[]>();
   readonly #antiAffinityTerms = new Selectors<AntiAffinity>();
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
@@ -70,14 +74,18 @@ export class Snapshot {
     nodes: readonly Node[],
     namespaces?: ReadonlyMap<string, Record<string, string>>,
     storage: Storage = NO_STORAGE,
-    isCounted: (pod: PlacedPod) => boolean = () => true,
+    isCounted: (pod: CountedPod) => boolean = () => true,
   ) {
     this.#isCounted = isCounted;
     this.namespaces = namespaces;
     this.storage = storage;
     const read = quantityReader();
+    // Thousands of nodes have a few sizes.
+    const sizes = new Map<string, Requests>();
     for (const node of nodes) {
-      const allocatable = allocatableOf(node.allocatable, read);
+      const size = JSON.stringify(node.allocatable);
+      const allocatable = sizes.get(size) ?? allocatableOf(node.allocatable, read);
+      sizes.set(size, allocatable);
       const state = { node, allocatable, requested: new Map(), pods: 0, hostPorts: [], disks: [] };
       this.nodes.set(node.name, state);
     }
@@ -111,6 +119,19 @@ export class Snapshot {
     if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
   }
 
+  /** Which pods may matter to topology spread and pod affinity is known now: count() takes them, beside add() of others. */
+  countOnly(isCounted: (pod: CountedPod) => boolean): void {
+    this.#isCounted = isCounted;
+    this.#groups = new Map();
+    this.#byLabels = new Labelled();
+  }
+
+  /** A pod that was added before it was known whether it counts. */
+  count(pod: CountedPod, nodeName: string): void {
+    const state = this.nodes.get(nodeName);
+    if (state !== undefined && this.#isCounted(pod)) this.#placesOf(pod).push(state);
+  }
+
   /** At least the pods that it selects, in any namespace. */
   groups(selector: LabelQuery | undefined): readonly LabelGroup[] {
     return this.#byLabels.near(selector);
@@ -133,8 +154,8 @@ export class Snapshot {
     this.#claimUsers.set(key, (this.#claimUsers.get(key) ?? 0) + users);
   }
 
-  #placesOf({ namespace, labels, isTerminating }: PlacedPod): NodeState[] {
-    const key = `${namespace} ${JSON.stringify(labels, Object.keys(labels).sort())}`;
+  #placesOf({ namespace, labels, isTerminating }: CountedPod): NodeState[] {
+    const key = `${namespace} ${this.parts.id(labels)}`;
     let group = this.#groups.get(key);
     if (group === undefined) {
       group = { namespace, labels, running: [], terminating: [] };
@@ -145,7 +166,7 @@ export class Snapshot {
   }
 
   #antiAffinityOf({ antiAffinity }: PlacedPod): NodeState[] {
-    const key = sortedJson(antiAffinity);
+    const key = this.parts.id(antiAffinity);
     let nodes = this.#antiAffinity.get(key);
     if (nodes === undefined) {
       nodes = [];

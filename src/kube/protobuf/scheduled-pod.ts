@@ -103,11 +103,33 @@ const MOVABLE_SPEC: Schema = {
 };
 
 /** @param fields see operations/scheduling-port.ts */
-export function scheduledPodDecoder({ labels, placement, owners = false }: PodFields): DecodeObject<RawPod> {
+export function scheduledPodDecoder({ labels, placement, owners = false, only }: PodFields): DecodeObject<RawPod> {
   const schema: Schema = {
     1: { name: 'metadata', read: message({ ...META, ...(labels ? { 11: LABELS } : {}), ...(owners ? OWNERS : {}) }) },
     2: { name: 'spec', read: message(placement ? MOVABLE_SPEC : SPEC) },
     3: { name: 'status', read: message(DEMAND_STATUS) },
   };
-  return raw => decode(schema, raw);
+  if (only === undefined) return raw => decode(schema, raw);
+  return raw => {
+    const { metadata: { ownerReferences = [] } = {}, spec: { nodeName = '' } = {} }: RawPod = decode(OWNED, raw);
+    const isMeant = only(nodeName) || !ownerReferences.some(({ controller }) => controller);
+    return decode(isMeant ? schema : PLACED, raw);
+  };
 }
+
+const PLACE = { name: 'nodeName', read: text };
+const OWNED: Schema = {
+  1: { name: 'metadata', read: message(OWNERS) },
+  2: { name: 'spec', read: message({ 10: PLACE }) },
+};
+const PLACED: Schema = {
+  1: { name: 'metadata', read: message(META) },
+  2: { name: 'spec', read: message(SPEC) },
+  3: { name: 'status', read: message(DEMAND_STATUS) },
+};
+
+const LABELLED: Schema = {
+  1: { name: 'metadata', read: message({ ...META, 11: LABELS }) },
+  2: { name: 'spec', read: message({ 10: PLACE }) },
+};
+export const decodeLabelledPod: DecodeObject<RawPod> = raw => decode(LABELLED, raw);

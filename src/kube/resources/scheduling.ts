@@ -11,7 +11,7 @@ import {
   type Storage,
 } from '../../scheduling/storage.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
-import { scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
+import { decodeLabelledPod, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Api, dryRunQuery } from './api.ts';
 import { PLACED } from './pods.ts';
@@ -32,6 +32,15 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
     async placedPods(fields: PodFields, onPod, startOver) {
       const resource: Resource = { ...PODS, decode: scheduledPodDecoder(fields) };
       await api.list(resource, (pod: RawPod) => void onPod(pod), PLACED, startOver);
+    },
+
+    async placedLabels(onPod, startOver) {
+      const labelled = ({ metadata = {}, spec }: RawPod) => {
+        const { namespace = '', labels = {}, deletionTimestamp } = metadata;
+        onPod({ namespace, labels, isTerminating: deletionTimestamp != null, node: spec?.nodeName ?? '' });
+        return undefined;
+      };
+      await api.list({ ...PODS, decode: decodeLabelledPod }, labelled, PLACED, startOver);
     },
 
     pod: (namespace, name) => api.get<RawPod>({ ...inJson(PODS), namespace }, name),

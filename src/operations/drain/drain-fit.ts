@@ -6,7 +6,7 @@ import { firstFew, plural } from '../../nodepool/plural.ts';
 import { FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { placeBy } from '../../scheduling/place.ts';
-import { kindOf } from '../../scheduling/pod-kind.ts';
+import type { PodParts } from '../../scheduling/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { ClusterReader } from '../ports.ts';
@@ -63,7 +63,7 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
   const unfit: string[] = [];
   const withoutPlace: Pod[] = [];
   let fitting = 0;
-  for (const kind of inOrder(kindsOf(moving), others, snapshot)) {
+  for (const kind of inOrder(kindsOf(moving, snapshot.parts), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
     const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
@@ -85,11 +85,11 @@ function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undef
   return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, and ${pending} ${are}: the drain would wait until its timeout`;
 }
 
-function kindsOf(moving: readonly KeptPod[]): Kind[] {
+function kindsOf(moving: readonly KeptPod[], parts: PodParts): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { pod: old } of moving) {
     const pod = { ...old, nodeName: undefined, isTerminating: false };
-    const key = kindOf(pod);
+    const key = parts.kindOf(pod);
     const kind = kinds.get(key);
     if (kind === undefined) kinds.set(key, { pod, names: [podName(pod)], takers: 0, reasons: new FitReasons() });
     else kind.names.push(podName(pod));

@@ -1,4 +1,5 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
+import { collectGarbage } from '../../controller/collect.ts';
 import { allChanges, type NodePlan, plansToTheEnd } from '../../nodepool/plan.ts';
 import { arrivingNoExecute } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -56,6 +57,7 @@ export async function findImpact(
   const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict };
   const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, bare } = read.running;
+  collectGarbage();
   const impact = impactOf({
     changes,
     pods: Map.groupBy(here, ({ node }) => node),
@@ -64,6 +66,7 @@ export async function findImpact(
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });
+  collectGarbage();
   return { impact, isKnown: read.isKnown, warnings: read.warnings, poolOf };
 }
 

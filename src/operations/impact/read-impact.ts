@@ -8,7 +8,7 @@ import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/t
 import { NO_STORAGE } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
 import { type ImpactPort, type ImpactPorts, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
-import { noPods, type RunningPods, readRunningPods } from './running-pods.ts';
+import { countOthers, noPods, type RunningPods, readRunningPods } from './running-pods.ts';
 
 export interface ReadWish {
   paths: readonly SelectorPath[];
@@ -56,12 +56,16 @@ export async function readAll(
     ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
   const { snapshot, claiming, asksForNamespaces, problems, here } = running;
+  const counted = mayEvict
+    ? reading('topology spread and pod affinity', () => countOthers(running, scheduling), undefined)
+    : undefined;
   [snapshot.storage, snapshot.namespaces] = await Promise.all([
     claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
     asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
     nameCronJobs(here, port),
+    counted,
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);

@@ -2,6 +2,7 @@
 import { quantityReader } from '../../nodepool/amounts.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { countedBy } from '../../scheduling/counted-pods.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
@@ -10,7 +11,7 @@ import type { Pod } from '../../scheduling/types.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 
 export interface RunningPods {
-  /** With every pod that is on a node and has not ended. Without volumes, claims and namespaces. */
+  /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
   snapshot: Snapshot;
   /** On nodes that change. Of 50,000 others, the sums in the snapshot are enough. */
   here: RunningPod[];
@@ -26,7 +27,7 @@ export interface RunningPods {
 
 /** Before any pod is read. @param nodes all, after the change */
 export function noPods(nodes: readonly Node[]): RunningPods {
-  const snapshot = new Snapshot(nodes);
+  const snapshot = new Snapshot(nodes, undefined, undefined, () => false);
   return { snapshot, here: [], bare: [], claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
@@ -45,14 +46,26 @@ export async function readRunningPods(
     if (claims.length > 0) found.claiming.add(namespace);
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
     const owner = ownerOf(raw);
-    if (isChanged(nodeName)) found.here.push({ pod, node: nodeName, owner });
+    if (isChanged(nodeName)) found.here.push({ pod: found.snapshot.parts.shared(pod), node: nodeName, owner });
     const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
     if (owner === undefined && asks) found.bare.push(pod);
   };
-  await port.placedPods({ labels: true, placement: true, owners: true }, add, () => {
+  await port.placedPods({ labels: true, placement: true, owners: true, only: isChanged }, add, () => {
     found = noPods(nodes);
   });
   return found;
+}
+
+/**
+ * Reads the pods that matter to topology spread and pod affinity of pods that may move into the snapshot: a second list, as
+ * only now it is known which do. No request where none has such a rule.
+ */
+export async function countOthers({ snapshot, here }: RunningPods, port: SchedulingPort): Promise<void> {
+  const isCounted = countedBy(here.map(({ pod }) => pod));
+  if (isCounted === undefined) return;
+  const begin = () => snapshot.countOnly(isCounted);
+  begin();
+  await port.placedLabels(pod => snapshot.count(pod, pod.node), begin);
 }
 
 function ownerOf({ metadata: { name = '', labels, ownerReferences } = {} }: RawPod): Owner | undefined {

@@ -12,8 +12,8 @@ export function budgetImpacts(
 ): BudgetImpact[] {
   const budgetsOf = budgetMatcher(budgets);
   const [all, drained] = [new Map<Budget, number>(), new Map<Budget, number>()];
-  for (const { running, isDrained } of evicted) {
-    for (const budget of budgetsOf(running.pod)) {
+  for (const { pod, isDrained } of evicted) {
+    for (const budget of budgetsOf(pod)) {
       const counts = isDrained ? drained : all;
       counts.set(budget, (counts.get(budget) ?? 0) + 1);
     }

@@ -2,7 +2,6 @@
 import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
 import { place } from '../place.ts';
-import { kindOf } from '../pod-kind.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import type { OpenNodes, OpenTo } from './open-nodes.ts';
@@ -18,7 +17,7 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: Op
   const pending: Pod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
-  for (const alike of Map.groupBy(pods, kindOf).values()) {
+  for (const alike of Map.groupBy(pods, pod => snapshot.parts.kindOf(pod)).values()) {
     const [first] = alike;
     if (first === undefined) continue;
     // It is created anew, without the node.
@@ -47,8 +46,9 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: Op
 }
 
 function whyPending(pod: Pod, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {
-  const reasons = new FitReasons();
   const judge = new Judge(pod, snapshot);
+  if (judge.refusal === undefined && nodes.length + returns.length === 0) return refused;
+  const reasons = new FitReasons();
   // A refusal of the pod itself comes before the rules of nodes.
   if (judge.refusal === undefined) reasons.addAll(refused);
   const asked = judge.refusal === undefined ? [...nodes, ...returns] : snapshot.nodes.keys();

@@ -9,10 +9,10 @@ import type { Snapshot } from '../snapshot.ts';
 import { budgetImpacts } from './budget-impacts.ts';
 import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
 import { destinationOf } from './destinations.ts';
-import { type EvictedPod, evictionOf, hasNoNode, whyNotAgain } from './leaving-pods.ts';
+import { type EvictedPod, hasNoNode, LeavingPods } from './leaving-pods.ts';
 import { changedKeys, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
-import { byOwner, type DaemonNode, daemonImpacts, KeyImpacts, strandedByOwner } from './summary.ts';
+import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, strandedByOwner } from './summary.ts';
 import type { DaemonSet, Evicted, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
 
 export interface PlannedChange extends NodeChange {
@@ -47,6 +47,7 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
     const node = change.after.name;
     byKey.begin(node, keys);
     const here = pods.get(node) ?? [];
+    const leaving = new LeavingPods(change, keys, change.isDrained ?? false, storage);
     const stopped = new Set<string>();
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
@@ -69,13 +70,13 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
         snapshot.remove(running.pod, node);
         continue;
       }
-      const eviction = evictionOf(running, change, keys, change.isDrained ?? false);
+      const eviction = leaving.eviction(running);
       if (eviction !== undefined) {
-        evicted.push(eviction);
+        evicted.push({ ...running, ...eviction });
         byKey.add(eviction.causes, impact => impact.evicted.push(running));
         continue;
       }
-      const causes = isDaemon ? [] : whyNotAgain(running, change, keys, storage);
+      const causes = isDaemon ? [] : leaving.whyNotAgain(running);
       if (causes.length === 0) continue;
       const stranded = { ...running, hasNoNode: hasNoNode(running, snapshot, open) };
       notAgain.push(stranded);
@@ -99,15 +100,13 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
 }
 
 function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Evicted[] {
-  const byPod = new Map(evicted.map(each => [`${each.running.pod.namespace}/${each.running.pod.name}`, each]));
-  for (const { running } of evicted) snapshot.remove(running.pod, running.node);
-  return byOwner(evicted.map(({ running }) => running)).map((group): Evicted => {
-    const own = group.pods.flatMap(name => byPod.get(`${group.namespace}/${name}`) ?? []);
-    const times = own.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
-    const pods = own.map(({ running }) => running.pod);
-    const isRecreated = group.owner !== undefined && !STAYING.includes(group.owner.kind);
+  for (const { pod, node } of evicted) snapshot.remove(pod, node);
+  return groupsOf(evicted).map(({ impact, group }): Evicted => {
+    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
+    const pods = group.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const isRecreated = impact.owner !== undefined && !STAYING.includes(impact.owner.kind);
     return {
-      ...group,
+      ...impact,
       ...(times.length === 0
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),

@@ -1,4 +1,5 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+import type { PodPlacement } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { isReachable } from '../choose-volume.ts';
@@ -10,8 +11,7 @@ import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import type { RunningPod } from './types.ts';
 
-export interface EvictedPod {
-  running: RunningPod;
+export interface EvictedPod extends RunningPod {
   /** After the change. */
   seconds: number;
   /** By the Eviction API, which asks budgets. */
@@ -19,29 +19,52 @@ export interface EvictedPod {
   causes: readonly ChangedKey[];
 }
 
-/** Undefined: the change does not evict it, or not sooner. @param isDrained the taints wait until it is evicted */
-export function evictionOf(
-  running: RunningPod,
-  change: NodeChange,
-  keys: readonly ChangedKey[],
-  isDrained: boolean,
-): EvictedPod | undefined {
-  const { tolerations } = running.pod.placement;
-  const due = (node: Node) => evictedAfter(tolerations, node.taints);
-  const [before, after] = [due(change.before), due(change.after)];
-  if (after >= before) return undefined;
-  return { running, seconds: isDrained ? 0 : after, isDrained, causes: causesOf(due, change, keys) };
-}
+type Eviction = Pick<EvictedPod, 'seconds' | 'isDrained' | 'causes'>;
 
-/** The keys because of which the scheduler would not put the pod on its node again; none: it would, or would not before. */
-export function whyNotAgain(
-  { pod }: RunningPod,
-  change: NodeChange,
-  keys: readonly ChangedKey[],
-  storage: Storage,
-): readonly ChangedKey[] {
-  const again = (node: Node) => isTakenBy(pod, node, storage);
-  return again(change.before) && !again(change.after) ? causesOf(again, change, keys) : [];
+/** What one change does to pods of its node. Most of them have the same placement, and so the same answer. */
+export class LeavingPods {
+  readonly #change: NodeChange;
+  readonly #keys: readonly ChangedKey[];
+  readonly #isDrained: boolean;
+  readonly #storage: Storage;
+  readonly #evictions = new Map<PodPlacement, Eviction | undefined>();
+  readonly #causes = new Map<PodPlacement, readonly ChangedKey[]>();
+
+  /** @param isDrained the taints wait until pods are evicted */
+  constructor(change: NodeChange, keys: readonly ChangedKey[], isDrained: boolean, storage: Storage) {
+    this.#change = change;
+    this.#keys = keys;
+    this.#isDrained = isDrained;
+    this.#storage = storage;
+  }
+
+  /** Undefined: the change does not evict it, or not sooner. */
+  eviction({ pod: { placement } }: RunningPod): Eviction | undefined {
+    if (this.#evictions.has(placement)) return this.#evictions.get(placement);
+    const eviction = this.#evictionOf(placement);
+    this.#evictions.set(placement, eviction);
+    return eviction;
+  }
+
+  /** The keys because of which the scheduler would not put the pod on its node again; none: it would, or would not before. */
+  whyNotAgain({ pod }: RunningPod): readonly ChangedKey[] {
+    const { placement, claims } = pod;
+    const known = claims.length === 0 ? this.#causes.get(placement) : undefined;
+    if (known !== undefined) return known;
+    const again = (node: Node) => isTakenBy(pod, node, this.#storage);
+    const { before, after } = this.#change;
+    const causes = again(before) && !again(after) ? causesOf(again, this.#change, this.#keys) : [];
+    if (claims.length === 0) this.#causes.set(placement, causes);
+    return causes;
+  }
+
+  #evictionOf({ tolerations }: PodPlacement): Eviction | undefined {
+    const due = (node: Node) => evictedAfter(tolerations, node.taints);
+    const [before, after] = [due(this.#change.before), due(this.#change.after)];
+    if (after >= before) return undefined;
+    const isDrained = this.#isDrained;
+    return { seconds: isDrained ? 0 : after, isDrained, causes: causesOf(due, this.#change, this.#keys) };
+  }
 }
 
 /** By the rules that read labels and taints of the node alone. */

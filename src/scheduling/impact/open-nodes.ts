@@ -7,7 +7,6 @@ import { evictedAfter } from '../../nodepool/toleration.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { firstNodeRefusal, namedNodes } from '../node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { sortedJson } from '../sorted-json.ts';
 
 export interface OpenTo {
   /** Names. */
@@ -22,14 +21,14 @@ export interface OpenTo {
 
 export class OpenNodes {
   readonly #snapshot: Snapshot;
-  readonly #byPlacement = new Map<string, OpenTo>();
+  readonly #byPlacement = new Map<number, OpenTo>();
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
   }
 
   to(placement: PodPlacement): OpenTo {
-    const key = sortedJson(placement);
+    const key = this.#snapshot.parts.id(placement);
     const known = this.#byPlacement.get(key);
     if (known !== undefined) return known;
     const named = namedNodes(placement.nodeTerms);

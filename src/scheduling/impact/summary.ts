@@ -128,8 +128,7 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }
 
-/** A pod without an owner is a group of its own. */
-export function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
+function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
   return groupsOf(pods).map(({ impact }) => impact);
 }
 
@@ -140,7 +139,8 @@ export function strandedByOwner(pods: readonly StrandedPod[]): StrandedPods[] {
   }));
 }
 
-function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
+/** By owner. A pod without one is a group of its own. */
+export function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
   const idOf = ({ pod, owner }: RunningPod) =>
     JSON.stringify([pod.namespace, owner?.kind ?? 'Pod', owner?.name ?? pod.name]);
   return [...Map.groupBy(pods, idOf)]

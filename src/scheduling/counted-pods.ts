@@ -1,0 +1,24 @@
+/** Which pods matter to the topology spread and the pod (anti-)affinity of others: of 50,000, a few. */
+import { type LabelQuery, matchesQuery } from '../nodepool/label-query.ts';
+import { Selectors } from './label-index.ts';
+import type { Pod } from './types.ts';
+
+/** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
+export function countedBy(pods: readonly Pod[]): ((pod: Pick<Pod, 'labels'>) => boolean) | undefined {
+  const asked = new Set(
+    pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
+  );
+  if (asked.size === 0) return undefined;
+  const selectors = new Selectors<LabelQuery>();
+  for (const { selector } of asked) if (selector !== undefined) selectors.add(selector, selector);
+  // Alike pods share their labels: see PodParts.
+  const known = new WeakMap<object, boolean>();
+  return ({ labels }) => {
+    let isCounted = known.get(labels);
+    if (isCounted === undefined) {
+      isCounted = selectors.near(labels).some(selector => matchesQuery(selector, labels));
+      known.set(labels, isCounted);
+    }
+    return isCounted;
+  };
+}
