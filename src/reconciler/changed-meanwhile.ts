@@ -47,8 +47,9 @@ export class ChangedMeanwhile {
 
   constructor(deps: ChangedMeanwhileDeps) {
     this.#deps = deps;
-    this.#begun = deps.clock.now();
     const { state, isFollowed = false } = deps;
+    // A later reconciler of the run has the pools as they were read at first. Tests have clocks of their own.
+    this.#begun = Math.min(state.madeAt, deps.clock.now());
     this.#known = new Map(isFollowed ? [] : [...state.pools()].map(pool => [pool.metadata.name, pool]));
   }
 

@@ -10,6 +10,7 @@
  * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
  * retry, and no concurrent change is lost; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
+import { systemClock } from '../controller/clock.ts';
 import { isOlder } from '../controller/resource-version.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
@@ -40,6 +41,9 @@ export class ClusterState {
   readonly upToDate = new WeakSet<Ownership>();
   /** By name of the pool; see readiness(). */
   readonly #readiness = new Map<string, number>();
+
+  /** Monotonic milliseconds: what it was made of was read before. */
+  readonly madeAt = systemClock.now();
 
   constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);

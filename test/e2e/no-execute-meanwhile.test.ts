@@ -4,8 +4,12 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { cli } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
 import { poolsWithPods } from './draining.ts';
+import { start } from './following.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
 const pods = poolsWithPods(testEnv);
@@ -66,4 +70,49 @@ test('while the pool cannot be read, the other pods stay', async () => {
   const unread = new NodepoolError('cluster', 'the API server is overloaded', undefined, { isTransient: true });
   await testEnv.reconcileWith(await changing(async () => {}, unread), 'web').catch(() => {});
   assert.equal((await pods.names()).length, NAMES.length - 1);
+});
+
+const { cluster } = testEnv;
+const spec = (key: string) => ({ noExecute: 'Drain' as const, taints: [{ key, effect: 'NoExecute' as const }] });
+const edits: [what: string, edit: object][] = [
+  ['paused', { paused: true }],
+  ['edited', { taints: null }],
+];
+for (const [what, edit] of edits) {
+  test(`a pool that is ${what} while a one-shot run drains another: a node that moved to it keeps its pods`, async t => {
+    await testEnv.nodes({ name: 'x', labels: role('a') }, { name: 'y', labels: role('a') });
+    await testEnv.pool('a', {});
+    await testEnv.reconcile();
+    await testEnv.pool('b', spec('b'));
+    await testEnv.patchNode('x', { metadata: { labels: { 'node-role.kubernetes.io/a': null, ...role('b') } } });
+    await testEnv.edit('a', { spec: spec('a') });
+    for (const [name, node] of [
+      ['on-x', 'x'],
+      ['on-y', 'y'],
+    ] as const) {
+      await pods.pod({ name, node, graceSeconds: 0, labels: { app: name } });
+      await pods.budget(name, { app: name }, 0);
+    }
+    const run = start(t, cluster(), [...productCommand(), 'reconcile', 'a', '--yes']);
+    await eventually('y is held', () => /waits for PodDisruptionBudget/.test(run.stderr()));
+    await testEnv.edit('b', { spec: edit });
+    await sleep(1_100);
+    for (const name of ['on-x', 'on-y']) await pods.budget(name, { app: name }, 1);
+    await run.end('SIGCONT');
+    assert.deepEqual(await pods.names(), ['on-x']);
+    assert.deepEqual(taintsOf(await testEnv.node('y')), ['a:NoExecute']);
+  });
+}
+
+test('a one-shot run goes on when its pool is paused and resumed', async t => {
+  await testEnv.nodes({ name: 'n', labels: role('web') });
+  await testEnv.pool('web', spec('web'));
+  await pods.pod({ name: 'p', node: 'n', graceSeconds: 0, labels: { app: 'p' } });
+  await pods.budget('p', { app: 'p' }, 0);
+  const run = start(t, cluster(), [...productCommand(), 'reconcile', 'web', '--yes']);
+  await eventually('it is held', () => /waits for PodDisruptionBudget/.test(run.stderr()));
+  for (const verb of ['pause', 'resume']) assert.equal((await cli(cluster(), ['rollout', verb, 'web'])).code, 0);
+  await pods.budget('p', { app: 'p' }, 1);
+  assert.equal(await run.end('SIGCONT'), 0, run.stderr());
+  assert.deepEqual(taintsOf(await testEnv.node('n')), ['web:NoExecute']);
 });

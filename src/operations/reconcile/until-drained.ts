@@ -2,8 +2,10 @@
 import type { Clock } from '../../controller/clock.ts';
 import { drainingText } from '../../nodepool/no-execute.ts';
 import { isPaused } from '../../nodepool/rollout.ts';
+import type { NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import { addOnce, specChangedFailure } from '../../reconciler/failure.ts';
+import { isSamePool } from '../../reconciler/live-reads.ts';
 import { planOf } from '../../reconciler/node-plan.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import type { Reconciler } from '../../reconciler/reconciler.ts';
@@ -73,26 +75,22 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
 class KnownSpec {
   readonly #name: string;
   readonly #state: ClusterState;
-  #generation: number | undefined;
-  readonly #uid: string | undefined;
+  readonly #pool: NodePool | undefined;
 
   constructor(name: string, state: ClusterState) {
-    [this.#name, this.#state] = [name, state];
-    this.#generation = state.pool(name)?.metadata.generation;
-    this.#uid = state.pool(name)?.metadata.uid;
+    [this.#name, this.#state, this.#pool] = [name, state, state.pool(name)];
   }
 
-  /** Reads the pool. One that is paused by now is not: the next reconcile sees that. */
+  /** Reads the pool. One that was paused, or resumed with the spec of before, is not: the next reconcile sees that. */
   async isChanged({ pools }: Pick<ClusterPort, 'pools'>): Promise<boolean> {
     const asked = this.#state.beginRead();
     const read = await attempt(() => pools.getCoerced(this.#name));
     // It could be read when the run began.
     const latest = 'refusal' in read ? this.#state.pool(this.#name) : read.value;
-    if (latest === undefined || latest.metadata.uid !== this.#uid) return true;
-    if (latest.metadata.generation === this.#generation) return false;
-    if (!isPaused(latest)) return true;
+    if (this.#pool === undefined) return latest !== undefined;
+    if (latest === undefined || latest.metadata.uid !== this.#pool.metadata.uid) return true;
+    if (!isPaused(latest) && !isSamePool(this.#pool, latest)) return true;
     this.#state.setPool(latest, asked);
-    this.#generation = latest.metadata.generation;
     return false;
   }
 }
