@@ -72,11 +72,11 @@ export function failureOf(error: NodepoolError, node?: string): WriteFailure {
   return { message, next, node, ...(isHeldBack ? { isHeldBack } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }
 
-/** Of a run without caches. */
-export function specChangedFailure(name: string): WriteFailure {
+/** Of a run without caches. @param reconciled the pool whose nodes were written */
+export function specChangedFailure(name: string, reconciled = name): WriteFailure {
   return {
     message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
-    next: `run \`kubectl nodepool reconcile ${name}\``,
+    next: `run \`kubectl nodepool reconcile ${[...new Set([reconciled, name])].join(' ')}\``,
   };
 }
 

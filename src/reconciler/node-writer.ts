@@ -48,8 +48,9 @@ export class NodeWriter {
   /**
    * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
    * NodepoolError: a NodeWriteError where the node is not to be written again at once.
+   * @param isCurrent false once the pool has changed: then no further write is sent
    */
-  async write(name: string): Promise<NodeMove | undefined> {
+  async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {
       await running.catch(error => {
@@ -57,16 +58,16 @@ export class NodeWriter {
       });
       return undefined;
     }
-    const write = this.#write(name).finally(() => this.#inFlight.delete(name));
+    const write = this.#write(name, isCurrent).finally(() => this.#inFlight.delete(name));
     this.#inFlight.set(name, write);
     return write;
   }
 
   /** Writes until the plan is empty. An error carries what was written before it. */
-  async #write(name: string): Promise<NodeMove | undefined> {
+  async #write(name: string, isCurrent: () => boolean): Promise<NodeMove | undefined> {
     const written: Written = { move: undefined, turn: new RolloutTurn(this.steps.rollouts, name) };
     try {
-      await this.#writeAll(name, written);
+      await this.#writeAll(name, written, isCurrent);
       this.steps.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
@@ -80,10 +81,10 @@ export class NodeWriter {
     }
   }
 
-  async #writeAll(name: string, written: Written): Promise<void> {
+  async #writeAll(name: string, written: Written, isCurrent: () => boolean): Promise<void> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const step = await this.steps.next(name, written.turn);
-      if (step === 'done') return;
+      if (step === 'done' || !isCurrent()) return;
       if (step !== 'again') await this.#send(step, attempt, written);
     }
     throw new NodepoolError(

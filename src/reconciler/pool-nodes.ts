@@ -5,7 +5,7 @@ import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { SpecChangedError } from './changed-meanwhile.ts';
 import type { DrainState } from './drain-entries.ts';
-import { addOnce, attempt, failureOf, holdBack, type WriteFailure } from './failure.ts';
+import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
@@ -94,7 +94,7 @@ export class PoolNodes {
       if (failedInARow >= MAX_GENERAL_FAILURES) untried.push({ message: `node ${name} was not tried`, node: name });
       else {
         const write = async () => {
-          const move = await this.#writer.write(name).catch((error: unknown) => {
+          const move = await this.#writer.write(name, isCurrent).catch((error: unknown) => {
             if (!(error instanceof SpecChangedError)) throw error;
             edited.push(error);
             return undefined;
@@ -116,7 +116,7 @@ export class PoolNodes {
       failures.push(failureOf(error, node));
       holdBack(error, outcome);
     }
-    for (const error of edited) addOnce(outcome.failures, failureOf(error));
+    for (const error of edited) addOnce(outcome.failures, specChangedFailure(error.pool, pool));
     // Sorted, not in the order of the responses: the same failures give the same status.
     outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
     return isAnswered;

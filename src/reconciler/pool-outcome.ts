@@ -1,6 +1,6 @@
 /** What one reconcile of a pool did. */
 import type { NodePoolStatus } from '../nodepool/types.ts';
-import type { Warning } from '../nodepool/warning.ts';
+import { type Warning, warningText } from '../nodepool/warning.ts';
 import type { DrainState } from './drain-entries.ts';
 import type { WriteFailure } from './failure.ts';
 import type { NodeMove } from './node-move.ts';
@@ -34,6 +34,19 @@ export interface PoolOutcome {
   drain?: DrainState;
   /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
   warnings: Warning[];
+}
+
+/** Of two reconciles, as if they were one; the state of the pool is that after the second. */
+export function mergedOutcome(first: PoolOutcome, again: PoolOutcome): PoolOutcome {
+  const warnings = [...first.warnings, ...again.warnings].map(warning => [warningText(warning), warning] as const);
+  return {
+    ...again,
+    runtimeClass: again.runtimeClass.kind === 'unchanged' ? first.runtimeClass : again.runtimeClass,
+    lacking: [...new Set([...first.lacking, ...again.lacking])],
+    statusWritten: first.statusWritten || again.statusWritten,
+    moves: [...first.moves, ...again.moves],
+    warnings: [...new Map(warnings).values()],
+  };
 }
 
 export function emptyOutcome(pool: string): PoolOutcome {

@@ -20,7 +20,7 @@ import { observe } from './observe.ts';
 import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
-import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { emptyOutcome, mergedOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { RevisionWriter } from './revision-writer.ts';
 import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
@@ -128,7 +128,12 @@ export class Reconciler {
     // Before the nodes: new pods must find the tolerations when the taints arrive.
     const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
-    const isCurrent = () => !isFollowed || isSamePool(pool, state.pool(name));
+    let isEdited = false;
+    // An edit that is taken back leaves nodes that were not written meanwhile.
+    const isCurrent = () => {
+      isEdited ||= isFollowed && !isSamePool(pool, state.pool(name));
+      return !isEdited;
+    };
     const isAnswered = await this.#nodes.apply(name, outcome, isCurrent);
     if (outcome.unwritten > 0) throw new Interrupted();
     if (!isCurrent()) return this.#again(outcome, pool);
@@ -183,12 +188,12 @@ export class Reconciler {
     return this.#onceMore(outcome);
   }
 
-  async #onceMore({ pool: name, moves, warnings }: PoolOutcome): Promise<PoolOutcome> {
+  async #onceMore(first: PoolOutcome): Promise<PoolOutcome> {
     const again = await this.#untilInterrupted(
-      () => emptyOutcome(name),
-      () => this.#reconcile(name),
+      () => emptyOutcome(first.pool),
+      () => this.#reconcile(first.pool),
     );
-    return { ...again, moves: [...moves, ...again.moves], warnings: [...warnings, ...again.warnings] };
+    return mergedOutcome(first, again);
   }
 
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {

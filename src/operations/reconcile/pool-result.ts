@@ -1,7 +1,6 @@
 /** The result of one pool, over several reconciles of it. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { warningText } from '../../nodepool/warning.ts';
-import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
+import { mergedOutcome, type PoolOutcome } from '../../reconciler/pool-outcome.ts';
 
 /** The result for one pool. */
 export interface PoolResult {
@@ -18,19 +17,7 @@ export function merged(
 ): PoolResult {
   if (first === undefined) return { pool, outcome, error: error ?? before };
   if (outcome === undefined) return { pool, outcome: first, error };
-  const runtimeClass = outcome.runtimeClass.kind === 'unchanged' ? first.runtimeClass : outcome.runtimeClass;
-  return {
-    pool,
-    outcome: {
-      ...outcome,
-      runtimeClass,
-      lacking: [...new Set([...first.lacking, ...outcome.lacking])],
-      statusWritten: first.statusWritten || outcome.statusWritten,
-      moves: [...first.moves, ...outcome.moves],
-      warnings: [...new Map([...first.warnings, ...outcome.warnings].map(each => [warningText(each), each])).values()],
-    },
-    error,
-  };
+  return { pool, outcome: mergedOutcome(first, outcome), error };
 }
 
 /** A NodepoolError is the pool's; any other error is thrown. */
