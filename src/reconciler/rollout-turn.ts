@@ -2,7 +2,9 @@
  * The turn of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
  * Whoever begins one ends it, so that no node counts as under way for ever.
  */
+import { NodepoolError } from '../nodepool/errors.ts';
 import type { RolloutStamp } from '../nodepool/record.ts';
+import type { Node } from '../nodepool/types.ts';
 import type { RolloutGates } from './rollout-gates.ts';
 
 export class RolloutTurn {
@@ -27,14 +29,17 @@ export class RolloutTurn {
   }
 
   /**
-   * Of a write without an answer nobody knows whether it was done: the node keeps its place until it has been read, by `read` or by
-   * anybody. @param resourceVersion that guards the write
+   * Of a write without an answer nobody knows whether it was done, or still will be: the node keeps its place until it is seen in
+   * another version, by `read` or by anybody. @param resourceVersion that guards the write
    */
-  async during<T>(write: Promise<T>, resourceVersion: string, read: () => Promise<unknown>): Promise<T> {
+  async during<T>(write: Promise<T>, resourceVersion: string, read: () => Promise<Node | undefined>): Promise<T> {
     try {
       return await write;
     } catch (error) {
-      if (this.#pool !== undefined) await read().catch(() => this.#keep(resourceVersion));
+      if (this.#pool === undefined) throw error;
+      const isOpen = !(error instanceof NodepoolError) || error.isGeneral || error.isTransient;
+      const node = await read().catch(() => 'unknown' as const);
+      if (node === 'unknown' || (isOpen && node?.resourceVersion === resourceVersion)) this.#keep(resourceVersion);
       throw error;
     }
   }

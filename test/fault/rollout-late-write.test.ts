@@ -1,0 +1,39 @@
+/** A rollout beside a proxy that delivers a write after its client has given up. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sampleRollout } from '../e2e/rollout-samples.ts';
+import { role } from '../e2e/test-env.ts';
+import { eventually } from '../e2e/watching.ts';
+import { isReconcileWrite } from './asked.ts';
+import { startChild } from './child.ts';
+import { useFaultEnv } from './fault-env.ts';
+
+const testEnv = useFaultEnv();
+const [DEADLINE, LATE_MS] = ['1s', 3_000];
+
+test('the node keeps its place until its write has landed, or cannot any more', { timeout: 60_000 }, async t => {
+  const names = ['n0', 'n1', 'n2', 'n3'];
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 4 } });
+  await testEnv.reconcile();
+  const samples = await sampleRollout(t, testEnv.cluster(), '2', 4);
+  const proxy = await testEnv.proxy(t);
+  const child = startChild(t, proxy, '--request-timeout', DEADLINE);
+  await child.synced();
+  let [isFirst, hasLanded] = [true, false];
+  proxy.onRequest(asked => {
+    if (!isFirst || asked.path !== '/api/v1/nodes/n0' || !isReconcileWrite(asked)) return undefined;
+    isFirst = false;
+    return async ({ forward }) => {
+      await sleep(LATE_MS);
+      (await forward()).resume();
+      hasLanded = true;
+    };
+  });
+  await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+  await eventually('the write has landed', () => hasLanded);
+  await eventually('two nodes are changed', () => samples.order().length >= 2, 30_000);
+  assert.equal(samples.most(), 1, `order ${samples.order()}`);
+  await child.end();
+});
