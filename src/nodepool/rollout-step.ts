@@ -32,6 +32,8 @@ export interface RolloutNode {
   wasNotReady: boolean;
   /** That rollout was of the current spec. */
   isOfThis: boolean;
+  /** Since then another spec has reached nodes: the current one is an undo, and did not change this node. */
+  isOfEarlier?: boolean;
   /** The current spec changes it. */
   isPending: boolean;
   /** Labels, taints and annotations of the current spec have reached it: what it changes is, with `unmanaged: Remove`, added since. */
@@ -164,7 +166,8 @@ function rulesOf(
 }
 
 function phaseOf(node: RolloutNode, rules: Rules): Phase {
-  const { ready, readySince = 0, changed, isPending, hasSpec = false, isOfThis, isDraining = false } = node;
+  const { ready, readySince = 0, changed, isPending, hasSpec = false, isDraining = false } = node;
+  const isOfThis = node.isOfThis && !node.isOfEarlier;
   const rest = node.isUnderWay ? 'in flight' : isPending ? 'waiting' : 'settled';
   const isByTime = settlesByTime(node);
   const isTimeUp = isByTime && settlesIn(node, rules) <= 0;

@@ -159,12 +159,29 @@ export class RolloutGates {
 /** Of a pool with spec.rollout. */
 export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: Writes = NO_WRITES): RolloutStep {
   const { metadata, spec } = pool;
-  const nodes = state.members(metadata.name).map(node => nodeOf(state, pool, node, now.getTime(), writes));
+  const members = state.members(metadata.name);
+  const latest = latestOther(state, pool, members);
+  const nodes = members.map(node => {
+    const { generation } = recordOf(state, node.name, metadata.name) ?? {};
+    const isOfEarlier = generation !== undefined && generation < latest;
+    return { ...nodeOf(state, pool, node, now.getTime(), writes), ...(isOfEarlier ? { isOfEarlier } : {}) };
+  });
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: now.getTime(),
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
     ...before(pool),
   });
+}
+
+/** The latest generation of another spec that a rollout has brought to a member. */
+function latestOther(state: ClusterState, pool: NodePool, members: readonly Node[]): number {
+  const hash = rolloutHash(pool);
+  let latest = 0;
+  for (const { name } of members) {
+    const { rollout, generation = 0 } = recordOf(state, name, pool.metadata.name) ?? {};
+    if (rollout !== undefined && rollout !== hash) latest = Math.max(latest, generation);
+  }
+  return latest;
 }
 
 function nodeOf(

@@ -196,3 +196,26 @@ test('a foreign label with unmanaged: Remove is no rollout, so a node that died 
   const before = old('b', { labels, record: recordOf({ pool: 'worker', generation: 1, labels: { tier: '2' } }) });
   assert.equal(begin([...nodes, before], [strict]).gates.begin('worker')?.isStopped, true, 'the switch to Remove');
 });
+
+test('a node that died before another spec came does not stop the undo of that spec', () => {
+  const [dead, isOfThis] = [{ ready: false, readySince: NOW.getTime() / 1000 - 3600 }, rolloutHash(pool())];
+  const stamped = (generation: number, rollout: string) =>
+    recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-04-01T12:00:00Z', rollout, generation });
+  const nodes = (other: number) => [
+    done('a', '', { ...dead, record: stamped(2, isOfThis) }),
+    old('b', {
+      record: recordOf({
+        pool: 'worker',
+        labels: { tier: '1' },
+        changed: '2026-05-01T11:00:00Z',
+        rollout: '0123456789',
+        generation: other,
+      }),
+    }),
+  ];
+  const undo = pool({}, { generation: 4 });
+  const step = begin(nodes(3), [undo]).gates.begin('worker');
+  assert.deepEqual([step?.failed, step?.next], [[], ['b']]);
+  const forward = begin(nodes(1), [undo]).gates.begin('worker');
+  assert.deepEqual([forward?.failed, forward?.next], [['a'], []], 'it died in this rollout');
+});
