@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
+import { lazyRequires } from './lazy-requires.ts';
 
 /** CommonJS packages need these three, which ES modules do not have. */
 const COMMONJS = [
@@ -41,7 +42,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     target: 'node22',
     // React's development build is four times as large.
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [withoutDevtools],
+    plugins: [withoutDevtools, lazyRequires],
     banner: { js: COMMONJS },
     legalComments: 'none',
     metafile: true,
