@@ -12,7 +12,7 @@ import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../nodepool/takeov
 import type { Warning } from '../nodepool/warning.ts';
 import type { RawPool } from '../operations/ports.ts';
 import type { PoolsTableOptions } from '../render/pools.ts';
-import { matchingOf, outputOf, type PoolOutput, printPools } from './get/output.ts';
+import { loadPrinter, matchingOf, outputOf, type PoolOutput, printPools } from './get/output.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
@@ -75,7 +75,8 @@ export default class Get extends BaseCommand<typeof Get> {
     const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
     const { getPools } = await import('../operations/get.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
-    const connection = await connect();
+    const meanwhile = () => void loadPrinter(output).catch(() => {});
+    const connection = await connect({ meanwhile });
     const choice = { names, selector, fieldSelector, ignoreNotFound };
     const { pools, missing } = await getPools(choice, connection.cluster);
     const isWatch = flags.watch || flags['watch-only'];

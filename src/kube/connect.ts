@@ -36,6 +36,8 @@ export interface ConnectionOptions extends AccessOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Called right before each write except those of leases; the write fails when it returns false. */
   mayWrite?: () => boolean;
+  /** See TransportOptions. */
+  meanwhile?: () => void;
   /** The terminal for interactive logins. Default: none. */
   terminal?: Terminal;
   /** This program's version, for the User-Agent. */
@@ -47,7 +49,7 @@ export type { Connection };
 /** Reads the kubeconfig. The first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
-  const { onRequest, mayWrite, terminal } = options;
+  const { onRequest, mayWrite, meanwhile, terminal } = options;
   const access = loadAccess(options);
   const ended = new AbortController();
   const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
@@ -56,7 +58,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     access,
     credentials: watchedLogin(() => loadCredentials(access, surroundings), login),
     userAgent: userAgent(version, process.platform, process.arch),
-    ...defined({ concurrency, deadlineMs: requestTimeoutMs, onRequest, mayWrite }),
+    ...defined({ concurrency, deadlineMs: requestTimeoutMs, onRequest, mayWrite, meanwhile }),
     env,
     clock: systemClock,
     log,

@@ -43,6 +43,12 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
   return readTemplate(output, { headers, isTerminal });
 }
 
+/** The modules that print in the format. */
+export async function loadPrinter(output: PoolOutput): Promise<void> {
+  if (typeof output === 'object') await Promise.all([import('../../render/pools.ts'), import('../../render/style.ts')]);
+  else await import('../../render/printers.ts');
+}
+
 /** @param asList a List, even of one pool */
 export async function printPools(
   pools: RawPool[],

@@ -23,6 +23,8 @@ export interface Exchange {
   unanswered?: Set<() => void> | undefined;
   /** Called with each chunk of a 2xx response's body, which then is not kept. Must not throw. */
   onBody: ((chunk: Buffer) => void) | undefined;
+  /** Called when the request is on its way. */
+  onSent?: (() => void) | undefined;
 }
 
 export interface Reply {
@@ -70,6 +72,7 @@ export function exchange({
   signal,
   unanswered,
   onBody,
+  onSent,
 }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
@@ -96,6 +99,7 @@ export function exchange({
       settle(() => reject(stale ? new StaleSocketError(error.message, { cause: error }) : error));
     };
     request.on('error', fail);
+    if (onSent !== undefined) request.on('finish', onSent);
     request.on('response', response => {
       answered = true;
       unanswered?.delete(giveUpStale);

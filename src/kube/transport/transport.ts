@@ -59,6 +59,8 @@ export interface TransportOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Called before each attempt of a write that is not urgent; the write fails when it returns false. */
   mayWrite?: () => boolean;
+  /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
+  meanwhile?: (() => void) | undefined;
 }
 
 export class Transport {
@@ -70,6 +72,7 @@ export class Transport {
   readonly #closed = new AbortController();
   /** Callbacks that fail the replayable requests which wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
+  #meanwhile: (() => void) | undefined;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -78,6 +81,7 @@ export class Transport {
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
     this.#sessions = new Sessions({ cluster: access.cluster, credentials, env, clock });
     this.#limit = createLimiter(concurrency);
+    this.#meanwhile = options.meanwhile;
   }
 
   /** Resolves with any HTTP response. Throws NodepoolError if there is none. */
@@ -212,7 +216,10 @@ export class Transport {
     const deadlineMs = Number.isFinite(ends) ? ends - start : undefined;
     const { onBody, signal } = request;
     const unanswered = mayReplay ? this.#unanswered : undefined;
-    const answering = exchange({ url, method, headers, body, agent, deadlineMs, clock, signal, unanswered, onBody });
+    const onSent = this.#meanwhile;
+    this.#meanwhile = undefined;
+    const limits = { deadlineMs, clock, signal, unanswered };
+    const answering = exchange({ url, method, headers, body, agent, ...limits, onBody, onSent });
     const received = answering.then(({ status }) => status);
     this.#count(method, url, received);
     const reply = await answering;
