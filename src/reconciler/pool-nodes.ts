@@ -102,6 +102,8 @@ export class PoolNodes {
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await attempt(failures, write, name);
+        // Between two attempts, or while pods were evicted.
+        if (signal?.aborted && error === undefined && this.#writer.needsWrite(name)) outcome.unwritten++;
         failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof NodeWriteError) holdBack(error, outcome);

@@ -94,11 +94,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       onLeaderChange: isLeader => metrics.leader(lease.name, isLeader),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
-  const moves = new MoveRecorder({
-    clock,
-    poolOf: name => state.pool(name),
-    record,
-  });
+  const moves = new MoveRecorder({ clock, poolOf: name => state.pool(name), record });
 
   const handlers = new EventHandlers({
     state,
@@ -122,6 +118,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   nodes.subscribe(event => handlers.node(event));
   runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
+  const stopping = new AbortController();
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
@@ -130,6 +127,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     sleep: ms => sleep(clock, ms),
     clock,
     dryRun: false,
+    signal: stopping.signal,
     isFollowed: true,
     statusLimiter: new StatusRateLimiter(clock),
     onWrite: noExecuteLog(log, clock),
@@ -175,7 +173,10 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       handlers.enqueueAll();
     };
     resync = startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
-    return () => resync.stop();
+    return () => {
+      stopping.abort();
+      resync.stop();
+    };
   };
   const manager = new Manager({
     caches,
