@@ -4,7 +4,6 @@ import type { Clock } from '../../controller/clock.ts';
 import { sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
-import { createLimiter } from '../../controller/limiter.ts';
 import type { Log } from '../../controller/log.ts';
 import { Manager } from '../../controller/manager.ts';
 import { Recorder } from '../../controller/recorder.ts';
@@ -18,6 +17,7 @@ import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts'
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
+import { limitersOf } from '../../reconciler/limiters.ts';
 import { MoveRecorder } from '../../reconciler/move-recorder.ts';
 import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
@@ -30,7 +30,7 @@ import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 
 export interface WatchOptions {
-  /** Nodes and pools in progress at most: see limitObjects. */
+  /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;
@@ -122,7 +122,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
-    limitObjects: createLimiter(options.concurrency),
+    ...limitersOf(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
     clock,
