@@ -1,19 +1,40 @@
 /** Runs at most `most` functions at the same time; the others wait in order. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function createLimiter(most: number): Limiter {
+export interface SlotLimiter {
+  <T>(work: () => Promise<T>): Promise<T>;
+  /** Called by a function that it runs: gives its slot to others while `work` runs, and waits for one after that. */
+  aside: Limiter;
+}
+
+export function createLimiter(most: number): SlotLimiter {
   let running = 0;
   const waiting: (() => void)[] = [];
-  return async work => {
+  const take = async () => {
     // A finished run passes its slot on, so `running` stays constant while others wait.
     if (running >= most) await new Promise<void>(resolve => waiting.push(resolve));
     else running++;
+  };
+  const give = () => {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  };
+  const limit: Limiter = async work => {
+    await take();
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
+      give();
     }
   };
+  const aside: Limiter = async work => {
+    give();
+    try {
+      return await work();
+    } finally {
+      await take();
+    }
+  };
+  return Object.assign(limit, { aside });
 }

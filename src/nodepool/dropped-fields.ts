@@ -5,7 +5,7 @@
  */
 import { NodepoolError } from './errors.ts';
 import { isObject, own } from './json.ts';
-import { POOL_SCHEMA, type Schema, SPEC_SCHEMA } from './schema.ts';
+import { POOL_SCHEMA, type Schema, SPEC_FIELDS } from './schema.ts';
 import type { NodePool } from './types.ts';
 import type { Warning } from './warning.ts';
 
@@ -19,8 +19,7 @@ export function droppedFields({ metadata, spec }: NodePool): string[] {
       return isObject(owned) ? Object.keys(owned) : [];
     }),
   );
-  const known = SPEC_SCHEMA.type === 'object' ? Object.keys(SPEC_SCHEMA.fields) : [];
-  return known.filter(field => set.has(`f:${field}`) && !(isObject(spec) && Object.hasOwn(spec, field)));
+  return SPEC_FIELDS.filter(field => set.has(`f:${field}`) && !(isObject(spec) && Object.hasOwn(spec, field)));
 }
 
 /** The pool must not be written. */

@@ -1,4 +1,5 @@
 /** The fields of a NodePool and their types, as in the CRD; typed.ts reads values by it. */
+import type { NodePoolSpec } from './types.ts';
 
 export type Schema =
   | { type: 'string' }
@@ -56,56 +57,58 @@ const metadata: Schema = {
   },
 };
 
-export const SPEC_SCHEMA: Schema = {
-  type: 'object',
-  fields: {
-    labels,
-    taints: {
-      type: 'list',
-      of: {
-        type: 'object',
-        required: ['key', 'effect'],
-        fields: { key: string, value: string, effect: string, timeAdded: string },
-      },
-    },
-    handler: string,
-    nodeSelector: labels,
-    matchExpressions: {
-      type: 'list',
-      of: {
-        type: 'object',
-        required: ['key', 'operator'],
-        fields: { key: string, operator: string, values: { type: 'list', of: string } },
-      },
-    },
-    unmanaged: string,
-    annotations,
-    startupTaints: {
-      type: 'list',
-      of: {
-        type: 'object',
-        required: ['key', 'effect'],
-        fields: {
-          key: string,
-          value: string,
-          effect: string,
-          until: { type: 'object', required: ['nodeCondition'], fields: { nodeCondition: string } },
-        },
-      },
-    },
-    paused: boolean,
-    rollout: {
+const specFields: Readonly<Record<keyof NodePoolSpec, Schema>> = {
+  labels,
+  taints: {
+    type: 'list',
+    of: {
       type: 'object',
+      required: ['key', 'effect'],
+      fields: { key: string, value: string, effect: string, timeAdded: string },
+    },
+  },
+  handler: string,
+  nodeSelector: labels,
+  matchExpressions: {
+    type: 'list',
+    of: {
+      type: 'object',
+      required: ['key', 'operator'],
+      fields: { key: string, operator: string, values: { type: 'list', of: string } },
+    },
+  },
+  unmanaged: string,
+  annotations,
+  startupTaints: {
+    type: 'list',
+    of: {
+      type: 'object',
+      required: ['key', 'effect'],
       fields: {
-        maxConcurrent: { type: 'scalar' },
-        canary: { type: 'scalar' },
-        settleSeconds: integer,
-        stopOnNotReady: boolean,
+        key: string,
+        value: string,
+        effect: string,
+        until: { type: 'object', required: ['nodeCondition'], fields: { nodeCondition: string } },
       },
     },
-    noExecute: string,
   },
+  paused: boolean,
+  rollout: {
+    type: 'object',
+    fields: {
+      maxConcurrent: { type: 'scalar' },
+      canary: { type: 'scalar' },
+      settleSeconds: integer,
+      stopOnNotReady: boolean,
+    },
+  },
+  noExecute: string,
 };
+
+export const SPEC_SCHEMA: Schema = { type: 'object', fields: specFields };
+
+/** Names of all fields of the spec. */
+export const SPEC_FIELDS = Object.keys(specFields) as readonly (keyof NodePoolSpec)[];
 
 export const STATUS_SCHEMA: Schema = {
   type: 'object',

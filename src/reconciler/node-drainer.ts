@@ -9,6 +9,7 @@
  * waited for.
  */
 import type { Clock } from '../controller/clock.ts';
+import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { podsLeft } from '../nodepool/no-execute.ts';
@@ -22,6 +23,8 @@ export interface NodeDrainerDeps {
   clock: Pick<Clock, 'now'>;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal;
+  /** See Limiters. Default: no limit. */
+  limitLooks?: Limiter;
   /** For people, in order. */
   onEviction?: (event: EvictionEvent) => void;
 }
@@ -33,14 +36,18 @@ export type EvictionEvent =
 
 /**
  * Why a look ends before all pods were evicted. `again`: the node is planned again. `waits`: its turn has passed, the pool is
- * another one by now, or pods are left.
+ * another one by now, the process stops, or pods are left.
  */
 type Stop = 'again' | 'waits';
 /** `cleared`: no pod is left. */
 export type Look = Stop | 'cleared';
+/** `late`: see LIMIT_MS. */
+type Late = 'late';
 /** Whether the pods of the node are still to be evicted. */
 export type GoesOn = () => Promise<Stop | 'goes on'>;
 
+/** The reconcile of a pool waits for its looks. After that none is begun or goes on: the next reconcile goes on at once. */
+const LIMIT_MS = 2_000;
 /** A scheduler sees a new taint within some 100 ms. */
 const SETTLE_MS = 2_000;
 
@@ -60,13 +67,16 @@ export class NodeDrainer {
    */
   async look(plan: DrainingPlan, goesOn: GoesOn): Promise<Look> {
     const entry = this.entries.of(plan);
-    const { clock } = this.#deps;
+    const { clock, limitLooks = work => work() } = this.#deps;
     const ms = entry.lookAt - clock.now();
     if (ms > 0 && entry.error !== undefined) throw heldBack({ error: entry.error, ms });
     if (ms > 0) return 'waits';
     delete entry.error;
     try {
-      const look = await this.#look(plan, entry, goesOn);
+      const asked = clock.now();
+      const isLate = () => clock.now() - asked >= LIMIT_MS;
+      const look = await limitLooks(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
+      if (look === 'late') return 'waits';
       if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry, clock.now()));
       return look;
     } catch (error) {
@@ -76,7 +86,9 @@ export class NodeDrainer {
     }
   }
 
-  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look> {
+  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Late> {
+    // It may have waited for the limiter.
+    if (this.#deps.signal?.aborted) return 'waits';
     const before = await goesOn();
     if (before !== 'goes on') return before;
     const client = await this.#deps.cluster.evictions();
@@ -89,7 +101,9 @@ export class NodeDrainer {
       const isSettled = listedAt - entry.since >= SETTLE_MS;
       if (pods.length === 0) return isSettled ? 'cleared' : 'waits';
       if (areLast && !isSettled) return 'waits';
-      const evicted = await this.#evict(plan.node.name, entry, pods, { client, goesOn });
+      // Of pods that come back, the first would be back.
+      const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
+      const evicted = await this.#evict(plan.node.name, entry, pods, { client, goesOn, limitMs });
       if (evicted !== 'goes on') return evicted;
       // Pods that come back are gone for a moment only: the next look would find others.
       if (!areLast || lists > 1 || entry.held.size > 0) return 'waits';
@@ -101,12 +115,14 @@ export class NodeDrainer {
     node: string,
     entry: Entry,
     pods: readonly DrainPod[],
-    { client, goesOn }: { client: EvictionsClient; goesOn: GoesOn },
-  ): Promise<Stop | 'goes on'> {
+    { client, goesOn, limitMs }: { client: EvictionsClient; goesOn: GoesOn; limitMs: number },
+  ): Promise<Stop | Late | 'goes on'> {
     const { clock, signal, onEviction } = this.#deps;
     // Budgets select by labels: of pods that are alike, the first is refused for all of them.
     const refused = new Map<string, Removal>();
     let failure: NodepoolError | undefined;
+    const begun = clock.now();
+    let isLate = false;
     for (const pod of pods) {
       const { uid } = pod;
       const held = entry.held.get(uid);
@@ -114,6 +130,9 @@ export class NodeDrainer {
       if (pod.deletionTimestamp !== undefined || entry.evicted.has(uid) || !isDue) continue;
       const kind = kindOf(pod);
       const alike = refused.get(kind);
+      isLate ||= clock.now() - begun >= limitMs;
+      // Those that are alike are held back all the same.
+      if (isLate && alike === undefined) continue;
       // An eviction that the server tries anew takes seconds.
       const next = alike === undefined ? await goesOn() : 'goes on';
       if (next !== 'goes on') return next;
@@ -129,7 +148,7 @@ export class NodeDrainer {
       }
     }
     if (failure !== undefined) throw failure;
-    return 'goes on';
+    return isLate ? 'late' : 'goes on';
   }
 
   #take(removal: Removal, pod: DrainPod, node: string, entry: Entry): void {

@@ -44,7 +44,7 @@ export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   isFollowed?: boolean;
 }
 
-/** `done`: nothing is left to write, or it has to wait. `again`: the cluster state has changed, so the node is planned again. */
+/** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
 export type NodeStep = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch }; uid: string };
 
 export class NodeSteps {
@@ -74,7 +74,8 @@ export class NodeSteps {
 
   /** What is next for the node. Throws NodepoolError where it cannot be written. */
   async next(name: string, turn: RolloutTurn): Promise<NodeStep> {
-    const { state, consent } = this.#deps;
+    const { state, consent, signal } = this.#deps;
+    if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
     if (planned === 'done' || planned === 'again') return planned;
     const plan = await this.#drained(planned, turn);
@@ -94,6 +95,7 @@ export class NodeSteps {
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
     const admitted = this.#admitted(plan, patch, turn);
+    if (signal?.aborted) return 'done';
     return admitted === undefined ? 'again' : { plan: { ...plan, patch: admitted }, uid };
   }
 

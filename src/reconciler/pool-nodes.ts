@@ -1,12 +1,12 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
 import { countRollout } from '../controller/collect.ts';
-import type { Limiter } from '../controller/limiter.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { SpecChangedError } from './changed-meanwhile.ts';
 import type { DrainState } from './drain-entries.ts';
 import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
+import type { Limiters } from './limiters.ts';
 import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
@@ -20,12 +20,7 @@ export interface NodeProgress {
   done(): void;
 }
 
-export interface PoolNodesOptions extends NodeWriterDeps {
-  /**
-   * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its
-   * write, and after Ctrl-C none is begun.
-   */
-  limitObjects: Limiter;
+export interface PoolNodesOptions extends NodeWriterDeps, Pick<Limiters, 'limitObjects'> {
   progress?: NodeProgress;
   /** Of pools that are not being deleted, only these nodes are written. */
   only?: ReadonlySet<string>;
@@ -102,6 +97,8 @@ export class PoolNodes {
           if (move !== undefined) outcome.moves.push(move);
         };
         const error = await attempt(failures, write, name);
+        // Between two attempts, or while pods were evicted.
+        if (signal?.aborted && error === undefined && this.#writer.needsWrite(name)) outcome.unwritten++;
         failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof NodeWriteError) holdBack(error, outcome);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cli } from '../cluster/harness.ts';
+import { setReady } from '../cluster/nodes.ts';
 import { commandsOf, stateOf } from './commands.ts';
 import { useCrd } from './earlier-crd.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
@@ -120,6 +121,28 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   await eventually('c is reconciled', async () => taintsOf(await testEnv.node('c'))[0] === 'big:NoSchedule');
   assert.deepEqual((await testEnv.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
+  assert.equal(await watching.end(), 0);
+});
+
+test('a running watch writes no status that would lose what the CRD has come to drop', {
+  timeout: 120_000,
+}, async t => {
+  await testEnv.nodes({ name: 'a', labels: role('p') });
+  const spec = {
+    noExecute: 'Drain' as const,
+    startupTaints: [{ key: 'setup', effect: 'NoSchedule' as const }],
+    labels: { tier: 'gold' },
+  };
+  await testEnv.pool('p', spec);
+  await testEnv.reconcile();
+  const watching = await startWatching(t, cluster());
+  t.after(() => useCrd(cluster(), 'ours'));
+  await useCrd(cluster(), 'earlier schema');
+  await setReady(cluster(), 'a', false);
+  await eventually('it says so', () => /drops spec\.startupTaints, spec\.noExecute/.test(watching.log()));
+  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.deepEqual((await testEnv.getPool('p'))?.spec, spec);
+  await eventually('it is reconciled', async () => (await testEnv.getPool('p'))?.status?.readyNodeCount === 0);
   assert.equal(await watching.end(), 0);
 });
 

@@ -2,6 +2,7 @@
 import { coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { SPEC_FIELDS } from '../../nodepool/schema.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -14,8 +15,10 @@ import { requestPage, UnreadableError } from './page.ts';
 import { NODE_POOLS, ONLY_METADATA } from './resource.ts';
 import { listWatch } from './watch.ts';
 
+/** Fields of the spec that every CRD of a NodePool has, that of the earlier operator too. */
+const IN_EVERY_CRD: readonly string[] = ['labels', 'taints', 'handler'];
 /** Fields of the spec that earlier CRDs prune. */
-const LOSABLE = ['nodeSelector', 'matchExpressions', 'unmanaged', 'annotations', 'paused', 'rollout'] as const;
+const LOSABLE = SPEC_FIELDS.filter(field => !IN_EVERY_CRD.includes(field));
 
 export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnotations): NodePoolsClient {
   const get = (name: string) => api.get<RawPool>(NODE_POOLS, name);

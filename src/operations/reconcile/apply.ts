@@ -1,12 +1,12 @@
 /** Applies an intent: reconciles its pools, then the other pools that gained or lost nodes. */
 import type { Clock } from '../../controller/clock.ts';
-import { createLimiter } from '../../controller/limiter.ts';
 import { defined } from '../../nodepool/json.ts';
 import { andMore } from '../../nodepool/plural.ts';
 import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import { messagesOf } from '../../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../../reconciler/intent.ts';
+import { limitersOf } from '../../reconciler/limiters.ts';
 import type { NodeMove } from '../../reconciler/node-move.ts';
 import type { NodeProgress } from '../../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
@@ -18,7 +18,7 @@ import { untilDrained } from './until-drained.ts';
 export type { PoolResult };
 
 export interface ApplyOptions {
-  /** Nodes and pools in progress at most: see limitObjects. */
+  /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
   /** Every write is a dry run. */
   dryRun: boolean;
@@ -123,7 +123,7 @@ function reconcilerOf(
   { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'podsOn'>,
 ): Reconciler {
-  const limitObjects = createLimiter(concurrency);
+  const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });
-  return new Reconciler({ cluster, state, limitObjects, now, sleep, clock, dryRun, ...optional, ...own });
+  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, dryRun, ...optional, ...own });
 }

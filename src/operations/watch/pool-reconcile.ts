@@ -43,6 +43,8 @@ export function poolReconcile(
     if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
     for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
+    // The process is stopping, and the queue is shut down.
+    if (outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
     if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     const { failures, retryAfterMs } = outcome;
     const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);

@@ -4,7 +4,6 @@ import type { Clock } from '../../controller/clock.ts';
 import { sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
-import { createLimiter } from '../../controller/limiter.ts';
 import type { Log } from '../../controller/log.ts';
 import { Manager } from '../../controller/manager.ts';
 import { Recorder } from '../../controller/recorder.ts';
@@ -18,6 +17,7 @@ import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts'
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
+import { limitersOf } from '../../reconciler/limiters.ts';
 import { MoveRecorder } from '../../reconciler/move-recorder.ts';
 import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
@@ -30,7 +30,7 @@ import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 
 export interface WatchOptions {
-  /** Nodes and pools in progress at most: see limitObjects. */
+  /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;
@@ -94,11 +94,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       onLeaderChange: isLeader => metrics.leader(lease.name, isLeader),
     });
   const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
-  const moves = new MoveRecorder({
-    clock,
-    poolOf: name => state.pool(name),
-    record,
-  });
+  const moves = new MoveRecorder({ clock, poolOf: name => state.pool(name), record });
 
   const handlers = new EventHandlers({
     state,
@@ -122,14 +118,16 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   nodes.subscribe(event => handlers.node(event));
   runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
+  const stopping = new AbortController();
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
-    limitObjects: createLimiter(options.concurrency),
+    ...limitersOf(options.concurrency),
     now,
     sleep: ms => sleep(clock, ms),
     clock,
     dryRun: false,
+    signal: stopping.signal,
     isFollowed: true,
     statusLimiter: new StatusRateLimiter(clock),
     onWrite: noExecuteLog(log, clock),
@@ -175,7 +173,10 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       handlers.enqueueAll();
     };
     resync = startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
-    return () => resync.stop();
+    return () => {
+      stopping.abort();
+      resync.stop();
+    };
   };
   const manager = new Manager({
     caches,

@@ -30,3 +30,25 @@ test('frees the place of work that throws', async () => {
   );
   assert.equal(await limit(async () => 'next'), 'next');
 });
+
+test('work aside gives its place away, and has one again after it', async () => {
+  const limit = createLimiter(1);
+  const done: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = limit(async () => {
+    await limit.aside(() => gate.promise);
+    done.push('first');
+  });
+  const second = limit(async () => {
+    gate.resolve();
+    await new Promise(resolve => setImmediate(resolve));
+    done.push('second');
+  });
+  await Promise.all([first, second]);
+  assert.deepEqual(done, ['second', 'first']);
+  await assert.rejects(
+    limit(() => limit.aside(() => Promise.reject(new Error('no')))),
+    /no/,
+  );
+  assert.equal(await limit(async () => 'next'), 'next');
+});

@@ -135,3 +135,28 @@ test('a rollout in progress triggers garbage collections, one that is complete d
   assert.equal(reconcile('gold'), 0);
   assert.ok(reconcile('silver') > 0);
 });
+
+test('after the signal a node is not written again, and counts as not written', async () => {
+  const node = aNode({ labels: { 'node-role.kubernetes.io/worker': '' } });
+  const state = new ClusterState([aPool({ labels: GOLD }, { finalizers: [FINALIZER] })], [node], []);
+  const stopping = new AbortController();
+  let patches = 0;
+  const patch: NodesClient['patch'] = async () => {
+    patches++;
+    stopping.abort();
+    return { kind: 'conflict' };
+  };
+  const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
+  await new PoolNodes({
+    cluster: { nodes: { patch, get: async (_name: string) => node } } as ClusterPort,
+    state,
+    limitObjects: createLimiter(1),
+    sleep: async () => {},
+    dryRun: false,
+    isFollowed: true,
+    signal: stopping.signal,
+    clock: new FakeClock(),
+    now: () => new Date(),
+  }).apply('worker', outcome);
+  assert.deepEqual([patches, outcome], [1, { moves: [], failures: [], unwritten: 1 }]);
+});

@@ -37,3 +37,16 @@ test('retries slowly a pool that may not be prepared', async () => {
     { message: 'overloaded' },
   );
 });
+
+test('a reconcile that was interrupted is no success', async () => {
+  const succeeded: string[] = [];
+  const deps = {
+    log: () => {},
+    onChanged: () => {},
+    onSuccess: (pool: string) => void succeeded.push(pool),
+    requeueAfter: () => {},
+  };
+  const interrupted = async () => ({ ...emptyOutcome('worker'), kind: 'interrupted' as const });
+  assert.equal((await poolReconcile({ reconcile: interrupted }, deps)('worker')).kind, 'requeueAfter');
+  assert.deepEqual(succeeded, []);
+});

@@ -1,0 +1,22 @@
+/** What bounds the work of all reconciles of a process together. */
+import { createLimiter, type Limiter } from '../controller/limiter.ts';
+
+export interface Limiters {
+  /**
+   * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its
+   * write, and after Ctrl-C none is begun.
+   */
+  limitObjects: Limiter;
+  /**
+   * Bounds the nodes whose pods are evicted, which takes long: called within limitObjects, and gives the slot there away. Half
+   * of the requests are left to what others need.
+   */
+  limitLooks: Limiter;
+}
+
+/** @param concurrency requests in flight at most, as the transport has it */
+export function limitersOf(concurrency: number): Limiters {
+  const limitObjects = createLimiter(concurrency);
+  const looks = createLimiter(Math.max(1, Math.floor(concurrency / 2)));
+  return { limitObjects, limitLooks: work => limitObjects.aside(() => looks(work)) };
+}

@@ -1,0 +1,44 @@
+/** A guarded write of a pool is refused where the CRD has come to drop a field of its spec: it would store the pool without. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
+import { useCrd } from './earlier-crd.ts';
+import { useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const STORED = { dryRun: false };
+
+const key = 'a';
+/** All fields but those of the earlier operator. The compiler finds one that is missing. */
+const LOSABLE: Required<Omit<NodePoolSpec, 'labels' | 'taints' | 'handler'>> = {
+  nodeSelector: { a: 'b' },
+  matchExpressions: [{ key, operator: 'Exists' }],
+  unmanaged: 'Keep',
+  annotations: { a: 'b' },
+  startupTaints: [{ key, effect: 'NoSchedule', until: { nodeCondition: 'Ready' } }],
+  paused: false,
+  rollout: { maxConcurrent: 1, canary: '5%', settleSeconds: 0, stopOnNotReady: true },
+  noExecute: 'Immediate',
+};
+
+test('status, finalizers and annotations are not written with an earlier CRD, whichever field it drops', async t => {
+  const specs = Object.entries(LOSABLE).map(([field, value]) => [field.toLowerCase(), { [field]: value }] as const);
+  for (const [name, spec] of specs) await testEnv.pool(name, spec);
+  const { pools } = (await testEnv.connection()).cluster;
+  const known = await pools.listCoerced();
+  assert.equal(known.length, specs.length);
+  t.after(() => useCrd(testEnv.cluster(), 'ours'));
+  await useCrd(testEnv.cluster(), 'earlier schema');
+  const writes: Record<string, (pool: NodePool) => Promise<unknown>> = {
+    status: pool => pools.patchStatus(pool, { status: 200, nodeCount: 1 }, STORED),
+    finalizers: pool => pools.setFinalizers(pool, ['example.com/hold'], STORED),
+    annotation: pool => pools.annotate(pool, 'note', 'x', STORED),
+  };
+  for (const pool of known) {
+    for (const [what, write] of Object.entries(writes)) {
+      await assert.rejects(write(pool), /the server rejected our request/i, `${what} of ${pool.metadata.name}`);
+    }
+  }
+  await useCrd(testEnv.cluster(), 'ours');
+  for (const [name, spec] of specs) assert.deepEqual((await testEnv.getPool(name))?.spec, spec);
+});
