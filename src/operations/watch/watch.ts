@@ -122,6 +122,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   nodes.subscribe(event => handlers.node(event));
   runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
+  const aborted = new AbortController();
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
@@ -131,6 +132,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     clock,
     dryRun: false,
     isFollowed: true,
+    signal: aborted.signal,
     statusLimiter: new StatusRateLimiter(clock),
     onWrite: noExecuteLog(log, clock),
     onMoves: written => {
@@ -179,7 +181,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   };
   const manager = new Manager({
     caches,
-    controllers: [starting(controller, begin)],
+    controllers: [starting(controller, begin, () => aborted.abort())],
     recorder: {
       flush(ms) {
         moves.flush();
@@ -221,8 +223,8 @@ function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => vo
   return pods;
 }
 
-/** The controller, with something that begins when it starts and ends before it stops. */
-function starting(controller: Controller, begin: () => () => void) {
+/** The controller, with something that begins when it starts and ends before it stops, and that ends in-flight reconciles. */
+function starting(controller: Controller, begin: () => () => void, onAbort: () => void) {
   let end = () => {};
   return {
     start() {
@@ -235,6 +237,7 @@ function starting(controller: Controller, begin: () => () => void) {
     },
     abort() {
       end();
+      onAbort();
       return controller.abort();
     },
   };
