@@ -21,6 +21,7 @@ import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { forgetRest } from './replaced-class.ts';
 import { RevisionWriter } from './revision-writer.ts';
 import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
@@ -266,10 +267,11 @@ export class Reconciler {
 
   /** False when it failed. */
   async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<boolean> {
-    const { cluster, state, dryRun, limitObjects, writeLimiter } = this.#options;
+    const { limitObjects } = this.#options;
     const error = await attemptHeld(outcome, async () => {
-      const done = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
+      const done = await limitObjects(() => applyRuntimeClass(pool, this.#options));
       if (done.kind !== 'unchanged') outcome.runtimeClass = done;
+      if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, this.#options));
     });
     return error === undefined;
   }
