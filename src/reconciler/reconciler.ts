@@ -126,7 +126,7 @@ export class Reconciler {
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
-    // Before the nodes: new pods must find the tolerations when the taints arrive.
+    // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
     const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     const isCurrent = () => !isFollowed || isSamePool(pool, state.pool(name));
