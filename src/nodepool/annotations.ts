@@ -50,3 +50,13 @@ export function areAnnotationsKnown(
   for (const key of keys) if (!keptAnnotations?.has(key) && !recorded?.has(key)) return false;
   return true;
 }
+
+/** @param value undefined removes it */
+export function withAnnotation(
+  annotations: Readonly<Record<string, string>> = {},
+  key: string,
+  value: string | undefined,
+): Record<string, string> {
+  const { [key]: _before, ...others } = annotations;
+  return value === undefined ? others : { ...others, [key]: value };
+}

@@ -1,4 +1,5 @@
 /** A client dry run: writes succeed in memory, so that a reconcile gives its result without a request. */
+import { withAnnotation } from '../nodepool/annotations.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { patchedNode } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
@@ -21,7 +22,7 @@ export function dryRunCluster(cluster: ClusterPort, state: ClusterState): Cluste
         return { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, finalizers } } };
       },
       async annotate(pool, key, value) {
-        const annotations = { ...pool.metadata.annotations, [key]: value };
+        const annotations = withAnnotation(pool.metadata.annotations, key, value);
         return { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, annotations } } };
       },
       patchStatus: async (pool, status) => ({ kind: 'written', pool: { ...pool, status } }),

@@ -4,11 +4,11 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conflictDelay } from './conflict-delay.ts';
-import { notDeleted } from './gone-pools.ts';
 import { type LiveReadDeps, readPool, stillExistsError } from './live-reads.ts';
 import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-rate-limit.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
+import { notDeleted } from './restored.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {

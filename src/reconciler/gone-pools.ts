@@ -4,10 +4,10 @@
  * The answer is valid for the nodes as the cluster state had them at the read: if the pool has been recreated and has got such
  * a node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
  */
-import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
-import type { Node, NodePool } from '../nodepool/types.ts';
+import type { Node } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
+import { assertNotRestored, notDeleted } from './restored.ts';
 
 export interface GonePoolsDeps extends LiveReadDeps {
   /** Deletions are dry runs: they mark pools in the cluster state alone. */
@@ -57,26 +57,19 @@ export class GonePools {
 
   async #isGone(name: string): Promise<boolean> {
     const { cluster, state, dryRun } = this.#deps;
-    const [known, asked] = [state.pool(name)?.metadata.uid, state.beginRead()];
+    const [known, asked] = [state.pool(name), state.beginRead()];
     const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
-      state.removePool(name, known);
+      state.removePool(name, known?.metadata.uid);
       return true;
     }
-    if (dryRun && pool.metadata.uid === known) return true;
+    const isKnown = pool.metadata.uid === known?.metadata.uid;
+    if (dryRun && isKnown) return true;
+    // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
+    assertNotRestored(known, pool);
     state.setPool(pool, asked);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
-    // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
-    if (pool.metadata.uid === known && !state.isStaying(name)) throw notDeleted(pool);
+    if (isKnown && !state.isStaying(name)) throw notDeleted(pool);
     return false;
   }
-}
-
-/** The pool was seen with a deletionTimestamp, which only a restore of etcd removes. */
-export function notDeleted({ metadata: { name } }: NodePool): NodepoolError {
-  return new NodepoolError(
-    'cluster',
-    `nodepool ${name} is not being deleted any more: it had a deletionTimestamp, and the server now has it without one (etcd was restored)`,
-    `run \`kubectl nodepool reconcile ${name}\`, or delete it again`,
-  );
 }

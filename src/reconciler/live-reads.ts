@@ -7,22 +7,27 @@ import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { ClusterPort } from './ports.ts';
+import { assertNotRestored } from './restored.ts';
 
 export interface LiveReadDeps {
   cluster: ClusterPort;
   state: ClusterState;
 }
 
-/** Undefined when no pool has the name. @param uid of the one that was known */
+/** Undefined when no pool has the name. Throws RestoredError when the server has an older one than is known. @param uid of the one that was known */
 export async function readPool(
   name: string,
   uid: string | undefined,
   { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
-  const asked = state.beginRead();
+  const [known, asked] = [state.pool(name), state.beginRead()];
   const pool = await cluster.pools.getCoerced(name);
-  if (pool === undefined) state.removePool(name, uid);
-  else state.setPool(pool, asked);
+  if (pool === undefined) {
+    state.removePool(name, uid);
+    return undefined;
+  }
+  assertNotRestored(known, pool);
+  state.setPool(pool, asked);
   return pool;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Rate limit of the finalizer and the takeover annotation of a pool: where something else keeps removing one, it would be
- * written again as fast as it is removed. At most 10 writes a minute for each of the two, then one a
- * minute until it stays for 10 s (write-rate-limiter.ts). A pool needs two or three of these writes in its life.
+ * Rate limit of the finalizer and of our annotations of a pool: where something else keeps removing one, it would be
+ * written again as fast as it is removed. At most 10 writes a minute for each of them, then one a
+ * minute until it stays for 10 s (write-rate-limiter.ts). A pool needs two or three of these writes in its life, and two for
+ * each change of its handler where others changed its RuntimeClass.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePool } from '../nodepool/types.ts';

@@ -74,8 +74,8 @@ export interface NodePoolsClient {
   patch(name: string, patch: Record<string, unknown>, options: WriteOptions): Promise<PoolWrite<RawPool>>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
   setFinalizers(pool: NodePool, finalizers: string[], options: WriteOptions): Promise<PoolWrite>;
-  /** Sets one annotation, guarded by the pool's resourceVersion. */
-  annotate(pool: NodePool, key: string, value: string, options: WriteOptions): Promise<PoolWrite>;
+  /** Sets one annotation, guarded by the pool's resourceVersion. @param value undefined removes it */
+  annotate(pool: NodePool, key: string, value: string | undefined, options: WriteOptions): Promise<PoolWrite>;
   /** Replaces the status, guarded by the pool's resourceVersion and fields of its spec. `gone`, too, where no status subresource is served. */
   patchStatus(pool: NodePool, status: NodePoolStatus, options: WriteOptions): Promise<PoolWrite>;
   /** Guarded by the UID. `marked`: the pool has a deletionTimestamp and stays while it has finalizers. */

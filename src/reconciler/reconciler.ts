@@ -21,6 +21,7 @@ import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, mergedOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { forgetRest } from './replaced-class.ts';
 import { RevisionWriter } from './revision-writer.ts';
 import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
@@ -125,7 +126,7 @@ export class Reconciler {
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
-    // Before the nodes: new pods must find the tolerations when the taints arrive.
+    // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
     const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     let isEdited = false;
@@ -271,10 +272,11 @@ export class Reconciler {
 
   /** False when it failed. */
   async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<boolean> {
-    const { cluster, state, dryRun, limitObjects, writeLimiter } = this.#options;
+    const { limitObjects } = this.#options;
     const error = await attemptHeld(outcome, async () => {
-      const done = await limitObjects(() => applyRuntimeClass(pool, cluster, state, dryRun, writeLimiter));
+      const done = await limitObjects(() => applyRuntimeClass(pool, this.#options));
       if (done.kind !== 'unchanged') outcome.runtimeClass = done;
+      if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, this.#options));
     });
     return error === undefined;
   }

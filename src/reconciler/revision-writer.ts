@@ -24,6 +24,7 @@ import type { NodePool } from '../nodepool/types.ts';
 import { type Warning, warningText } from '../nodepool/warning.ts';
 import { type LiveReadDeps, readPool } from './live-reads.ts';
 import type { RawPool, WriteOptions } from './ports.ts';
+import { RestoredError } from './restored.ts';
 
 export interface RevisionDeps extends LiveReadDeps, WriteOptions {
   clock: Pick<Clock, 'now'>;
@@ -58,7 +59,7 @@ export class RevisionWriter {
     this.#deps = deps;
   }
 
-  /** A paused pool is not rolled out, so its spec is none yet. @param warnings gets why it was not kept */
+  /** A paused pool is not rolled out, so its spec is none yet. Throws RestoredError. @param warnings gets why it was not kept */
   async keep(pool: NodePool, warnings: Warning[]): Promise<Kept> {
     const { clock, limitObjects } = this.#deps;
     const { name } = pool.metadata;
@@ -72,7 +73,8 @@ export class RevisionWriter {
       if ((await limitObjects(() => this.#write(pool))) === 'changed') return 'changed';
       this.#said = undefined;
     } catch (error) {
-      if (!(error instanceof NodepoolError)) throw error;
+      // The pool is not the one of this reconcile: neither are its nodes to be written.
+      if (!(error instanceof NodepoolError) || error instanceof RestoredError) throw error;
       retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
       this.#warn(error, warnings);
     }

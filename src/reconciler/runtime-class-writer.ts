@@ -1,4 +1,5 @@
 /** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
+import { type ClassRest, keptRest, restOf } from '../nodepool/class-rest.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import {
@@ -8,10 +9,12 @@ import {
   type RuntimeClassPlan,
   runtimeClassName,
 } from '../nodepool/runtime-class.ts';
-import type { NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
+import type { PoolEditDeps } from './finalizer.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
+import { keepRest } from './replaced-class.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 export type RuntimeClassOutcome =
@@ -20,37 +23,41 @@ export type RuntimeClassOutcome =
   /** A RuntimeClass of that name exists that the pool does not own. */
   | { kind: 'foreign'; name: string };
 
+export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter };
+
 /** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * @param dryRun with it a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete
+ * With dryRun a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
+ * is replaced stays in an annotation on the pool until forgetRest().
  * Throws NodepoolError when it cannot be made as it should be.
  */
-export async function applyRuntimeClass(
-  pool: NodePool,
-  cluster: Pick<ClusterPort, 'runtimeClasses'>,
-  state: ClusterState,
-  dryRun: boolean,
-  writeLimiter: WriteRateLimiter,
-): Promise<RuntimeClassOutcome> {
+export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps): Promise<RuntimeClassOutcome> {
+  const { cluster, state, dryRun, writeLimiter } = deps;
   const name = runtimeClassName(pool.metadata.name);
   // Once: a node that changes meanwhile is no change of the class by somebody else.
   const reached = reachedBy(pool, state);
-  let replaced: RuntimeClass | undefined;
+  let isReplaced = false;
+  // Of a process that ended after the delete.
+  let rest = keptRest(state.pool(pool.metadata.name) ?? pool);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
-    const plan = withRest(planRuntimeClass(pool, known, reached), replaced);
+    const plan = withRest(planRuntimeClass(pool, known, reached), rest);
     // After a delete, somebody else or our own request sent again has created the right one.
-    if (plan.kind === 'none') return replaced ? { kind: 'updated', name } : { kind: 'unchanged' };
+    if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, writeLimiter);
+    if (plan.kind === 'replace') {
+      rest = restOf(plan.current);
+      await keepRest(pool, rest, deps);
+    }
     if (await act(plan, cluster, state, dryRun)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
-      if (plan.kind === 'create') return { kind: replaced ? 'updated' : 'created', name };
+      if (plan.kind === 'create') return { kind: isReplaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
       if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
-      replaced = plan.current;
+      isReplaced = true;
     } else {
       const asked = state.beginRead();
       const current = await cluster.runtimeClasses.get(name);
@@ -115,12 +122,11 @@ function keyOf(name: string): string {
 }
 
 /** The replacement keeps the labels, annotations and overhead that others set. */
-function withRest(plan: RuntimeClassPlan, replaced: RuntimeClass | undefined): RuntimeClassPlan {
-  if (plan.kind !== 'create' || replaced === undefined) return plan;
-  const { overhead, metadata } = replaced;
-  const { labels, annotations } = metadata;
-  const rest = defined({ overhead, metadata: { ...plan.desired.metadata, ...defined({ labels, annotations }) } });
-  return { kind: 'create', desired: { ...plan.desired, ...rest } };
+function withRest(plan: RuntimeClassPlan, rest: ClassRest = {}): RuntimeClassPlan {
+  if (plan.kind !== 'create') return plan;
+  const { overhead, ...others } = rest;
+  const metadata = { ...plan.desired.metadata, ...others };
+  return { kind: 'create', desired: { ...plan.desired, ...defined({ overhead }), metadata } };
 }
 
 /** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */

@@ -33,7 +33,9 @@ async function prepare(): Promise<void> {
   await createNodes(cluster(), nodes);
   for (const name of ['selector', 'handler', 'no-handler', 'cordoned', 'marked']) await pool(name, { handler: 'runc' });
   assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
-  // Its RuntimeClass is patched, replaced, deleted; the pool is released.
+  // Its RuntimeClass is patched, replaced, which keeps what others set, deleted; the pool is released.
+  const labels = { team: 'a' };
+  await api().expect('PATCH', '/apis/node.k8s.io/v1/runtimeclasses/node-pool-handler', { metadata: { labels } });
   const edits = { selector: { taints: [{ key: 'k', effect: 'NoSchedule' }] }, handler: { handler: 'gvisor' } };
   for (const [name, spec] of Object.entries(edits)) await api().expect('PATCH', `${POOLS}/${name}`, { spec });
   await api().expect('PATCH', `${POOLS}/no-handler`, { spec: { handler: null } });

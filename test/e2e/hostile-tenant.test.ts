@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { REPLACED_ANNOTATION } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { clientCertificate } from '../cluster/certificates.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
@@ -97,4 +98,30 @@ test('does not spin on pools that would hand nodes to each other forever', { tim
   await sleep(10_000);
   const more = (await writes()) - before;
   assert.ok(more < 20, `${more} requests in 10 s`);
+});
+
+test('a forged annotation adds to a RuntimeClass what one may have, and no more; nor does that of another pool', async () => {
+  const podFixed = { cpu: '-1', memory: 'much', 'a b': '1' };
+  const forged = {
+    labels: { team: 'a', 'a b': 'x' },
+    overhead: { podFixed },
+    metadata: { finalizers: ['example.com/hold'] },
+    handler: 'other',
+  };
+  const annotate = (name: string, uid: string | undefined) =>
+    testEnv.edit(name, {
+      metadata: { annotations: { [REPLACED_ANNOTATION]: JSON.stringify({ pool: uid, ...forged }) } },
+    });
+  const { metadata } = await testEnv.pool('w', { handler: 'runc' });
+  await testEnv.pool('x', { handler: 'runc' });
+  for (const name of ['w', 'x']) await annotate(name, metadata.uid);
+  await testEnv.reconcile();
+  const [w, x] = [await testEnv.runtimeClass('w'), await testEnv.runtimeClass('x')];
+  assert.deepEqual(
+    [w?.metadata.labels, w?.overhead, w?.metadata.finalizers, w?.handler],
+    [{ team: 'a' }, undefined, undefined, 'runc'],
+  );
+  assert.equal(x?.metadata.labels, undefined);
+  for (const name of ['w', 'x'])
+    assert.equal((await testEnv.getPool(name))?.metadata.annotations?.[REPLACED_ANNOTATION], undefined);
 });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
-import { condition, role, statuses, useTestEnv } from './test-env.ts';
+import { type Refusal, whileRefusing } from './refusal.ts';
+import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
@@ -117,6 +118,28 @@ test('neither adopts, changes nor deletes a foreign RuntimeClass', async () => {
   assert.equal((await testEnv.events('worker')).filter(event => event.reason === 'RuntimeClassConflict').length, 1);
   await testEnv.delete(['worker']);
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'theirs');
+});
+
+test('writes the nodes where the RuntimeClass is refused, and the RuntimeClass once it is not', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('worker') });
+  await testEnv.pool('worker', { handler: 'runc' });
+  await testEnv.reconcile();
+  await testEnv.edit('worker', { spec: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] } });
+  const refusal: Refusal = {
+    group: 'node.k8s.io',
+    resource: 'runtimeclasses',
+    operation: 'UPDATE',
+    unless: 'false',
+    probe: ['PATCH', `${CLASSES}/node-pool-worker`, { metadata: { labels: { x: 'y' } } }],
+  };
+  await whileRefusing(testEnv.cluster(), refusal, async () => {
+    assert.deepEqual(statuses(await testEnv.reconcile()), { worker: 500 });
+    assert.match(condition(await testEnv.getPool('worker'), 'Applied').message, /RuntimeClass .* not in this test/);
+    assert.deepEqual(taintsOf(await testEnv.node('a')), ['dedicated:NoSchedule']);
+  });
+  assert.equal((await testEnv.runtimeClass('worker'))?.scheduling?.tolerations, undefined);
+  assert.deepEqual(statuses(await testEnv.reconcile()), { worker: 200 });
+  assert.equal((await testEnv.runtimeClass('worker'))?.scheduling?.tolerations?.[0]?.key, 'dedicated');
 });
 
 test('replaces a RuntimeClass left by an earlier pool of the same name', async () => {

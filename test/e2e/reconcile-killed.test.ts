@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
+import { restOf } from '../../src/nodepool/class-rest.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { proposeReconcile, reconcile } from '../../src/operations/reconcile/reconcile.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
@@ -46,7 +47,7 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   }
 }
 
-/** A node joins, one moves, one leaves, one has drifted; a handler changes; a pool is being deleted. */
+/** A node joins, one moves, one leaves, one has drifted; a handler changes, of a RuntimeClass that others changed, too; a pool is being deleted. */
 async function prepare(): Promise<void> {
   await testEnv.nodes(
     { name: 'joins' },
@@ -64,6 +65,10 @@ async function prepare(): Promise<void> {
   await testEnv.pool('gone', { labels: { tier: 'gone' }, handler: 'runc' });
   await testEnv.reconcile();
   const client = raw(testEnv.cluster());
+  await client.expect('PATCH', '/apis/node.k8s.io/v1/runtimeclasses/node-pool-two', {
+    metadata: { labels: { team: 'a' }, annotations: { note: 'b' } },
+    overhead: { podFixed: { memory: '100Mi' } },
+  });
   await client.expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/gone');
   await testEnv.edit('two', { spec: { handler: 'gvisor' } });
   await testEnv.patchNode('joins', { metadata: { labels: role('one') } });
@@ -84,13 +89,14 @@ async function endState() {
   return {
     nodes,
     pools: pools.map(pool => pool && withoutTimes(pool)),
-    classes: classes.map(found => found && [found.handler, found.scheduling]),
+    classes: classes.map(found => found && [found.handler, found.scheduling, restOf(found)]),
   };
 }
 
 function withoutTimes({ metadata, spec, status }: NodePool) {
   const conditions = status?.conditions?.map(({ lastTransitionTime: _time, ...rest }) => rest);
-  return { finalizers: metadata.finalizers, spec, status: { ...status, conditions } };
+  const { finalizers, annotations = {} } = metadata;
+  return { finalizers, annotations, spec, status: { ...status, conditions } };
 }
 
 test('reaches the same end state without extra creates or deletes when killed after any write', {
@@ -101,6 +107,11 @@ test('reaches the same end state without extra creates or deletes when killed af
   assert.equal(await run(await killAfter(Number.POSITIVE_INFINITY, faultless)), 'done');
   const wanted = await endState();
   assert.deepEqual(faultless, { 'runtimeClasses.create': 1, 'runtimeClasses.delete': 2 });
+  assert.deepEqual(wanted.classes[1]?.at(-1), {
+    labels: { team: 'a' },
+    annotations: { note: 'b' },
+    overhead: { podFixed: { memory: '100Mi' } },
+  });
 
   let writes = 1;
   for (; ; writes++) {

@@ -7,6 +7,7 @@ import { productCommand } from '../cluster/product.ts';
 import { start } from '../e2e/following.ts';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
+import type { Asked } from './asked.ts';
 import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import { Model } from './model.ts';
 import { auditMark, writes } from './oracle.ts';
@@ -111,6 +112,51 @@ for (const [how, changes] of [
     },
   );
 }
+
+row(
+  {
+    fault: FAULT,
+    how: 'to before an edit, while a reconcile for that edit is in flight',
+    holds: 'the reconcile ends, and everything is listed again',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
+    await model.addNodes({ name: 'a', labels: role('one') });
+    await model.createPool('one', { labels: { tier: 'one' }, rollout: { maxConcurrent: 1, settleSeconds: 0 } });
+    const child = startChild(t, proxy);
+    await child.synced();
+    await converged(model, proxy);
+    const restore = await backUp(model);
+    await converged(model, proxy);
+    const isHistory = ({ method, path }: Asked) => method === 'GET' && path.endsWith('/controllerrevisions');
+    const opened = Promise.withResolvers<void>();
+    let held = 0;
+    const unhold = proxy.onRequest(request =>
+      isHistory(request)
+        ? async ({ forward, pass }) => {
+            held++;
+            await opened.promise;
+            pass(await forward());
+          }
+        : undefined,
+    );
+    await model.editPool('one', { labels: { tier: 'lost' }, rollout: { maxConcurrent: 1, settleSeconds: 0 } });
+    await eventually('it reads the history', () => held > 0);
+    const before = await restore();
+    await eventually(
+      'the server answers',
+      async () => (await testEnv.getPool('one').catch(() => undefined)) !== undefined,
+    );
+    const begun = proxy.requests.length;
+    unhold();
+    opened.resolve();
+    await eventually('it notices', () => child.lines(/dropping the caches/).length > 0, 60_000);
+    facts.historyReads = proxy.requests.slice(begun).filter(isHistory).length;
+    assert.ok(facts.historyReads < 30, `it reads the history ${facts.historyReads} times`);
+    await converged(before, proxy);
+    assert.equal(await child.end(), 0);
+  },
+);
 
 row(
   {

@@ -7,6 +7,7 @@ import { parseDocuments } from '../../src/cli/yaml.ts';
 import { documentsIn } from '../../src/kube/auth/kubeconfig-fields.ts';
 import { parseKubeconfig } from '../../src/kube/auth/kubeconfig-file.ts';
 import { proxyFromEnvironment, withoutLogin } from '../../src/kube/proxy/proxy.ts';
+import { parseRest } from '../../src/nodepool/class-rest.ts';
 import { cutBytes, ellipsize } from '../../src/nodepool/cut-bytes.ts';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
 import { parseMaintenance } from '../../src/nodepool/maintenance.ts';
@@ -121,6 +122,15 @@ export const CANDIDATES: readonly Candidate[] = [
     name: 'parseRecord',
     run: parseRecord,
     texts: { brackets: of('['), labels: of('"a":"b",', '{"pool":"p","labels":{', '"c":"d"}}') },
+  },
+  {
+    name: 'parseRest',
+    run: text => parseRest(text, 'a'),
+    texts: {
+      brackets: of('['),
+      digits: of('1', '{"pool":"a","overhead":{"podFixed":{"cpu":"', '"}}}'),
+      labels: counted(index => `${index === 0 ? '{"pool":"a","labels":{' : ','}"k${index}":""`),
+    },
   },
   {
     name: 'parseMaintenance',

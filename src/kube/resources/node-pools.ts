@@ -1,4 +1,5 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
+import { withAnnotation } from '../../nodepool/annotations.ts';
 import { coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
@@ -86,7 +87,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
       patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }, options),
     // All of them, as a dry run may have set the first: the server then has no map to add to.
     annotate: (pool, key, value, options) => {
-      const annotations = { ...pool.metadata.annotations, [key]: value };
+      const annotations = withAnnotation(pool.metadata.annotations, key, value);
       return patchGuarded(api, pool, { op: 'add', path: '/metadata/annotations', value: annotations }, options);
     },
     /** Replaces the whole status: a merge patch would keep removed keys of maps. */

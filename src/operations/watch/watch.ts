@@ -118,6 +118,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
   nodes.subscribe(event => handlers.node(event));
   runtimeClasses.subscribe(event => handlers.runtimeClass(event));
 
+  /** Reconciles in flight begin nothing further once it ends. */
   const stopping = new AbortController();
   const reconciler = new Reconciler({
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },

@@ -5,6 +5,7 @@ import { parseDuration } from '../../../src/cli/duration.ts';
 import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/cli/flag-syntax.ts';
 import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/cli/startup-taint-flag.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/annotations.ts';
+import { formatRest, parseRest } from '../../../src/nodepool/class-rest.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/maintenance.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
@@ -71,6 +72,28 @@ property(
     raw => {
       const read = parseMaintenance(raw);
       if (read !== undefined) assert.deepEqual(parseMaintenance(formatMaintenance(read)), read);
+    },
+  ),
+);
+
+property(
+  'any text is what others set on a RuntimeClass, which is written as it was read, or none',
+  fc.property(
+    fc.oneof(
+      text,
+      fc
+        .record({
+          pool: fc.constant('a'),
+          labels: fc.jsonValue(),
+          annotations: fc.jsonValue(),
+          overhead: fc.jsonValue(),
+        })
+        .map(one => JSON.stringify(one)),
+    ),
+    raw => {
+      const read = parseRest(raw, 'a') ?? {};
+      const written = formatRest(read, 'a');
+      assert.deepEqual(written === undefined ? {} : parseRest(written, 'a'), read);
     },
   ),
 );

@@ -5,6 +5,7 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { noStatusSubresource, readNode, readPool, recreatedError } from '../../../src/reconciler/live-reads.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { RestoredError } from '../../../src/reconciler/restored.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 
 const pool = aPool({}, { resourceVersion: '5' });
@@ -71,6 +72,17 @@ test('keeps a delete that arrives during the read; a later response restores the
   await readPool('worker', pool.metadata.uid, { cluster, state });
   await readNode('n1', node.uid, { cluster, state });
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
+});
+
+test('fails for a pool that is older on the server than when the read began', async () => {
+  const older = { ...pool, metadata: { ...metadata, resourceVersion: '4' } };
+  const { state, deps } = begin({ pool: older });
+  await assert.rejects(readPool('worker', pool.metadata.uid, deps), RestoredError);
+  assert.equal(state.pool('worker'), pool);
+  const newer = { ...pool, metadata };
+  const late = begin({ pool }, known => known.setPool(newer));
+  await readPool('worker', pool.metadata.uid, late.deps);
+  assert.equal(late.state.pool('worker'), newer);
 });
 
 test('errors say what failed for which pool, and the next step', () => {

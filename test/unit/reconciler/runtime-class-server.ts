@@ -1,9 +1,11 @@
 /** A server with the RuntimeClass of one pool; the test sets its responses. */
 import assert from 'node:assert/strict';
+import { withAnnotation } from '../../../src/nodepool/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { forgetRest } from '../../../src/reconciler/replaced-class.ts';
 import { applyRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -48,6 +50,8 @@ export function begin(known?: RuntimeClass, live = known) {
     requests,
     /** Alters it, as an admission policy does. */
     admit: (runtimeClass: RuntimeClass) => runtimeClass,
+    /** Alters those of the pool, as an admission policy does. */
+    keepAnnotations: (annotations: Record<string, string>) => annotations,
     before: (_request: string) => {},
     stored(runtimeClass: RuntimeClass, uid: string): RuntimeClass {
       server.version++;
@@ -63,6 +67,13 @@ export function begin(known?: RuntimeClass, live = known) {
   const isLive = ({ metadata }: RuntimeClass) =>
     server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
   const cluster = {
+    pools: {
+      annotate: async (current: NodePool, key: string, value: string | undefined) => {
+        request('annotate');
+        const annotations = server.keepAnnotations(withAnnotation(current.metadata.annotations, key, value));
+        return { kind: 'written', pool: { ...current, metadata: { ...current.metadata, annotations } } };
+      },
+    },
     runtimeClasses: {
       get: async () => {
         request('get');
@@ -95,12 +106,13 @@ export function begin(known?: RuntimeClass, live = known) {
       },
     },
   } as unknown as ClusterPort;
-  const write = (desired: NodePool = pool, dryRun = false) =>
-    applyRuntimeClass(desired, cluster, state, dryRun, writeLimiter);
+  const deps = { cluster, state, dryRun: false, writeLimiter, sleep: async () => {} };
+  const write = (desired: NodePool = pool, dryRun = false) => applyRuntimeClass(desired, { ...deps, dryRun });
+  const forget = () => forgetRest(pool, deps);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
     assert.ok(error instanceof NodeWriteError);
     return error;
   };
-  return { server, state, clock, write, refusal };
+  return { server, state, clock, write, forget, refusal };
 }

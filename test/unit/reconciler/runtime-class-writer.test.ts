@@ -78,7 +78,7 @@ test('replaces it for another handler, and keeps what others set', async () => {
   const [labels, annotations, overhead] = [{ team: 'a' }, { note: 'b' }, { podFixed: { cpu: '1m' } }];
   const { server, state, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
-  assert.deepEqual(server.requests, ['delete', 'create']);
+  assert.deepEqual(server.requests, ['annotate', 'delete', 'create']);
   assert.deepEqual(server.live, owned({ overhead }, { labels, annotations, uid: 'uid-2', resourceVersion: '2' }));
   assert.equal(state.runtimeClass(NAME), server.live);
 });

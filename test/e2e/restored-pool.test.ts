@@ -1,0 +1,74 @@
+/**
+ * A cluster state that is ahead of the server, as that of a watch is after a restore of etcd until its caches notice. With
+ * a real restore: fault/restore.test.ts.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/controller/clock.ts';
+import { createLimiter } from '../../src/controller/limiter.ts';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
+import { loadClusterState } from '../../src/operations/load-cluster-state.ts';
+import { ClusterState } from '../../src/reconciler/cluster-state.ts';
+import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { Reconciler } from '../../src/reconciler/reconciler.ts';
+import { override } from '../override.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+
+/** More reads than a reconcile needs: it would go on for ever. */
+const MANY = 20;
+
+/** The state that was seen, with a later spec of pool w that the server has lost. */
+async function stateAhead(cluster: ClusterPort, spec: NodePoolSpec): Promise<ClusterState> {
+  const loaded = await loadClusterState(cluster);
+  const pools = [...loaded.pools()].map(pool => {
+    const { resourceVersion, generation = 0 } = pool.metadata;
+    const metadata = {
+      ...pool.metadata,
+      resourceVersion: String(Number(resourceVersion) + 1_000),
+      generation: generation + 1,
+    };
+    return { ...pool, metadata, spec };
+  });
+  return new ClusterState(pools, loaded.nodes(), loaded.runtimeClasses());
+}
+
+const rollout = { maxConcurrent: 1 };
+const lost: [what: string, spec: NodePoolSpec, later: NodePoolSpec][] = [
+  ['a new spec with a rollout', { labels: { tier: '1' }, rollout }, { labels: { tier: '2' }, rollout }],
+  ['the end of its handler', { labels: { tier: '1' }, handler: 'runc' }, { labels: { tier: '1' } }],
+];
+for (const [what, spec, later] of lost) {
+  for (const isFollowed of [true, false]) {
+    test(`a reconcile fails where the server lost ${what}${isFollowed ? '; in a watch' : ''}`, async () => {
+      await testEnv.nodes({ name: 'a', labels: role('w') });
+      await testEnv.pool('w', spec);
+      await testEnv.reconcile();
+      const { cluster } = await testEnv.connection();
+      let reads = 0;
+      const getCoerced = (name: string) => {
+        assert.ok(++reads <= MANY, 'it reads the pool again and again');
+        return cluster.pools.getCoerced(name);
+      };
+      const reconciler = new Reconciler({
+        cluster: override(cluster, { pools: { getCoerced } }),
+        state: await stateAhead(cluster, later),
+        limitObjects: createLimiter(4),
+        now: () => new Date(),
+        sleep: ms => sleep(ms),
+        clock: systemClock,
+        dryRun: false,
+        isFollowed,
+      });
+      await assert.rejects(reconciler.reconcile('w'), {
+        message: 'the server has an older version of nodepool w than it had before (etcd was restored)',
+        next: 'run `kubectl nodepool reconcile w`',
+      });
+      assert.equal(reads, 1);
+      assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
+      assert.equal((await testEnv.runtimeClass('w'))?.handler, spec.handler);
+    });
+  }
+}
