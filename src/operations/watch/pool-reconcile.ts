@@ -45,8 +45,8 @@ export function poolReconcile(
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
     // The process is stopping, and the queue is shut down.
     if (outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
-    if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
     const { failures, retryAfterMs } = outcome;
+    if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
     const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
     if (failure === undefined) {
       if (failures.length === 0) onSuccess(name);

@@ -50,3 +50,17 @@ test('a reconcile that was interrupted is no success', async () => {
   assert.equal((await poolReconcile({ reconcile: interrupted }, deps)('worker')).kind, 'requeueAfter');
   assert.deepEqual(succeeded, []);
 });
+
+test('a CRD that lacks fields does not put off what is due sooner', async () => {
+  const deps = { log: () => {}, onChanged: () => {}, onSuccess: () => {}, requeueAfter: () => {} };
+  const lacking = { ...emptyOutcome('worker'), lacking: ['status.conditions'] };
+  const ms = async (retryAfterMs?: number) => {
+    const outcome = { ...lacking, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return poolReconcile({ reconcile: async () => outcome }, deps)('worker');
+  };
+  const due = [undefined, 2_000, 60_000].map(ms);
+  assert.deepEqual(
+    await Promise.all(due),
+    [10_000, 2_000, 10_000].map(each => ({ kind: 'requeueAfter', ms: each })),
+  );
+});
