@@ -118,6 +118,10 @@ export class DrainEntries {
     });
   }
 
+  has(node: string): boolean {
+    return this.#entries.has(node);
+  }
+
   /** The node waits for no taint any more. */
   forget(node: string): void {
     this.#entries.delete(node);

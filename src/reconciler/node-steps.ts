@@ -125,7 +125,10 @@ export class NodeSteps {
       this.changes.delete(name);
       return 'again';
     }
-    if (plan?.drain === undefined) this.drainer.entries.forget(name);
+    // What is known of its drain is kept while its turn has passed.
+    const isOver =
+      plan?.drain === undefined && this.drainer.entries.has(name) && planOf(state, name)?.drain === undefined;
+    if (isOver) this.drainer.entries.forget(name);
     return plan ?? 'done';
   }
 

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { BUDGET, drained, pod } from './drained.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import { aNode, recordOf } from '../nodepool/fixtures.ts';
+import { BUDGET, drained, pod, pool } from './drained.ts';
+import { role } from './node-server.ts';
 
 test('twin, evictions at once, a look after 2 s, and the taint only after a list that found none', async () => {
   const { write, on, clock, taints, events } = drained([pod('a'), pod('b'), pod('done', { phase: 'Succeeded' })]);
@@ -96,6 +99,35 @@ test('a pod that is held back for 30 s is worth an Event, once', async () => {
   assert.deepEqual(told, [
     'pod ns/a on node n1 waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
   ]);
+});
+
+test('a pod that was told about is not told about again after the turn of its node has passed', async () => {
+  const rolled = pool({ rollout: { settleSeconds: 600 } });
+  const node = aNode({ labels: role('worker'), record: '{"pool":"worker"}' });
+  const { write, answers, clock, state, writer } = drained([pod('a')], {}, rolled, node);
+  answers.set('a', BUDGET);
+  const told: string[] = [];
+  const look = async () => {
+    await clock.advance(40_000);
+    // As each reconcile does.
+    writer.steps.rollouts.begin('worker');
+    await write();
+    told.push(...writer.steps.drainer.entries.takeStuck(['n1']));
+  };
+  await write();
+  await look();
+  assert.equal(told.length, 1);
+  const changed = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
+  const taints = { 'dedicated:NoExecute': 'x' };
+  const record = recordOf({ pool: 'worker', taints, changed, rollout: rolloutHash(rolled) });
+  const other = { name: 'n2', uid: 'uid-n2', labels: role('worker'), taints: rolled.spec.taints ?? [], record };
+  state.setNode(aNode({ ...other, ready: false, readySince: Math.floor(Date.now() / 1000) - 30 }));
+  await clock.advance(40_000);
+  assert.deepEqual(await write(), [], 'the rollout has stopped');
+  state.removeNode('n2', 'uid-n2');
+  await look();
+  await look();
+  assert.equal(told.length, 1);
 });
 
 test('pods that come back are evicted last, and the taint follows while they terminate', async () => {
