@@ -144,7 +144,7 @@ export class PoolNodes {
     return [...next, ...others, ...repairs];
   }
 
-  /** What the rollout of the pool has left to do; undefined for a pool without one. Called once in a reconcile. */
+  /** What the rollout of the pool has left to do; undefined for a pool without one. */
   rollout(pool: string): RolloutStep | undefined {
     const step = this.#writer.steps.rollouts.begin(pool);
     if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
