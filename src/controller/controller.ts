@@ -16,9 +16,7 @@ export type ReconcileResult =
   /** Succeeded; reconcile again after `ms`. */
   | { kind: 'requeueAfter'; ms: number }
   /** Retry with the rate limiter's delay, or after `ms`. */
-  | { kind: 'error'; error: unknown; ms?: number }
-  /** Do not retry before something changes. */
-  | { kind: 'terminalError'; error: unknown };
+  | { kind: 'error'; error: unknown; ms?: number };
 
 export interface ControllerMetrics {
   /** Called by start(). */
@@ -111,9 +109,6 @@ export class Controller<K extends string = string> {
         }
         queue.addRateLimited(key);
         return this.#report(key, result.error, `failed, attempt ${queue.retries(key)}; it is tried again`);
-      case 'terminalError':
-        queue.forget(key);
-        return this.#report(key, result.error, 'failed; it is not tried again before something changes');
     }
   }
 

@@ -7,12 +7,11 @@ import type { QueueMetrics } from './work-queue.ts';
 const RECONCILE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
-/** controller-runtime's names of the results. A terminal error counts as an error too, and in its own counter. */
+/** controller-runtime's names of the results. */
 const RESULTS = {
   done: 'success',
   requeueAfter: 'requeue_after',
   error: 'error',
-  terminalError: 'error',
 } as const;
 
 export interface StandardMetrics {
@@ -39,11 +38,6 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   const errors = registry.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles per controller.', [
     'controller',
   ]);
-  const terminal = registry.counter(
-    'controller_runtime_terminal_reconcile_errors_total',
-    'Failed reconciles that are not tried again before something changes.',
-    ['controller'],
-  );
   const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.', ['controller']);
   const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']);
   const depth = registry.gauge('workqueue_depth', 'Keys that wait: for a worker, or to be worked on once more.', [
@@ -96,15 +90,14 @@ export function standardMetrics(registry: Registry): StandardMetrics {
     },
     controller: controller => {
       active.set(0, { controller });
-      for (const result of new Set(Object.values(RESULTS))) total.inc({ controller, result }, 0);
-      for (const counter of [errors, terminal]) counter.inc({ controller }, 0);
+      for (const result of Object.values(RESULTS)) total.inc({ controller, result }, 0);
+      errors.inc({ controller }, 0);
       return {
         workers: count => most.set(count, { controller }),
         active: count => active.set(count, { controller }),
         reconciled: (result, seconds) => {
           total.inc({ controller, result: RESULTS[result] });
-          if (RESULTS[result] === 'error') errors.inc({ controller });
-          if (result === 'terminalError') terminal.inc({ controller });
+          if (result === 'error') errors.inc({ controller });
           time.observe(seconds, { controller });
         },
       };

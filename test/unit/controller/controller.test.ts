@@ -110,21 +110,6 @@ describe('a controller', () => {
     assert.equal(answers.length, 0);
   });
 
-  test('retries after a terminal error only when the key is added again', async () => {
-    let calls = 0;
-    const { clock, queue, log } = create(async () => {
-      calls += 1;
-      return { kind: 'terminalError', error: new Error('never') };
-    });
-    queue.add('a');
-    await clock.advance(10_000_000);
-    assert.equal(calls, 1);
-    assert.match(log[0] ?? '', /not tried again before something changes: never/);
-    queue.add('a');
-    await flushPromises();
-    assert.equal(calls, 2);
-  });
-
   test('stop() waits for reconciles in flight and begins no other', async () => {
     const { running, reconcile } = manual();
     const { queue, controller } = create(reconcile);

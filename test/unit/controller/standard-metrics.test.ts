@@ -28,7 +28,6 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     const samples = [
       ...results.map(labels => `controller_runtime_reconcile_total{${labels}}`),
       'controller_runtime_reconcile_errors_total{controller="pools"}',
-      'controller_runtime_terminal_reconcile_errors_total{controller="pools"}',
       'controller_runtime_active_workers{controller="pools"}',
       'workqueue_depth{name="pools"}',
       'workqueue_adds_total{name="pools"}',
@@ -44,15 +43,13 @@ describe("the standard metrics have controller-runtime's names and labels", () =
     controller.reconciled('done', 7);
     controller.reconciled('requeueAfter', 0.02);
     controller.reconciled('error', 0.02);
-    controller.reconciled('terminalError', 0.02);
     const total = (result: string) =>
       value(`controller_runtime_reconcile_total{controller="pools",result="${result}"}`);
-    assert.deepEqual(['success', 'requeue_after', 'error', 'requeue'].map(total), ['2', '1', '2', undefined]);
-    assert.equal(value('controller_runtime_reconcile_errors_total{controller="pools"}'), '2');
-    assert.equal(value('controller_runtime_terminal_reconcile_errors_total{controller="pools"}'), '1');
+    assert.deepEqual(['success', 'requeue_after', 'error', 'requeue'].map(total), ['2', '1', '1', undefined]);
+    assert.equal(value('controller_runtime_reconcile_errors_total{controller="pools"}'), '1');
     const bucket = (le: string) =>
       value(`controller_runtime_reconcile_time_seconds_bucket{controller="pools",le="${le}"}`);
-    assert.deepEqual(['0.01', '0.025', '5', '10', '+Inf'].map(bucket), ['0', '4', '4', '5', '5']);
+    assert.deepEqual(['0.01', '0.025', '5', '10', '+Inf'].map(bucket), ['0', '3', '3', '4', '4']);
   });
 
   test('reports workers and active workers', () => {
@@ -94,7 +91,6 @@ describe("the standard metrics have controller-runtime's names and labels", () =
       'controller_runtime_reconcile_errors_total counter',
       'controller_runtime_reconcile_time_seconds histogram',
       'controller_runtime_reconcile_total counter',
-      'controller_runtime_terminal_reconcile_errors_total counter',
       'leader_election_master_status gauge',
       'rest_client_requests_total counter',
       'workqueue_adds_total counter',
