@@ -1,6 +1,7 @@
 /** `noExecute: Drain`: nodes that come to a pool of which nothing was reconciled yet. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
@@ -33,4 +34,32 @@ test('add, move and delete wait for the evictions of a pool that was never recon
   for (const name of ['joins', 'moves', 'both'])
     assert.equal(taintsOf(await testEnv.node(name)).join(), 'dedicated=x:NoExecute', name);
   assert.deepEqual(await pods.names(), []);
+});
+
+test('a node whose record somebody removed in between looks like one that a person gave the same taint: both keep it', async () => {
+  await testEnv.nodes({ name: 'forgotten', labels: role('web') });
+  const taint = { key: 'dedicated', value: 'x' };
+  await testEnv.pool('web', { noExecute: 'Drain', taints: [{ ...taint, effect: 'NoExecute' }], labels: { tier: '1' } });
+  await pods.pod({ name: 'p', node: 'forgotten', graceSeconds: 0, labels: { app: 'x' } });
+  await pods.budget('x', { app: 'x' }, 0);
+  await cli(cluster(), ['reconcile', 'web', '--yes', '--timeout', '1s']);
+  const draining = await testEnv.node('forgotten');
+  assert.deepEqual([taintsOf(draining), draining.metadata.labels.tier], [['dedicated=x:NoSchedule'], '1']);
+  await testEnv.patchNode('forgotten', { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
+  await testEnv.nodes({
+    name: 'theirs',
+    labels: { ...role('web'), tier: '1' },
+    taints: [{ ...taint, effect: 'NoSchedule' }],
+  });
+  await pods.budget('x', { app: 'x' }, 1);
+  const reconciled = await cli(cluster(), ['reconcile', 'web', '--yes']);
+  assert.equal(reconciled.code, 0, reconciled.stderr);
+  const of = async (name: string) => {
+    const node = await testEnv.node(name);
+    return [taintsOf(node).toSorted(), node.metadata.labels.tier];
+  };
+  for (const name of ['forgotten', 'theirs'])
+    assert.deepEqual(await of(name), [['dedicated=x:NoExecute', 'dedicated=x:NoSchedule'], '1'], name);
+  await testEnv.delete(['web']);
+  for (const name of ['forgotten', 'theirs']) assert.deepEqual(await of(name), [['dedicated=x:NoSchedule'], '1'], name);
 });
