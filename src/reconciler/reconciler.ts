@@ -12,8 +12,8 @@ import { isPaused } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
-import { addFailure, attempt, attemptHeld, holdBack, messagesOf } from './failure.ts';
-import { dropFinalizer } from './finalizer.ts';
+import { addFailure, attemptHeld, holdBack } from './failure.ts';
+import { Interrupted, Interruption } from './interruption.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { observe } from './observe.ts';
@@ -21,9 +21,10 @@ import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, mergedOutcome, type PoolOutcome } from './pool-outcome.ts';
-import { forgetRest } from './replaced-class.ts';
+import { PoolRelease } from './pool-release.ts';
 import { RevisionWriter } from './revision-writer.ts';
-import { applyRuntimeClass, deletesRuntimeClass } from './runtime-class-writer.ts';
+import { writeRuntimeClass } from './runtime-class-step.ts';
+import { deletesRuntimeClass } from './runtime-class-writer.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
@@ -39,15 +40,14 @@ export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsO
   podsOn?: (node: string) => number;
 }
 
-/** Thrown in place of a write once the signal is aborted. */
-class Interrupted extends Error {}
-
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
   readonly #options: ReconcilerOptions & { writeLimiter: WriteRateLimiter };
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
   readonly #revisions: RevisionWriter;
+  readonly #interruption: Interruption;
+  readonly #release: PoolRelease;
 
   constructor(options: ReconcilerOptions) {
     const { limitObjects, signal } = options;
@@ -61,15 +61,19 @@ export class Reconciler {
     this.#events = new OutcomeEvents(options);
     this.#nodes = new PoolNodes({ ...options, writeLimiter });
     this.#revisions = new RevisionWriter(this.#options);
+    this.#interruption = new Interruption(this.#events, options.state);
+    this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
   }
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
-    return this.#untilInterrupted(pending, () => this.#reconcile(name)).finally(() => {
-      this.#nodes.gonePools.forget(name);
-      if (this.#options.state.pool(name) === undefined) this.#revisions.forget(name);
-    });
+    return this.#interruption
+      .until(pending, () => this.#reconcile(name))
+      .finally(() => {
+        this.#nodes.gonePools.forget(name);
+        if (this.#options.state.pool(name) === undefined) this.#revisions.forget(name);
+      });
   }
 
   async #reconcile(name: string): Promise<PoolOutcome> {
@@ -80,8 +84,9 @@ export class Reconciler {
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name, 'deleted');
-    if (pool === undefined) return this.#releaseOrphans(name);
-    if (pool.metadata.deletionTimestamp !== undefined) return this.#finalize(pool);
+    if (pool === undefined) return (await this.#release.ofGone(name)) ?? this.#reconcile(name);
+    if (pool.metadata.deletionTimestamp !== undefined)
+      return (await this.#release.ofDeleted(pool)) ?? this.#reconcile(name);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
     const held = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
@@ -97,16 +102,6 @@ export class Reconciler {
     return this.#reconcilePool(latest, true);
   }
 
-  /** @param outcome what was done before the interruption */
-  async #untilInterrupted(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
-      return this.#interrupted(outcome());
-    }
-  }
-
   /**
    * @param valid whether the spec is; if not, only nodes that left are released, and members and RuntimeClass stay as they are
    * @param unprepared why the finalizer or the takeover annotation could not be set
@@ -115,7 +110,7 @@ export class Reconciler {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
-    return this.#untilInterrupted(
+    return this.#interruption.until(
       () => outcome,
       () => this.#reconcilePoolInto(outcome, pool, valid),
     );
@@ -127,7 +122,7 @@ export class Reconciler {
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
     // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
-    const isClassRight = valid && (await this.#applyRuntimeClass(pool, outcome));
+    const isClassRight = valid && (await writeRuntimeClass(pool, outcome, this.#options));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     let isEdited = false;
     // An edit that is taken back leaves nodes that were not written meanwhile.
@@ -139,7 +134,7 @@ export class Reconciler {
     if (outcome.unwritten > 0) throw new Interrupted();
     if (!isCurrent()) return this.#again(outcome, pool);
     // Once the last member has the spec, nothing of the earlier one is needed.
-    if (isClassRight && isGradual(pool)) await this.#applyRuntimeClass(pool, outcome);
+    if (isClassRight && isGradual(pool)) await writeRuntimeClass(pool, outcome, this.#options);
     const drain = this.#nodes.drain(name);
     if (drain !== undefined) outcome.drain = drain;
     if (drain?.afterMs !== undefined) holdBack({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
@@ -190,7 +185,7 @@ export class Reconciler {
   }
 
   async #onceMore(first: PoolOutcome): Promise<PoolOutcome> {
-    const again = await this.#untilInterrupted(
+    const again = await this.#interruption.until(
       () => emptyOutcome(first.pool),
       () => this.#reconcile(first.pool),
     );
@@ -203,81 +198,5 @@ export class Reconciler {
       ended = await this.#options.limitObjects(() => endTakeover(pool, this.#options));
     });
     return ended;
-  }
-
-  /** Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails. */
-  async #finalize(pool: NodePool): Promise<PoolOutcome> {
-    const { state } = this.#options;
-    const { name, uid } = pool.metadata;
-    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
-    const isAsked = await this.#askForPool(name, deletesRuntimeClass(pool, state));
-    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
-    return this.#untilInterrupted(
-      () => outcome,
-      () => this.#finalizeInto(outcome, pool),
-    );
-  }
-
-  async #finalizeInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
-    const { limitObjects } = this.#options;
-    await this.#nodes.apply(outcome.pool, outcome);
-    if (outcome.unwritten > 0) throw new Interrupted();
-    await this.#applyRuntimeClass(pool, outcome);
-    const events = this.#events.ofWrites(outcome, pool);
-    if (outcome.failures.length > 0) {
-      events.push([
-        pool,
-        warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
-      ]);
-    }
-    await this.#events.send(events, outcome);
-    if (outcome.failures.length > 0) return outcome;
-    try {
-      await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(pool, this.#options)));
-      return outcome;
-    } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
-      return { ...outcome, kind: 'interrupted' };
-    }
-  }
-
-  /** The pool is gone, and its finalizer was removed by somebody else or was never set. */
-  async #releaseOrphans(name: string): Promise<PoolOutcome> {
-    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
-    if ((await this.#askForPool(name)) && this.#options.state.pool(name) !== undefined) return this.#reconcile(name);
-    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
-    await this.#nodes.apply(name, outcome);
-    if (outcome.unwritten > 0) return this.#interrupted(outcome);
-    await this.#events.send(this.#events.ofWrites(outcome), outcome);
-    return outcome;
-  }
-
-  /** Writes nothing more, and sends the Events of what was written. */
-  async #interrupted(outcome: PoolOutcome): Promise<PoolOutcome> {
-    await this.#events.send(this.#events.ofWrites(outcome, this.#options.state.pool(outcome.pool)), outcome);
-    return { ...outcome, kind: 'interrupted' };
-  }
-
-  /**
-   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
-   * @param isDue read it in any case: its RuntimeClass is about to be deleted
-   */
-  async #askForPool(name: string, isDue = false): Promise<boolean> {
-    const { state, limitObjects } = this.#options;
-    if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limitObjects(() => this.#nodes.gonePools.ask(name));
-    return true;
-  }
-
-  /** False when it failed. */
-  async #applyRuntimeClass(pool: NodePool, outcome: PoolOutcome): Promise<boolean> {
-    const { limitObjects } = this.#options;
-    const error = await attemptHeld(outcome, async () => {
-      const done = await limitObjects(() => applyRuntimeClass(pool, this.#options));
-      if (done.kind !== 'unchanged') outcome.runtimeClass = done;
-      if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, this.#options));
-    });
-    return error === undefined;
   }
 }

@@ -1,0 +1,94 @@
+/** Releases the nodes of a pool that is being deleted, or is gone. */
+import type { NodePool } from '../nodepool/types.ts';
+import { REASON, warning } from './events.ts';
+import { attempt, messagesOf } from './failure.ts';
+import { dropFinalizer } from './finalizer.ts';
+import { Interrupted, type Interruption } from './interruption.ts';
+import type { OutcomeEvents } from './outcome-events.ts';
+import type { PoolNodes, PoolNodesOptions } from './pool-nodes.ts';
+import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { writeRuntimeClass } from './runtime-class-step.ts';
+import { deletesRuntimeClass } from './runtime-class-writer.ts';
+import type { WriteRateLimiter } from './write-rate-limiter.ts';
+
+export class PoolRelease {
+  readonly #options: PoolNodesOptions & { writeLimiter: WriteRateLimiter };
+  readonly #nodes: PoolNodes;
+  readonly #events: OutcomeEvents;
+  readonly #interruption: Interruption;
+
+  /** @param options its limiter throws Interrupted once the signal is aborted */
+  constructor(
+    options: PoolNodesOptions & { writeLimiter: WriteRateLimiter },
+    nodes: PoolNodes,
+    events: OutcomeEvents,
+    interruption: Interruption,
+  ) {
+    this.#options = options;
+    this.#nodes = nodes;
+    this.#events = events;
+    this.#interruption = interruption;
+  }
+
+  /**
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails.
+   * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
+   */
+  async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
+    const { state } = this.#options;
+    const { name, uid } = pool.metadata;
+    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
+    const isAsked = await this.#ask(name, deletesRuntimeClass(pool, state));
+    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    return this.#interruption.until(
+      () => outcome,
+      () => this.#releaseInto(outcome, pool),
+    );
+  }
+
+  async #releaseInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+    const { limitObjects } = this.#options;
+    await this.#nodes.apply(outcome.pool, outcome);
+    if (outcome.unwritten > 0) throw new Interrupted();
+    await writeRuntimeClass(pool, outcome, this.#options);
+    const events = this.#events.ofWrites(outcome, pool);
+    if (outcome.failures.length > 0) {
+      events.push([
+        pool,
+        warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
+      ]);
+    }
+    await this.#events.send(events, outcome);
+    if (outcome.failures.length > 0) return outcome;
+    try {
+      await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(pool, this.#options)));
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return { ...outcome, kind: 'interrupted' };
+    }
+  }
+
+  /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
+  async ofGone(name: string): Promise<PoolOutcome | undefined> {
+    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
+    if ((await this.#ask(name)) && this.#options.state.pool(name) !== undefined) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    await this.#nodes.apply(name, outcome);
+    if (outcome.unwritten > 0) return this.#interruption.end(outcome);
+    await this.#events.send(this.#events.ofWrites(outcome), outcome);
+    return outcome;
+  }
+
+  /**
+   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
+   * @param isDue read it in any case: its RuntimeClass is about to be deleted
+   */
+  async #ask(name: string, isDue = false): Promise<boolean> {
+    const { state, limitObjects } = this.#options;
+    if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limitObjects(() => this.#nodes.gonePools.ask(name));
+    return true;
+  }
+}
