@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import pjson from '../../../package.json' with { type: 'json' };
-import { krewManifest } from '../../../scripts/package/krew.ts';
+import { KREW_TARGETS, krewManifest } from '../../../scripts/package/krew.ts';
 import { artifactHubProblems, krewProblems, npmProblems } from '../../../scripts/package/listing.ts';
 import { programOf, TARGETS } from '../../../scripts/package/targets.ts';
 import { ROOT } from '../../../scripts/root.ts';
@@ -47,7 +47,7 @@ test('each rule of krew-index is checked', () => {
     );
   }
   const unlicensed = krewProblems(krew, () => TARGETS.map(programOf));
-  assert.equal(unlicensed.filter(problem => problem.endsWith('contains a licence')).length, TARGETS.length);
+  assert.equal(unlicensed.filter(problem => problem.endsWith('contains a licence')).length, KREW_TARGETS.length);
 });
 
 const ARTIFACT_HUB: Record<string, [from: string | RegExp, to: string]> = {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { nameOf, TARGETS } from '../../../scripts/package/targets.ts';
 import { ROOT } from '../../../scripts/root.ts';
 import { type Job, neededBy, release, workflows } from './workflows.ts';
 
@@ -56,6 +57,22 @@ test('a run of nothing but tests on real nodes fails where there can be none', (
   });
   assert.match(stderr, /the tests on real nodes cannot run: a real node needs/);
   assert.equal(status, 1);
+});
+
+test('every executable is started on its processor and system before it is published', () => {
+  const { include } = (release.jobs.start as Job).strategy?.matrix ?? { include: [] };
+  assert.deepEqual(include.map(({ target }) => target).sort(), TARGETS.map(nameOf).sort());
+  const runners = { linux: 'ubuntu', darwin: 'macos', windows: 'windows' };
+  for (const { os, arch, ...target } of TARGETS) {
+    const runner = include.find(one => one.target === nameOf({ os, arch, ...target }))?.runner ?? '';
+    assert.ok(runner.startsWith(runners[os]), runner);
+    // The runners of macOS are arm64 but for those that say intel.
+    const isArm = os === 'darwin' ? !runner.endsWith('-intel') : runner.endsWith('-arm');
+    assert.equal(isArm, arch === 'arm64', runner);
+  }
+  for (const [name, { environment }] of Object.entries(release.jobs)) {
+    if (environment !== undefined) assert.ok(neededBy(name).includes('start'), name);
+  }
 });
 
 test('the image is started from an archive that every image store of docker loads', () => {
