@@ -9,6 +9,6 @@ import { projectFiles, ROOT } from './root.ts';
 const packages = await packagesOf(await buildPackage());
 await writeFile(join(ROOT, 'dist', 'npm', LICENSES_FILE), await bundleLicenses(packages));
 // npm packs the modes of the files, which depend on the umask of the checkout.
-for (const path of projectFiles(['*.{json,md}', 'LICENSE', 'bin/*', 'dist/npm/*', 'manifests/*'])) {
+for (const path of projectFiles(['*.{json,md}', 'LICENSE', 'bin/*.js', 'dist/npm/*', 'manifests/*'])) {
   await chmod(join(ROOT, path), path.startsWith('bin') ? 0o755 : 0o644);
 }

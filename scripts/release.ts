@@ -1,4 +1,4 @@
-/** `npm run release` builds all release files of this version in dist/release. */
+/** `npm run release` builds all release files of this version in dist/release, and npm's packages of the platforms in dist/platforms. */
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { buildImage } from './image/build.ts';
@@ -9,23 +9,28 @@ import { buildExecutable } from './package/executable.ts';
 import { KREW_FILE, krewManifest } from './package/krew.ts';
 import { executableLicenses } from './package/licenses.ts';
 import { checkListing } from './package/listing.ts';
-import { packNpm } from './package/npm.ts';
+import { packNpm, packPlatform } from './package/npm.ts';
 import { bundledPackages } from './package/packages.ts';
 import { SBOM_FILE, sbom } from './package/sbom.ts';
 import { jsonSchema, SCHEMA_FILE } from './package/schema.ts';
 import { executablePath, TARGETS, type Target } from './package/targets.ts';
 import { ROOT } from './root.ts';
 
-const folder = join(ROOT, 'dist', 'release');
-await rm(folder, { recursive: true, force: true });
-await mkdir(folder, { recursive: true });
+const [folder, platforms] = [join(ROOT, 'dist', 'release'), join(ROOT, 'dist', 'platforms')];
+for (const each of [folder, platforms]) {
+  await rm(each, { recursive: true, force: true });
+  await mkdir(each, { recursive: true });
+}
 
 const packages = await bundledPackages('bin/executable.ts');
 const licenses = await executableLicenses(packages);
 const archives = [];
 for (const target of TARGETS) {
-  const path = await writeArchive(target, await buildExecutable(target), licenses, folder);
-  console.log(`${relative(ROOT, path)} ${((await stat(path)).size / 1024 ** 2).toFixed(0)} MiB`);
+  const program = await buildExecutable(target);
+  const path = await writeArchive(target, program, licenses, folder);
+  const platform = await packPlatform(target, program, licenses, platforms);
+  for (const made of [path, platform.path])
+    console.log(`${relative(ROOT, made)} ${((await stat(made)).size / 1024 ** 2).toFixed(0)} MiB`);
   archives.push({ target, path, sha256: await sha256Of(path) });
 }
 const npm = await packNpm(folder);

@@ -13,7 +13,7 @@ import { ROOT } from '../root.ts';
 import { packLayer } from './layer.ts';
 import { type Descriptor, INDEX_TYPE, indexOf, Layout, MANIFEST_TYPE } from './layout.ts';
 
-export const IMAGE_TARGETS: readonly Target[] = TARGETS.filter(({ os }) => os === 'linux');
+export const IMAGE_TARGETS: readonly Target[] = TARGETS.filter(({ libc }) => libc === 'glibc');
 
 /** Without the registry's tag: manifests/ and the chart name the same. */
 export const IMAGE_NAME = 'ghcr.io/lailin-xyz/kubectl-nodepool';

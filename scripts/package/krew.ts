@@ -1,7 +1,7 @@
 /** The krew manifest of the plugin: krew.sigs.k8s.io/docs/developer-guide/plugin-manifest. */
 import pjson from '../../package.json' with { type: 'json' };
 import { archiveName } from './archive.ts';
-import { programOf, type Target } from './targets.ts';
+import { programOf, TARGETS, type Target } from './targets.ts';
 
 /** krew requires the plugin's name as kubectl calls it. */
 export const KREW_FILE = 'nodepool.yaml';
@@ -9,9 +9,13 @@ export const KREW_FILE = 'nodepool.yaml';
 const SHORT = 'Manage node pools: labels, taints, RuntimeClass';
 const REPOSITORY = pjson.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
-/** @param archives the SHA-256 of each platform's archive */
+/** krew selects by os and arch alone, so linux has the executable for glibc. */
+export const KREW_TARGETS: readonly Target[] = TARGETS.filter(({ libc }) => libc !== 'musl');
+
+/** @param archives the SHA-256 of each platform's archive; those of other platforms are left out */
 export function krewManifest(archives: readonly { target: Target; sha256: string }[]): string {
-  const platforms = archives.map(
+  const selected = archives.filter(({ target }) => KREW_TARGETS.includes(target));
+  const platforms = selected.map(
     ({ target, sha256 }) => `  - selector:
       matchLabels:
         os: ${target.os}

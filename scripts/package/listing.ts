@@ -3,10 +3,13 @@
  * Each function returns the rules that are broken.
  */
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { load } from 'js-yaml';
 import { list } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
 import { KREW_FILE } from './krew.ts';
+import { mainManifest, platformPackage } from './npm-manifest.ts';
+import { TARGETS } from './targets.ts';
 
 /** What `npm run release` has made. */
 export interface Listed {
@@ -25,7 +28,7 @@ export async function checkListing({ krew, archives, chart, npm }: Listed): Prom
   const problems = [
     ...krewProblems(krew, uri => files.get(basename(uri)) ?? []).map(rule => `krew-index: ${rule}`),
     ...artifactHubProblems(chart.yaml, inChart).map(rule => `Artifact Hub: ${rule}`),
-    ...npmProblems(pjson, npm.files).map(rule => `npm: ${rule}`),
+    ...npmProblems(mainManifest(TARGETS), npm.files).map(rule => `npm: ${rule}`),
   ];
   if (problems.length > 0) throw new Error(`not true of this release:\n${problems.join('\n')}`);
 }
@@ -126,7 +129,7 @@ export function artifactHubProblems(chart: string, files: readonly string[]): st
 }
 
 /** @param files of the package */
-export function npmProblems(manifest: typeof pjson, files: readonly string[]): string[] {
+export function npmProblems(manifest: ReturnType<typeof mainManifest>, files: readonly string[]): string[] {
   const { name, version, description, license, repository, bugs, homepage, keywords, bin, publishConfig } = manifest;
   return broken([
     ['name is in kebab-case, without a scope', KEBAB_CASE.test(name)],
@@ -143,8 +146,15 @@ export function npmProblems(manifest: typeof pjson, files: readonly string[]): s
     ],
     ['the package has README, LICENSE', ['README.md', 'LICENSE'].every(file => files.includes(file))],
     ['the package has what bin names', Object.values(bin).every(file => files.includes(file))],
-    ['the package has no dependencies', !('dependencies' in manifest)],
+    ['the package has no dependencies but the executables', !('dependencies' in manifest) && hasPlatforms(manifest)],
   ]);
+}
+
+/** Every platform's package, in the version of the main one. */
+function hasPlatforms({ version, optionalDependencies }: ReturnType<typeof mainManifest>): boolean {
+  const names = TARGETS.map(platformPackage);
+  const isWhole = isDeepStrictEqual(Object.keys(optionalDependencies), names);
+  return isWhole && Object.values(optionalDependencies).every(one => one === version);
 }
 
 function broken(rules: readonly Rule[]): string[] {

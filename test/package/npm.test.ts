@@ -1,7 +1,7 @@
-/** The npm package: packed, installed from its tarball as a user would, and used through kubectl. */
+/** The main package for npm without an executable: packed, installed as a user would, and used through kubectl. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bundleLicenses } from '../../scripts/package/licenses.ts';
@@ -9,53 +9,28 @@ import type { Packed } from '../../scripts/package/npm.ts';
 import { bundledPackages } from '../../scripts/package/packages.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { useCluster } from '../cluster/harness.ts';
-import { type RunResult, run } from '../cluster/run.ts';
-import { copyProject, temporaryFolder } from './copy.ts';
+import { run } from '../cluster/run.ts';
+import { temporaryFolder } from './copy.ts';
+import { PACK_MS, packMain } from './npm-main.ts';
+import { npmIn, startNpmRegistry } from './npm-registry.ts';
 
-const PACK_MS = 120_000;
 const cluster = useCluster();
 const folder = await temporaryFolder({ after });
+const registry = await startNpmRegistry({ after });
 const prefix = join(folder, 'prefix');
 const installed = join(prefix, 'lib', 'node_modules', 'kubectl-nodepool');
 let packed: Packed;
 
 before(
   async () => {
-    packed = await pack('first', 0o022);
-    const install = await npm(['install', '--global', '--prefix', prefix, packed.path]);
+    packed = await packMain(folder, 'first');
+    // A system that no executable is made for: the registry has none.
+    await registry.publish(packed.path);
+    const install = await npmIn(folder, registry, ['install', '--global', '--prefix', prefix, 'kubectl-nodepool']);
     assert.equal(install.code, 0, install.stderr);
   },
   { timeout: 2 * PACK_MS },
 );
-
-/** Not in the project's folder, whose dist/npm is in use. */
-async function pack(name: string, umask: number): Promise<Packed> {
-  const copy = join(folder, name);
-  await mkdir(join(copy, 'packed'), { recursive: true });
-  await copyProject(copy, 'link');
-  await chmod(join(copy, 'LICENSE'), 0o666 & ~umask);
-  const script = `
-    import { packNpm } from './scripts/package/npm.ts';
-    process.umask(${umask});
-    console.log(JSON.stringify(await packNpm('packed')));`;
-  const { code, stdout, stderr } = await run(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: copy,
-    timeoutMs: PACK_MS,
-  });
-  assert.equal(code, 0, stderr);
-  const { path, files } = JSON.parse(stdout);
-  return { path: join(copy, path), files };
-}
-
-/** npm as on a new machine: with an empty home and cache, and without settings of this run. */
-function npm(args: readonly string[]): Promise<RunResult> {
-  const home = join(folder, 'home');
-  const kept = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'));
-  return run('npm', args, {
-    cwd: folder,
-    env: { ...Object.fromEntries(kept), HOME: home, npm_config_cache: join(home, 'cache') },
-  });
-}
 
 test('packs only needed files', () => {
   const chunk = /^dist\/npm\/[\w.-]+\.js$/;
@@ -66,6 +41,12 @@ test('packs only needed files', () => {
       'README.md',
       'bin/kubectl-nodepool.js',
       'bin/kubectl_complete-nodepool.js',
+      'bin/launcher/executable.js',
+      'bin/launcher/install.js',
+      'bin/launcher/kubectl-nodepool',
+      'bin/launcher/kubectl_complete-nodepool',
+      'bin/launcher/launch.js',
+      'bin/launcher/package.json',
       'dist/npm/THIRD-PARTY-LICENSES',
       'manifests/born-in-pool.yaml',
       'manifests/controller.yaml',
@@ -80,7 +61,7 @@ test('packs only needed files', () => {
 });
 
 test('packs the same sources to the same bytes, whatever the umask', async () => {
-  const again = await pack('again', 0o077);
+  const again = await packMain(folder, 'again', 0o077);
   assert.ok((await readFile(packed.path)).equals(await readFile(again.path)));
 });
 
@@ -89,12 +70,12 @@ test('packs the licences of all bundled packages', async () => {
   assert.equal(text, await bundleLicenses(await bundledPackages('src/main.ts')));
 });
 
-test('installs no dependencies', () => {
+test('installs nothing else', () => {
   assert.ok(existsSync(join(installed, 'package.json')));
   assert.ok(!existsSync(join(installed, 'node_modules')));
 });
 
-test('runs through kubectl on a cluster', async () => {
+test('runs on Node through kubectl on a cluster', async () => {
   const { kubectl } = await ensureBinaries(['kubectl']);
   // The Node that runs this: the package needs 22.21, and the machine may have an older one.
   const path = [join(prefix, 'bin'), dirname(process.execPath), dirname(kubectl), process.env.PATH].join(delimiter);

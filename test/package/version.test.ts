@@ -7,7 +7,7 @@ import { load } from 'js-yaml';
 import pjson from '../../package.json' with { type: 'json' };
 import { releaseNotes } from '../../scripts/check-tag.ts';
 import { archiveName } from '../../scripts/package/archive.ts';
-import { krewManifest } from '../../scripts/package/krew.ts';
+import { KREW_TARGETS, krewManifest } from '../../scripts/package/krew.ts';
 import { TARGETS } from '../../scripts/package/targets.ts';
 import { ROOT } from '../../scripts/root.ts';
 
@@ -51,14 +51,14 @@ test('commands in the docs name the version', () => {
   }
 });
 
-test('the krew manifest has the version, and an archive for every platform', () => {
+test('the krew manifest has the version, and an archive for every platform that krew knows', () => {
   const manifest = load(krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })))) as {
     spec: { version: string; platforms: { uri: string }[] };
   };
   assert.equal(manifest.spec.version, `v${version}`);
   assert.deepEqual(
     manifest.spec.platforms.map(({ uri }) => uri),
-    TARGETS.map(target => `${pjson.homepage}/releases/download/v${version}/${archiveName(target)}`),
+    KREW_TARGETS.map(target => `${pjson.homepage}/releases/download/v${version}/${archiveName(target)}`),
   );
 });
 

@@ -3,8 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import pjson from '../../../package.json' with { type: 'json' };
-import { krewManifest } from '../../../scripts/package/krew.ts';
+import { KREW_TARGETS, krewManifest } from '../../../scripts/package/krew.ts';
 import { artifactHubProblems, krewProblems, npmProblems } from '../../../scripts/package/listing.ts';
+import { mainManifest } from '../../../scripts/package/npm-manifest.ts';
 import { programOf, TARGETS } from '../../../scripts/package/targets.ts';
 import { ROOT } from '../../../scripts/root.ts';
 
@@ -13,7 +14,8 @@ const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
 const chartFiles = globSync('*', { cwd: CHART });
 const krew = krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })));
 const archived = [...TARGETS.map(programOf), 'LICENSE'];
-const packed = ['README.md', 'LICENSE', ...Object.values(pjson.bin)];
+const npm = mainManifest(TARGETS);
+const packed = ['README.md', 'LICENSE', ...Object.values(npm.bin)];
 
 test('krew-index, Artifact Hub and npm accept the project', () => {
   assert.deepEqual(
@@ -21,7 +23,7 @@ test('krew-index, Artifact Hub and npm accept the project', () => {
     [],
   );
   assert.deepEqual(artifactHubProblems(chart, chartFiles), []);
-  assert.deepEqual(npmProblems(pjson, packed), []);
+  assert.deepEqual(npmProblems(npm, packed), []);
 });
 
 const KREW: Record<string, [from: string | RegExp, to: string]> = {
@@ -47,7 +49,7 @@ test('each rule of krew-index is checked', () => {
     );
   }
   const unlicensed = krewProblems(krew, () => TARGETS.map(programOf));
-  assert.equal(unlicensed.filter(problem => problem.endsWith('contains a licence')).length, TARGETS.length);
+  assert.equal(unlicensed.filter(problem => problem.endsWith('contains a licence')).length, KREW_TARGETS.length);
 });
 
 const ARTIFACT_HUB: Record<string, [from: string | RegExp, to: string]> = {
@@ -77,7 +79,7 @@ test('each rule of Artifact Hub is checked', () => {
 
 test('each rule of npm is checked', () => {
   const empty = {
-    ...pjson,
+    ...npm,
     name: '@a/B',
     version: '1',
     description: '',
@@ -87,4 +89,8 @@ test('each rule of npm is checked', () => {
   };
   const other = { ...empty, publishConfig: { access: 'public', provenance: false }, dependencies: {} };
   assert.equal(npmProblems(other, []).length, 11);
+  for (const optionalDependencies of [{}, { ...npm.optionalDependencies, '@kubectl-nodepool/linux-x64': '0.0.1' }])
+    assert.deepEqual(npmProblems({ ...npm, optionalDependencies }, packed), [
+      'the package has no dependencies but the executables',
+    ]);
 });

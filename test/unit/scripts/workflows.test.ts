@@ -1,7 +1,13 @@
 /** Jobs of the workflows: their credentials, and what they test. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { create } from 'tar';
+import { platformOf } from '../../../scripts/package/npm-manifest.ts';
+import { nameOf, TARGETS } from '../../../scripts/package/targets.ts';
 import { ROOT } from '../../../scripts/root.ts';
 import { type Job, neededBy, release, workflows } from './workflows.ts';
 
@@ -58,6 +64,23 @@ test('a run of nothing but tests on real nodes fails where there can be none', (
   assert.equal(status, 1);
 });
 
+test('every executable is started on its processor and system before it is published', () => {
+  const { include } = (release.jobs.start as Job).strategy?.matrix ?? { include: [] };
+  assert.deepEqual(include.map(({ target }) => target).sort(), TARGETS.map(nameOf).sort());
+  const runners = { linux: 'ubuntu', darwin: 'macos', windows: 'windows' };
+  for (const { os, arch, ...target } of TARGETS) {
+    const { runner = '', npm } = include.find(one => one.target === nameOf({ os, arch, ...target })) ?? {};
+    assert.equal(npm, platformOf({ os, arch, ...target }));
+    assert.ok(runner.startsWith(runners[os]), runner);
+    // The runners of macOS are arm64 but for those that say intel.
+    const isArm = os === 'darwin' ? !runner.endsWith('-intel') : runner.endsWith('-arm');
+    assert.equal(isArm, arch === 'arm64', runner);
+  }
+  for (const [name, { environment }] of Object.entries(release.jobs)) {
+    if (environment !== undefined) assert.ok(neededBy(name).includes('start'), name);
+  }
+});
+
 test('the image is started from an archive that every image store of docker loads', () => {
   const script = scriptOf(release.jobs.start as Job);
   assert.match(
@@ -76,8 +99,50 @@ test('every change runs npm run image, which needs the C library', () => {
   assert.equal(image.if, libc?.if);
 });
 
-test('npm publishes one file: the chart of a release has the same ending', () => {
-  const [, path = ''] =
-    /npm publish --ignore-scripts "\.\/release\/(.+)"/.exec(scriptOf(release.jobs.npm as Job)) ?? [];
-  assert.equal(path, `kubectl-nodepool-\${GITHUB_REF_NAME#v}.tgz`);
+test('npm publishes the packages of the platforms, and then the main one, each once', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodepool-publish-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const pack = async (path: string, name: string) => {
+    mkdirSync(join(folder, 'package'), { recursive: true });
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, 'package', 'package.json'), JSON.stringify({ name }));
+    await create({ file: join(folder, path), cwd: folder, gzip: true }, ['package']);
+  };
+  // The chart has the same ending.
+  await pack('release/kubectl-nodepool-chart-1.2.3.tgz', 'chart');
+  await pack('release/kubectl-nodepool-1.2.3.tgz', 'main');
+  await pack('platforms/kubectl-nodepool-linux-x64-1.2.3.tgz', '@scope/linux-x64');
+  await pack('platforms/kubectl-nodepool-win32-x64-1.2.3.tgz', '@scope/win32-x64');
+  // This version of linux-x64 is there, and only an older one of win32-x64.
+  const npm = `npm() {
+    case "$*" in
+      'view @scope/linux-x64@1.2.3 version') echo 1.2.3 ;;
+      view*) return 1 ;;
+      'publish --ignore-scripts ./platforms/kubectl-nodepool-darwin'*) return 1 ;;
+      *) echo "$*" ;;
+    esac
+  }`;
+  // As GitHub runs scripts without a `shell`.
+  const publish = () =>
+    spawnSync('bash', ['-e', '-c', `${npm}\n${scriptOf(release.jobs.npm as Job)}`], {
+      cwd: folder,
+      env: { ...process.env, GITHUB_REF_NAME: 'v1.2.3' },
+      encoding: 'utf8',
+    });
+  const { status, stdout, stderr } = publish();
+  assert.deepEqual(
+    [status, stdout.trim().split('\n')],
+    [
+      0,
+      [
+        'publish --ignore-scripts ./platforms/kubectl-nodepool-win32-x64-1.2.3.tgz',
+        'publish --ignore-scripts ./release/kubectl-nodepool-1.2.3.tgz',
+      ],
+    ],
+    stderr,
+  );
+  // Without one platform there is no main package.
+  await pack('platforms/kubectl-nodepool-darwin-x64-1.2.3.tgz', '@scope/darwin-x64');
+  const failed = publish();
+  assert.deepEqual([failed.status, failed.stdout], [1, '']);
 });

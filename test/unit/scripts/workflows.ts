@@ -8,6 +8,7 @@ export interface Job {
   permissions?: Record<string, string>;
   environment?: string;
   needs?: string | string[];
+  strategy?: { matrix: { include: { runner: string; target: string; npm: string }[] } };
   steps: { uses?: string; run?: string; if?: string; with?: Record<string, unknown> }[];
 }
 
