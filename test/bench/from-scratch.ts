@@ -22,10 +22,29 @@ export async function barePatches(cluster: ControlPlane, pools: NodePool[], node
     const metadata = { labels: patch?.labels, annotations: { 'nodes.lailin.xyz/applied': patch?.record } };
     return { name, body: { metadata, spec: { taints: patch?.taints } } };
   });
+  return bareProcess(cluster, 'bare-patches', { lists: false, patches });
+}
+
+/** A process that lists all nodes, and sends the patches that repair what drift() has changed: its command, and its stdin. */
+export function bareRepairs(cluster: ControlPlane) {
+  const patches = DRIFTED.map(name => ({ name, body: { metadata: { labels: TIER } } }));
+  return bareProcess(cluster, 'bare-repairs', { lists: true, patches });
+}
+
+async function bareProcess(cluster: ControlPlane, name: string, order: { lists: boolean; patches: object[] }) {
   const { server, ca, admin } = cluster;
-  const stdin = join(cluster.dir, 'bare-patches.json');
-  await writeFile(stdin, JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, patches }));
+  const stdin = join(cluster.dir, `${name}.json`);
+  await writeFile(stdin, JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, ...order }));
   return { command: [process.execPath, BARE], stdin };
+}
+
+/** A few nodes of many, and a label that every pool of benchPools() sets. */
+const DRIFTED = Array.from({ length: 50 }, (_, index) => nodeName(index));
+const TIER = { 'example.com/tier': 'gold' };
+
+export async function drift(cluster: ControlPlane): Promise<void> {
+  const body = { metadata: { labels: { 'example.com/tier': 'by-hand' } } };
+  for (const name of DRIFTED) await raw(cluster).expect('PATCH', `/api/v1/nodes/${name}`, body);
 }
 
 /** Seconds of a whole `kubectl-nodepool reconcile`, and its output. */
