@@ -4,20 +4,23 @@ import type { Evicted, KeyImpact, PodsImpact, StrandedPods } from '../scheduling
 
 export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poolOf'>) {
   return {
-    keys: impact.keys.map(({ change, nodes, holders, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
-      ...change,
-      nodes,
-      otherNodes: holders ?? null,
-      daemonSets,
-      notScheduledAgain: notAgain.map(strandedData),
-      evicted: evicted.map(podsData),
-      selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
-        ...(namespace === '' ? {} : { namespace }),
-        ...rest,
-        affected,
-        newPodsPending,
-      })),
-    })),
+    keys: impact.keys.map(
+      ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
+        ...change,
+        nodes,
+        otherNodes: holders ?? null,
+        drain: drain === undefined ? null : { nodes: drain.nodes, closedBy: drain.closedBy ?? null },
+        daemonSets,
+        notScheduledAgain: notAgain.map(strandedData),
+        evicted: evicted.map(podsData),
+        selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
+          ...(namespace === '' ? {} : { namespace }),
+          ...rest,
+          affected,
+          newPodsPending,
+        })),
+      }),
+    ),
     daemonSets: impact.daemonSets,
     notScheduledAgain: impact.notAgain.map(strandedData),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
@@ -33,7 +36,7 @@ function strandedData({ nowhere, ...group }: StrandedPods) {
   return { ...podsData(group), nowhere };
 }
 
-function evictedData({ later, next, ...group }: Evicted, poolOf: FoundImpact['poolOf']) {
+function evictedData({ later, next, held, afterDrain, ...group }: Evicted, poolOf: FoundImpact['poolOf']) {
   const places = (nodes: ReadonlyMap<string, number>) =>
     [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
   return {
@@ -43,6 +46,9 @@ function evictedData({ later, next, ...group }: Evicted, poolOf: FoundImpact['po
     returns: next === undefined ? null : places(next.returns),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
     pending: next?.pending.length ?? null,
+    held,
+    afterDrain:
+      afterDrain === undefined ? null : { canGo: places(afterDrain.nodes), returns: places(afterDrain.returns) },
     reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
   };
 }

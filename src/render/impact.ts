@@ -1,24 +1,14 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
-import { firstFew, noun, plural } from '../nodepool/plural.ts';
-import { reasonsText } from '../scheduling/fit-reasons.ts';
+import { firstFew, plural } from '../nodepool/plural.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
-import type {
-  BudgetImpact,
-  DaemonImpact,
-  Destination,
-  Evicted,
-  Impact,
-  KeyImpact,
-  PodsImpact,
-  StrandedPods,
-} from '../scheduling/impact/types.ts';
+import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, StrandedPods } from '../scheduling/impact/types.ts';
 import { changeCell } from './diff.ts';
+import { evictedLine, MAX_NAMED, podsText } from './impact-pods.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
-import { formatDuration } from './time.ts';
 import { wrapIndented } from './width.ts';
 
-const MAX_NAMED = 5;
 const MAX_LINES = 20;
 
 /** @param poolOf the pool of a node after the change @param width longer lines are wrapped; undefined: none is */
@@ -46,11 +36,21 @@ export function renderImpact(
 
 function keySection(key: KeyImpact, style: Style, width: number): string {
   const lines = linesOf(key);
+  const order = lines.length === 0 ? [] : drainLines(key);
   const { text, paint } = changeCell(key.change, style);
   const only = key.holders === 0 ? ', and no other node has it' : '';
   const head = `${text} on ${plural(key.nodes.length, 'node')}`;
   if (lines.length === 0) return `${paint(sanitizeLine(head))}${style.dim(': no impact found')}`;
-  return [`${paint(sanitizeLine(head))}${only}`, ...capped(lines, width)].join('\n');
+  return [`${paint(sanitizeLine(head))}${only}`, ...capped([...order, ...lines], width)].join('\n');
+}
+
+function drainLines({ drain, nodes }: KeyImpact): string[] {
+  if (drain === undefined) return [];
+  const where = drain.nodes === nodes.length ? '' : ` on ${plural(drain.nodes, 'node')}`;
+  const { closedBy } = drain;
+  const first = closedBy === undefined ? '' : `taint ${formatTaint(closedBy)} keeps new pods away at once, then `;
+  const evictions = 'pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set';
+  return [`noExecute: Drain${where}: ${first}${evictions}`];
 }
 
 function capped(lines: readonly string[], width: number): string[] {
@@ -102,66 +102,6 @@ function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['s
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
 }
 
-/** `3 pods of Deployment shop/web`, `Pod shop/batch`. */
-function podsText({ namespace, owner, pods }: PodsImpact): string {
-  if (owner === undefined) return `Pod ${namespace}/${firstFew(pods, MAX_NAMED)}`;
-  return `${plural(pods.length, 'pod')} of ${owner.kind} ${namespace}/${owner.name}`;
-}
-
-type PoolOf = (node: string) => string | undefined;
-
-function evictedLine(group: Evicted, poolOf: PoolOf): string {
-  const when = laterText(group);
-  const next = group.next === undefined ? notRecreated(group) : destinationText(group.next, group.pods.length, poolOf);
-  return `${podsText(group)}${when}: ${next}`;
-}
-
-function notRecreated({ owner }: Evicted): string {
-  return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';
-}
-
-function laterText({ later, pods }: Evicted): string {
-  if (later === undefined) return '';
-  const [min, max] = [later.min, later.max].map(secondsText);
-  const span = min === max ? `after ${min}` : `after ${min} to ${max}`;
-  return later.pods === pods.length ? ` ${span}` : ` (${later.pods} ${span})`;
-}
-
-function destinationText(
-  { nodes, returns, returnSeconds, pending, reasons }: Destination,
-  pods: number,
-  poolOf: PoolOf,
-): string {
-  const again = `leave again after ${secondsText(returnSeconds)}`;
-  const parts = [
-    ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
-    ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
-    ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
-    ...(pending.length === pods ? ['none fits elsewhere'] : []),
-    ...(pending.length === 0 ? [] : [`${pending.length} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
-  ];
-  return parts.join('; ');
-}
-
-/** `2 on pool core, 1 on node spare-1 (no pool)` */
-function placesText(nodes: ReadonlyMap<string, number>, poolOf: PoolOf): string {
-  const pooled = new Map<string, number>();
-  const others: { node: string; count: number }[] = [];
-  for (const [node, count] of nodes) {
-    const pool = poolOf(node);
-    if (pool === undefined) others.push({ node, count });
-    else pooled.set(pool, (pooled.get(pool) ?? 0) + count);
-  }
-  const texts = [...pooled].toSorted(([, a], [, b]) => b - a).map(([pool, count]) => `${count} on pool ${pool}`);
-  if (others.length === 0) return texts.join(', ');
-  const count = others.reduce((sum, each) => sum + each.count, 0);
-  const names = firstFew(
-    others.map(({ node }) => node),
-    MAX_NAMED,
-  );
-  return [...texts, `${count} on ${noun(others.length, 'node')} ${names} (no pool)`].join(', ');
-}
-
 function budgetLine(impact: BudgetImpact): string {
   const { budget, pods } = impact;
   switch (impact.kind) {
@@ -170,14 +110,11 @@ function budgetLine(impact: BudgetImpact): string {
       return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go: a taint asks no budget`;
     }
     case 'stuck': {
-      const { pending, needs } = impact;
-      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of its ${plural(pods, 'evicted pod')} would stay Pending: the evictions would wait for them without end; add room first`;
+      const { pending, needs, allowed } = impact;
+      const after = allowed === 0 ? 'none of them is evicted, and' : `after ${plural(allowed, 'eviction')} of these`;
+      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of the ${plural(pods, 'pod')} that would have to go ${pending === 1 ? 'finds' : 'find'} no place: ${after} the drain waits without end; add room first`;
     }
     case 'never':
       return `${budget} never allows an eviction (${impact.why}), and ${plural(pods, 'pod')} of it would have to go: change the budget first`;
   }
-}
-
-function secondsText(seconds: number): string {
-  return formatDuration(seconds * 1000);
 }

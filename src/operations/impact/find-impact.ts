@@ -6,8 +6,8 @@ import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
-import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
-import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
+import { impactOf } from '../../scheduling/impact/impact.ts';
+import { changedKeys, changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
 import type { Pod } from '../../scheduling/types.ts';
@@ -82,7 +82,14 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
     const [first] = ofNode;
     if (first === undefined) return [];
     const after = changedNode(first.node, ofNode.flatMap(allChanges));
-    const change = { before: first.node, after, isDrained: ofNode.some(({ drain }) => drain !== undefined) };
+    const isDrained = ofNode.some(({ drain }) => drain !== undefined);
+    const meanwhile = isDrained
+      ? changedNode(
+          first.node,
+          ofNode.flatMap(({ changes }) => changes),
+        )
+      : undefined;
+    const change: PlannedChange = { before: first.node, after, ...(meanwhile && { meanwhile }) };
     return changedKeys(change).length === 0 ? [] : [change];
   });
 }

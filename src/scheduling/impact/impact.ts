@@ -6,19 +6,13 @@
  */
 import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { budgetImpacts } from './budget-impacts.ts';
 import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
-import { destinationOf } from './destinations.ts';
+import { placeEvicted } from './evictions.ts';
 import { type EvictedPod, hasNoNode, LeavingPods } from './leaving-pods.ts';
-import { changedKeys, type NodeChange } from './node-keys.ts';
+import { changedKeys, type PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
-import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, strandedByOwner } from './summary.ts';
-import type { DaemonSet, Evicted, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
-
-export interface PlannedChange extends NodeChange {
-  /** Its NoExecute taints wait until the pods are evicted. */
-  isDrained?: boolean;
-}
+import { type DaemonNode, daemonImpacts, KeyImpacts, strandedByOwner } from './summary.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
 
 export interface Scene {
   changes: readonly PlannedChange[];
@@ -31,9 +25,6 @@ export interface Scene {
   snapshot: Snapshot;
 }
 
-/** Their pods are recreated on the same node; those of a Node are static pods. */
-const STAYING: readonly string[] = ['DaemonSet', 'Node'];
-
 export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapshot }: Scene): Impact {
   const { storage } = snapshot;
   const open = new OpenNodes(snapshot);
@@ -45,9 +36,9 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
     const keys = changedKeys(change);
     if (keys.length === 0) continue;
     const node = change.after.name;
-    byKey.begin(node, keys);
+    byKey.begin(node, keys, change.meanwhile);
     const here = pods.get(node) ?? [];
-    const leaving = new LeavingPods(change, keys, change.isDrained ?? false, storage);
+    const leaving = new LeavingPods(change, keys, change.meanwhile !== undefined, storage);
     const stopped = new Set<string>();
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
@@ -85,32 +76,10 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
   }
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
   const keys = byKey.summarize(selecting, nodes);
-  const left = withDestinations(evicted, snapshot, open);
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
     notAgain: strandedByOwner(notAgain),
-    evicted: left,
-    budgets: budgetImpacts(
-      evicted,
-      left.flatMap(({ next }) => next?.pending ?? []),
-      budgets,
-    ),
+    ...placeEvicted(evicted, { changes, budgets, snapshot }),
   };
-}
-
-function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Evicted[] {
-  for (const { pod, node } of evicted) snapshot.remove(pod, node);
-  return groupsOf(evicted).map(({ impact, group }): Evicted => {
-    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
-    const pods = group.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const isRecreated = impact.owner !== undefined && !STAYING.includes(impact.owner.kind);
-    return {
-      ...impact,
-      ...(times.length === 0
-        ? {}
-        : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
-      next: isRecreated ? destinationOf(pods, snapshot, open) : undefined,
-    };
-  });
 }

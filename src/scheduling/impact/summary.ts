@@ -1,10 +1,11 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
 import { own } from '../../nodepool/json.ts';
-import type { Node } from '../../nodepool/types.ts';
+import type { Node, Taint } from '../../nodepool/types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import { isAffected, needsKey } from './selecting.ts';
 import type {
   DaemonImpact,
+  DrainOrder,
   KeyImpact,
   PodsImpact,
   RunningPod,
@@ -25,6 +26,7 @@ export interface DaemonNode {
 interface Found {
   change: ChangedKey;
   nodes: string[];
+  drain: DrainOrder | undefined;
   daemons: DaemonNode[];
   notAgain: StrandedPod[];
   evicted: RunningPod[];
@@ -33,9 +35,16 @@ interface Found {
 export class KeyImpacts {
   readonly #found = new Map<string, Found>();
 
-  /** The keys that change on a node. */
-  begin(node: string, keys: readonly ChangedKey[]): void {
-    for (const change of keys) this.#of(change).nodes.push(node);
+  /** The keys that change on a node. @param meanwhile the node while taints wait until pods are evicted */
+  begin(node: string, keys: readonly ChangedKey[], meanwhile?: Node): void {
+    for (const change of keys) {
+      const found = this.#of(change);
+      found.nodes.push(node);
+      if (meanwhile === undefined || !isAwaited(change, meanwhile)) continue;
+      const closes = ({ key, effect }: Taint) => key === change.key && effect === 'NoSchedule';
+      const { nodes, closedBy } = found.drain ?? { nodes: 0, closedBy: meanwhile.taints.find(closes) };
+      found.drain = { nodes: nodes + 1, closedBy };
+    }
   }
 
   add(causes: readonly ChangedKey[], put: (found: Found) => void): void {
@@ -46,10 +55,11 @@ export class KeyImpacts {
   summarize(selecting: readonly Selecting[], after: readonly Node[]): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return sorted.map(([, { change, nodes, daemons, notAgain, evicted }]) => ({
+    return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted }]) => ({
       change,
       nodes: nodes.toSorted(),
       holders: counts.holders(change),
+      drain,
       daemonSets: daemonImpacts(daemons),
       notAgain: strandedByOwner(notAgain),
       evicted: byOwner(evicted),
@@ -62,11 +72,17 @@ export class KeyImpacts {
     const id = JSON.stringify([kind, key, effect, from, to]);
     let found = this.#found.get(id);
     if (found === undefined) {
-      found = { change, nodes: [], daemons: [], notAgain: [], evicted: [] };
+      found = { change, nodes: [], drain: undefined, daemons: [], notAgain: [], evicted: [] };
       this.#found.set(id, found);
     }
     return found;
   }
+}
+
+/** Whether the node gets the taint only when pods are evicted. */
+function isAwaited({ kind, key, effect, to }: ChangedKey, meanwhile: Node): boolean {
+  if (kind !== 'taint' || effect !== 'NoExecute' || to === undefined) return false;
+  return !meanwhile.taints.some(taint => taint.key === key && taint.effect === effect && (taint.value ?? '') === to);
 }
 
 /** How many nodes have a label with a value; a key is counted once, however many values change. */

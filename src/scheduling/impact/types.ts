@@ -1,6 +1,7 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
 
 import type { Requirement } from '../../nodepool/label-query.ts';
+import type { Taint } from '../../nodepool/types.ts';
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
 import type { Pod } from '../types.ts';
@@ -74,8 +75,12 @@ export interface StrandedPods extends PodsImpact {
 export interface Evicted extends PodsImpact {
   /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
+  /** Those that a drain never evicts, as budgets hold them up; `next` is about the others. */
+  held: number;
   /** Undefined: no controller recreates them. */
   next: Destination | undefined;
+  /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */
+  afterDrain?: Destination;
 }
 
 /** Where the scheduler can put the pods that are recreated. */
@@ -95,10 +100,18 @@ export interface Destination {
 /** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** The Eviction API waits for ever: after the pods that stay Pending, too few are healthy. */
-  | { kind: 'stuck'; pending: number; needs: number }
+  /** `pending` find no place: after `allowed` of them too few are healthy, and the Eviction API waits for ever. */
+  | { kind: 'stuck'; pending: number; needs: number; allowed: number }
   | { kind: 'never'; why: string }
 );
+
+/** How the nodes of a pool with `noExecute: Drain` get a taint. */
+export interface DrainOrder {
+  /** How many of the nodes. */
+  nodes: number;
+  /** The taint that keeps new pods away meanwhile. */
+  closedBy: Taint | undefined;
+}
 
 /** What the change of one label or taint does, on all nodes where it is the same. */
 export interface KeyImpact {
@@ -107,6 +120,8 @@ export interface KeyImpact {
   nodes: string[];
   /** How many nodes have the label as it was after the change; undefined for a taint, and a label that is new. */
   holders: number | undefined;
+  /** Of a taint that waits until pods are evicted. */
+  drain: DrainOrder | undefined;
   daemonSets: DaemonImpact[];
   /** Pods that go on running, and that the scheduler would not put on their node again. */
   notAgain: StrandedPods[];

@@ -6,6 +6,7 @@ import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
 import type { RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
@@ -33,12 +34,13 @@ function pod(at: number, more: RawPodSpec = {}): RunningPod {
 
 const budget = makeBudget({ namespace: 'shop', name: 'db', selector: { matchLabels: { app: 'db' } } });
 
-function impact(pods: RunningPod[], others: Node[], isDrained: boolean) {
-  const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), isDrained };
+function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets = [budget]) {
+  const meanwhile = isDrained ? { meanwhile: node('a', '8', [{ ...NO_EXECUTE, effect: 'NoSchedule' }]) } : {};
+  const change: PlannedChange = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), ...meanwhile };
   const snapshot = new Snapshot([change.after, ...others]);
   for (const each of pods) snapshot.add(each.pod, each.node);
   const byNode = Map.groupBy(pods, each => each.node);
-  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets: [budget], snapshot });
+  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets, snapshot });
 }
 
 const text = (found: ReturnType<typeof impact>) => renderImpact(found, makeStyle(false), () => undefined);
@@ -46,9 +48,15 @@ const three = [0, 1, 2].map(at => pod(at));
 
 test('pods that stay Pending under a budget hold a drain up without end; reasons are those of one pod', () => {
   const found = impact(three, [node('b', '2'), node('c', '1')], true);
-  assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2 }]);
-  assert.match(text(found), /2 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu\n/);
-  assert.match(text(found), /shop\/db needs 2 healthy pods, and 2 of its 3 evicted pods would stay Pending/);
+  assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2, allowed: 1 }]);
+  assert.match(
+    text(found),
+    /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, as a PodDisruptionBudget holds up the drain\n/,
+  );
+  assert.match(
+    text(found),
+    /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
+  );
   assert.deepEqual(impact(three, [node('b', '2'), node('c', '2')], true).budgets, []);
 });
 
@@ -71,6 +79,33 @@ test('pods that tolerate the taint for a time come back to it only where no othe
   assert.match(
     text(impact(pods, [node('b', '4')], false)),
     /can go: 2 on node b \(no pool\); on tainted nodes they leave again/,
+  );
+});
+
+test('a node that is drained is closed by the twin of the taint; afterwards, pods that tolerate the taint for a time come back', () => {
+  const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] };
+  const found = impact([pod(0, timed)], [], true);
+  const [db] = found.evicted;
+  assert.deepEqual([db?.next?.returns.size, db?.next?.pending.length, db?.afterDrain?.returns.get('a')], [0, 1, 1]);
+  assert.match(text(found), /noExecute: Drain: taint dedicated=web:NoSchedule keeps new pods away at once, then pods/);
+  assert.match(
+    text(found),
+    /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may come back and leave again after 60s, without end: 1 on node a/,
+  );
+  // It would come back to the twin, and not to the taint.
+  const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
+  const [other] = impact([pod(0, returning)], [], true).evicted;
+  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending.length, other?.afterDrain], [0, 1, undefined]);
+});
+
+test('of a budget that never allows an eviction, no pod leaves its node', () => {
+  const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
+  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
+  const [db] = impact(three, [node('b', '8')], true, [never]).evicted;
+  assert.deepEqual([db?.held, db?.next?.nodes.size], [3, 0]);
+  assert.match(
+    text(impact(three, [node('b', '8')], true, [never])),
+    /3 pods of StatefulSet shop\/db: none is evicted, as a PodDisruptionBudget/,
   );
 });
 

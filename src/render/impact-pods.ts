@@ -1,0 +1,81 @@
+/** A line for the pods of one owner: where they can go. */
+import { firstFew, noun, plural } from '../nodepool/plural.ts';
+import { reasonsText } from '../scheduling/fit-reasons.ts';
+import type { Destination, Evicted, PodsImpact } from '../scheduling/impact/types.ts';
+import { formatDuration } from './time.ts';
+
+export const MAX_NAMED = 5;
+
+/** `3 pods of Deployment shop/web`, `Pod shop/batch`. */
+export function podsText({ namespace, owner, pods }: PodsImpact): string {
+  if (owner === undefined) return `Pod ${namespace}/${firstFew(pods, MAX_NAMED)}`;
+  return `${plural(pods.length, 'pod')} of ${owner.kind} ${namespace}/${owner.name}`;
+}
+
+type PoolOf = (node: string) => string | undefined;
+
+export function evictedLine(group: Evicted, poolOf: PoolOf): string {
+  const when = laterText(group);
+  const all = group.pods.length;
+  const head = `${podsText(group)}${when}`;
+  if (group.held === all) return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${HELD}`;
+  const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
+  const { held } = group;
+  return `${head}: ${next}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
+}
+
+const HELD = 'as a PodDisruptionBudget holds up the drain';
+
+function notRecreated({ owner }: Evicted): string {
+  return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';
+}
+
+function laterText({ later, pods }: Evicted): string {
+  if (later === undefined) return '';
+  const [min, max] = [later.min, later.max].map(secondsText);
+  const span = min === max ? `after ${min}` : `after ${min} to ${max}`;
+  return later.pods === pods.length ? ` ${span}` : ` (${later.pods} ${span})`;
+}
+
+function destinationText({ afterDrain }: Evicted, next: Destination, poolOf: PoolOf): string {
+  const { nodes, returns, pending, reasons } = next;
+  const parts = [
+    ...placedTexts(next, poolOf),
+    ...(nodes.size + returns.size === 0 ? ['none fits elsewhere'] : []),
+    ...(pending.length === 0 ? [] : [`${pending.length} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
+  ];
+  return parts.join('; ');
+}
+
+function placedTexts({ nodes, returns, returnSeconds }: Destination, poolOf: PoolOf): string[] {
+  const again = `leave again after ${secondsText(returnSeconds)}`;
+  return [
+    ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
+    ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
+    ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
+  ];
+}
+
+/** `2 on pool core, 1 on node spare-1 (no pool)` */
+function placesText(nodes: ReadonlyMap<string, number>, poolOf: PoolOf): string {
+  const pooled = new Map<string, number>();
+  const others: { node: string; count: number }[] = [];
+  for (const [node, count] of nodes) {
+    const pool = poolOf(node);
+    if (pool === undefined) others.push({ node, count });
+    else pooled.set(pool, (pooled.get(pool) ?? 0) + count);
+  }
+  const texts = [...pooled].toSorted(([, a], [, b]) => b - a).map(([pool, count]) => `${count} on pool ${pool}`);
+  if (others.length === 0) return texts.join(', ');
+  const count = others.reduce((sum, each) => sum + each.count, 0);
+  const names = firstFew(
+    others.map(({ node }) => node),
+    MAX_NAMED,
+  );
+  return [...texts, `${count} on ${noun(others.length, 'node')} ${names} (no pool)`].join(', ');
+}
+
+function secondsText(seconds: number): string {
+  return formatDuration(seconds * 1000);
+}

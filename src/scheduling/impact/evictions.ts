@@ -1,0 +1,93 @@
+/** Pods that a change evicts: where they can go, and which of them a drain never evicts. */
+import type { Budget } from '../../nodepool/budgets.ts';
+import { isSameTaint } from '../../nodepool/taint.ts';
+import type { Node, Taint } from '../../nodepool/types.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
+import { destinationOf } from './destinations.ts';
+import type { EvictedPod } from './leaving-pods.ts';
+import type { PlannedChange } from './node-keys.ts';
+import { OpenNodes } from './open-nodes.ts';
+import { groupsOf } from './summary.ts';
+import type { Destination, Evicted, Impact } from './types.ts';
+
+/** Their pods are recreated on the same node; those of a Node are static pods. */
+const STAYING: readonly string[] = ['DaemonSet', 'Node'];
+
+interface Among {
+  changes: readonly PlannedChange[];
+  budgets: readonly Budget[];
+  /** The nodes after the change, with all pods. Evicted pods are moved in it. */
+  snapshot: Snapshot;
+}
+
+export function placeEvicted(
+  evicted: readonly EvictedPod[],
+  { changes, budgets, snapshot }: Among,
+): Pick<Impact, 'evicted' | 'budgets'> {
+  const isNever = neverEvicted(budgets);
+  const never = new Set(evicted.filter(isNever));
+  for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
+  const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
+  for (const change of drained) setNode(snapshot, whileDrained(change));
+  const groups = destinations(evicted, never, snapshot);
+  const found = budgetImpacts(
+    evicted,
+    groups.flatMap(({ next }) => next?.pending ?? []),
+    budgets,
+  );
+  const drainedPods = new Set(evicted.flatMap(({ pod, isDrained }) => (isDrained ? pod : [])));
+  const allowances = new Allowances(found, budgets);
+  const left = groups.map((group): Evicted => {
+    const { next, held } = group;
+    if (next === undefined || next.pending.length === 0) return group;
+    const pending = next.pending.filter(pod => !drainedPods.has(pod) || allowances.take(pod));
+    return { ...group, held: held + next.pending.length - pending.length, next: { ...next, pending } };
+  });
+  if (drained.length === 0) return { evicted: left, budgets: found };
+  for (const { after } of drained) setNode(snapshot, after);
+  return { evicted: withAfterDrain(left, snapshot), budgets: found };
+}
+
+function destinations(evicted: readonly EvictedPod[], never: ReadonlySet<EvictedPod>, snapshot: Snapshot): Evicted[] {
+  const open = new OpenNodes(snapshot);
+  return groupsOf(evicted).map(({ impact, group }): Evicted => {
+    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
+    const going = group.filter(each => !never.has(each));
+    const pods = going.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const isRecreated = impact.owner !== undefined && !STAYING.includes(impact.owner.kind);
+    return {
+      ...impact,
+      ...(times.length === 0
+        ? {}
+        : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
+      held: group.length - going.length,
+      next: isRecreated ? destinationOf(pods, snapshot, open) : undefined,
+    };
+  });
+}
+
+/**
+ * As evicted pods see it: what keeps pods away meanwhile, and the taint that comes afterwards, which ends those that tolerate
+ * the other one.
+ */
+function whileDrained({ meanwhile, after }: PlannedChange): Node {
+  const isLeft = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
+  return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isLeft(taint)) ?? [])] };
+}
+
+function withAfterDrain(evicted: readonly Evicted[], snapshot: Snapshot): Evicted[] {
+  const open = new OpenNodes(snapshot);
+  return evicted.map(group => {
+    const pending = group.next?.pending ?? [];
+    if (pending.length === 0) return group;
+    const afterDrain: Destination = destinationOf(pending, snapshot, open);
+    const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
+    return isNone ? group : { ...group, afterDrain };
+  });
+}
+
+function setNode(snapshot: Snapshot, node: Node): void {
+  const state = snapshot.nodes.get(node.name);
+  if (state !== undefined) state.node = node;
+}
