@@ -1,6 +1,6 @@
 /** `impact` of `diff --impact -o json|yaml`. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
-import type { Evicted, KeyImpact, PodsImpact, StrandedPods } from '../scheduling/impact/types.ts';
+import type { Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
 export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poolOf'>) {
   return {
@@ -11,7 +11,7 @@ export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poo
         otherNodes: holders ?? null,
         drain: drain === undefined ? null : { nodes: drain.nodes, closedBy: drain.closedBy ?? null },
         daemonSets,
-        notScheduledAgain: notAgain.map(strandedData),
+        notScheduledAgain: notAgain.map(podsData),
         evicted: evicted.map(podsData),
         selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
           ...(namespace === '' ? {} : { namespace }),
@@ -22,7 +22,7 @@ export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poo
       }),
     ),
     daemonSets: impact.daemonSets,
-    notScheduledAgain: impact.notAgain.map(strandedData),
+    notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
   };
@@ -32,23 +32,31 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
   return { namespace, owner: owner ?? null, pods };
 }
 
-function strandedData({ nowhere, ...group }: StrandedPods) {
-  return { ...podsData(group), nowhere };
-}
-
-function evictedData({ later, next, held, afterDrain, ...group }: Evicted, poolOf: FoundImpact['poolOf']) {
-  const places = (nodes: ReadonlyMap<string, number>) =>
-    [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
+function evictedData({ later, next, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
   return {
     ...podsData(group),
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
-    canGo: next === undefined ? null : places(next.nodes),
-    returns: next === undefined ? null : places(next.returns),
-    returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
-    pending: next?.pending.length ?? null,
+    ...nextData(next, poolOf),
     held,
     afterDrain:
-      afterDrain === undefined ? null : { canGo: places(afterDrain.nodes), returns: places(afterDrain.returns) },
+      afterDrain === undefined
+        ? null
+        : { canGo: placesData(afterDrain.nodes, poolOf), returns: placesData(afterDrain.returns, poolOf) },
+  };
+}
+
+type PoolOf = FoundImpact['poolOf'];
+
+function nextData(next: Destination | undefined, poolOf: PoolOf) {
+  return {
+    canGo: next === undefined ? null : placesData(next.nodes, poolOf),
+    returns: next === undefined ? null : placesData(next.returns, poolOf),
+    returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
+    pending: next?.pending.length ?? null,
     reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
   };
+}
+
+function placesData(nodes: ReadonlyMap<string, number>, poolOf: PoolOf) {
+  return [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
 }

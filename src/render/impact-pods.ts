@@ -1,7 +1,7 @@
 /** A line for the pods of one owner: where they can go. */
 import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
-import type { Destination, Evicted, PodsImpact } from '../scheduling/impact/types.ts';
+import type { Destination, Evicted, PodsImpact, StrandedPods } from '../scheduling/impact/types.ts';
 import { formatDuration } from './time.ts';
 
 export const MAX_NAMED = 5;
@@ -24,6 +24,14 @@ export function evictedLine(group: Evicted, poolOf: PoolOf): string {
   return `${head}: ${next}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
 }
 
+/** Nothing for the pods of a DaemonSet: where they run on, none is created again. */
+export function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
+  const { owner, next } = group;
+  if (next === undefined) return [];
+  const own = owner === undefined ? 'no controller recreates it; a new one: ' : '';
+  return [`${podsText(group)}: ${own}${destinationText({}, next, poolOf)}`];
+}
+
 const HELD = 'as a PodDisruptionBudget holds up the drain';
 
 function notRecreated({ owner }: Evicted): string {
@@ -37,7 +45,7 @@ function laterText({ later, pods }: Evicted): string {
   return later.pods === pods.length ? ` ${span}` : ` (${later.pods} ${span})`;
 }
 
-function destinationText({ afterDrain }: Evicted, next: Destination, poolOf: PoolOf): string {
+function destinationText({ afterDrain }: Pick<Evicted, 'afterDrain'>, next: Destination, poolOf: PoolOf): string {
   const { nodes, returns, pending, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),

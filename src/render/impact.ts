@@ -2,9 +2,9 @@
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
-import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, StrandedPods } from '../scheduling/impact/types.ts';
+import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 import { changeCell } from './diff.ts';
-import { evictedLine, MAX_NAMED, podsText } from './impact-pods.ts';
+import { evictedLine, MAX_NAMED, podsText, recreatedLine } from './impact-pods.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { wrapIndented } from './width.ts';
@@ -31,6 +31,10 @@ export function renderImpact(
       impact.evicted.map(each => evictedLine(each, poolOf)),
     ),
     ...section('PodDisruptionBudgets:', impact.budgets.map(budgetLine)),
+    ...section(
+      'Pods that run on, if all of them are recreated:',
+      impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
+    ),
   ].join('\n');
 }
 
@@ -77,16 +81,12 @@ function isSoft({ where }: KeyImpact['selectedBy'][number]): boolean {
   return isPreference(where);
 }
 
-function strandedLine(group: StrandedPods): string {
-  const { pods, nowhere } = group;
-  const isOne = pods.length === 1;
-  const head = `${podsText(group)} ${isOne ? 'runs' : 'run'} on, but`;
-  if (nowhere === pods.length) {
-    const stay = isOne ? 'it: it would' : 'them: they would';
-    return `${head} after a restart no node would take ${stay} stay Pending`;
-  }
-  const back = `${head} would not come back to ${isOne ? 'its node' : 'their nodes'} after a restart`;
-  return nowhere === 0 ? back : `${back}; ${nowhere} of them no node would take`;
+function strandedLine(group: PodsImpact): string {
+  const [run, back] =
+    group.pods.length === 1
+      ? ['runs', 'to its node if it is recreated']
+      : ['run', 'to their nodes if they are recreated'];
+  return `${podsText(group)} ${run} on, but would not come back ${back}`;
 }
 
 function daemonLines({ namespace, name, starts, stops }: DaemonImpact): string[] {

@@ -7,14 +7,15 @@ import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf } from '../../scheduling/impact/impact.ts';
+import { movingPods } from '../../scheduling/impact/leaving-pods.ts';
 import { changedKeys, changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
-import { readAll, readCustom } from './read-impact.ts';
+import { type ReadWish, readAll, readCustom } from './read-impact.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -54,13 +55,15 @@ export async function findImpact(
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
-  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict };
+  const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
+  const moving: ReadWish['moving'] = (here, storage) => movingPods(changes, byNode(here), storage);
+  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
   const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, bare } = read.running;
   collectGarbage();
   const impact = impactOf({
     changes,
-    pods: Map.groupBy(here, ({ node }) => node),
+    pods: byNode(here),
     daemonSets: read.daemonSets,
     budgets: read.budgets,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],

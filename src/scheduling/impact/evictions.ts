@@ -5,14 +5,11 @@ import type { Node, Taint } from '../../nodepool/types.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
 import { destinationOf } from './destinations.ts';
-import type { EvictedPod } from './leaving-pods.ts';
+import { type EvictedPod, isScheduled } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
 import type { Destination, Evicted, Impact } from './types.ts';
-
-/** Their pods are recreated on the same node; those of a Node are static pods. */
-const STAYING: readonly string[] = ['DaemonSet', 'Node'];
 
 interface Among {
   changes: readonly PlannedChange[];
@@ -55,7 +52,7 @@ function destinations(evicted: readonly EvictedPod[], never: ReadonlySet<Evicted
     const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
     const going = group.filter(each => !never.has(each));
     const pods = going.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const isRecreated = impact.owner !== undefined && !STAYING.includes(impact.owner.kind);
+    const isRecreated = impact.owner !== undefined && group.every(isScheduled);
     return {
       ...impact,
       ...(times.length === 0

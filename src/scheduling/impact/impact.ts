@@ -8,11 +8,11 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
 import { placeEvicted } from './evictions.ts';
-import { type EvictedPod, hasNoNode, LeavingPods } from './leaving-pods.ts';
+import { type EvictedPod, isScheduled, LeavingPods } from './leaving-pods.ts';
 import { changedKeys, type PlannedChange } from './node-keys.ts';
-import { OpenNodes } from './open-nodes.ts';
-import { type DaemonNode, daemonImpacts, KeyImpacts, strandedByOwner } from './summary.ts';
-import type { DaemonSet, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
+import { placeStranded } from './stranded-pods.ts';
+import { type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
 
 export interface Scene {
   changes: readonly PlannedChange[];
@@ -27,10 +27,9 @@ export interface Scene {
 
 export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapshot }: Scene): Impact {
   const { storage } = snapshot;
-  const open = new OpenNodes(snapshot);
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];
-  const notAgain: StrandedPod[] = [];
+  const notAgain: RunningPod[] = [];
   const evicted: EvictedPod[] = [];
   for (const change of changes) {
     const keys = changedKeys(change);
@@ -43,8 +42,7 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
       if (kind === 'stays') {
-        const isItsPod = (pod: RunningPod) => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`;
-        const staying = here.filter(isItsPod).map(pod => ({ ...pod, hasNoNode: false }));
+        const staying = here.filter(pod => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`);
         notAgain.push(...staying);
         byKey.add(causes, found => found.notAgain.push(...staying));
         continue;
@@ -67,11 +65,10 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
         byKey.add(eviction.causes, impact => impact.evicted.push(running));
         continue;
       }
-      const causes = isDaemon ? [] : leaving.whyNotAgain(running);
+      const causes = isScheduled(running) ? leaving.whyNotAgain(running) : [];
       if (causes.length === 0) continue;
-      const stranded = { ...running, hasNoNode: hasNoNode(running, snapshot, open) };
-      notAgain.push(stranded);
-      byKey.add(causes, impact => impact.notAgain.push(stranded));
+      notAgain.push(running);
+      byKey.add(causes, impact => impact.notAgain.push(running));
     }
   }
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
@@ -79,7 +76,8 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
-    notAgain: strandedByOwner(notAgain),
+    // Those that leave are placed first.
     ...placeEvicted(evicted, { changes, budgets, snapshot }),
+    notAgain: placeStranded(notAgain, snapshot),
   };
 }

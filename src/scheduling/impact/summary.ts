@@ -3,17 +3,7 @@ import { own } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import { isAffected, needsKey } from './selecting.ts';
-import type {
-  DaemonImpact,
-  DrainOrder,
-  KeyImpact,
-  PodsImpact,
-  RunningPod,
-  SelectedBy,
-  Selecting,
-  StrandedPod,
-  StrandedPods,
-} from './types.ts';
+import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
@@ -28,7 +18,7 @@ interface Found {
   nodes: string[];
   drain: DrainOrder | undefined;
   daemons: DaemonNode[];
-  notAgain: StrandedPod[];
+  notAgain: RunningPod[];
   evicted: RunningPod[];
 }
 
@@ -61,7 +51,7 @@ export class KeyImpacts {
       holders: counts.holders(change),
       drain,
       daemonSets: daemonImpacts(daemons),
-      notAgain: strandedByOwner(notAgain),
+      notAgain: byOwner(notAgain),
       evicted: byOwner(evicted),
       selectedBy: change.kind === 'label' ? selectedBy(change, selecting, counts.isGone(change.key)) : [],
     }));
@@ -146,13 +136,6 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
   return groupsOf(pods).map(({ impact }) => impact);
-}
-
-export function strandedByOwner(pods: readonly StrandedPod[]): StrandedPods[] {
-  return groupsOf(pods).map(({ impact, group }) => ({
-    ...impact,
-    nowhere: group.filter(({ hasNoNode }) => hasNoNode).length,
-  }));
 }
 
 /** By owner. A pod without one is a group of its own. */

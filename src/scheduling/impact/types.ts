@@ -27,12 +27,6 @@ export interface DaemonSet {
   template: RawPodSpec;
 }
 
-/** A pod that goes on running where the scheduler would not put it again. */
-export interface StrandedPod extends RunningPod {
-  /** By labels, taints and volumes; always false for a DaemonSet's. */
-  hasNoNode: boolean;
-}
-
 /** An object that selects nodes by labels. */
 export interface Selecting {
   kind: string;
@@ -67,9 +61,10 @@ export interface PodsImpact {
   pods: string[];
 }
 
+/** Pods that go on running where the scheduler would not put them again. */
 export interface StrandedPods extends PodsImpact {
-  /** How many of them no node of the cluster would take. */
-  nowhere: number;
+  /** If all such pods are recreated, or, without a controller, created again; undefined for those of a DaemonSet. */
+  next: Destination | undefined;
 }
 
 export interface Evicted extends PodsImpact {
@@ -124,7 +119,7 @@ export interface KeyImpact {
   drain: DrainOrder | undefined;
   daemonSets: DaemonImpact[];
   /** Pods that go on running, and that the scheduler would not put on their node again. */
-  notAgain: StrandedPods[];
+  notAgain: PodsImpact[];
   evicted: PodsImpact[];
   /** In the order of kind, namespace and name. */
   selectedBy: SelectedBy[];

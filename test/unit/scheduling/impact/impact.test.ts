@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quantityReader } from '../../../../src/nodepool/amounts.ts';
 import type { Node, Taint } from '../../../../src/nodepool/types.ts';
+import { renderImpact } from '../../../../src/render/impact.ts';
+import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
@@ -51,7 +53,8 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   };
   const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
   assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
-  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'], nowhere: 1 }]);
+  const [again] = found.notAgain;
+  assert.deepEqual([again?.owner, again?.pods, again?.next?.pending.length], [web, ['w'], 1]);
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
@@ -73,6 +76,30 @@ test('a NoSchedule taint lets the pod of a DaemonSet run on, and it would not co
   const change = { before: node('a', { labels }), after: node('a', { labels, taints: [GPU] }) };
   const found = impact([change], [agentPod('a')], [agent]);
   assert.deepEqual([found.daemonSets, found.notAgain.map(({ pods }) => pods)], [[], [['agent-a']]]);
+});
+
+test('pods that run on are placed as if all of them were recreated: where there is no room, they stay Pending', () => {
+  const labels = { tier: 'web' };
+  const one = { pods: '1' };
+  const change = { before: node('a', { labels }), after: node('a', { labels: { tier: 'old' } }) };
+  const spec = { nodeSelector: labels };
+  const owned = ['w1', 'w2', 'w3'].map(name => pod(name, 'a', spec, web));
+  const daemon = { kind: 'Node', name: 'a' };
+  const others = [node('b', { labels, allocatable: one }), node('c', { labels, allocatable: one })];
+  const found = impact([change], [...owned, pod('bare', 'a', spec), pod('etcd', 'a', spec, daemon)], [], others);
+  const [deployment, bare, ...more] = found.notAgain;
+  assert.deepEqual(deployment?.next?.nodes, new Map(Object.entries({ b: 1, c: 1 })));
+  assert.deepEqual([deployment?.next?.pending.length, bare?.pods, bare?.next?.pending.length], [1, ['bare'], 1]);
+  assert.deepEqual(more, []);
+  const text = renderImpact(found, makeStyle(false), () => undefined);
+  assert.match(
+    text,
+    /^ {2}3 pods of Deployment shop\/web run on, but would not come back to their nodes if they are recreated$/m,
+  );
+  assert.match(
+    text,
+    /^Pods that run on, if all of them are recreated:\n {2}3 pods of Deployment shop\/web: can go: 2 on nodes b, c \(no pool\); 1 would stay Pending: 1 node\(s\) didn't match Pod's node affinity\/selector, 2 Too many pods\n {2}Pod shop\/bare: no controller recreates it; a new one: none fits elsewhere; 1 would stay Pending: .*$/m,
+  );
 });
 
 test('a NoExecute taint evicts; the pods go where there is room, and the reasons are the scheduler words', () => {
