@@ -33,6 +33,14 @@ test('a resource that is not served is an error, also where nothing changes; a f
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
 });
 
+test('every field of a custom resource that names the label', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'gold' }, annotations: { tier: 'x' } });
+  const paths = ['labels', 'annotations', 'labels'].flatMap(field => ['--impact-path', `${POOLS}:.spec.${field}`]);
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact', ...paths]);
+  assert.match(stdout, /selected by NodePool web \(\.spec\.labels, \.spec\.annotations\)/);
+});
+
 test('pods of the Jobs of a CronJob are one line', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
