@@ -42,10 +42,14 @@ function keySection(key: KeyImpact, style: Style, width: number): string {
   const lines = linesOf(key);
   const order = lines.length === 0 ? [] : drainLines(key);
   const { text, paint } = changeCell(key.change, style);
-  const only = key.holders === 0 ? ', and no other node has it' : '';
   const head = `${text} on ${plural(key.nodes.length, 'node')}`;
   if (lines.length === 0) return `${paint(sanitizeLine(head))}${style.dim(': no impact found')}`;
-  return [`${paint(sanitizeLine(head))}${only}`, ...capped([...order, ...lines], width)].join('\n');
+  return [`${paint(sanitizeLine(head))}${sanitizeLine(only(key))}`, ...capped([...order, ...lines], width)].join('\n');
+}
+
+function only({ holders, change: { key, from = '', to } }: KeyImpact): string {
+  if (holders !== 0) return '';
+  return `, and no other node has ${to === undefined ? 'it' : `${key}=${from}`}`;
 }
 
 function drainLines({ drain, nodes }: KeyImpact): string[] {

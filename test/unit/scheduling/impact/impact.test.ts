@@ -92,6 +92,9 @@ test('pods that run on are placed as if all of them were recreated: where there 
   assert.deepEqual([deployment?.next?.pending.length, bare?.pods, bare?.next?.pending.length], [1, ['bare'], 1]);
   assert.deepEqual(more, []);
   const text = renderImpact(found, makeStyle(false), () => undefined);
+  assert.match(text, /^~ label tier: web -> old on 1 node$/m);
+  const alone = renderImpact(impact([change], [pod('w', 'a', spec, web)]), makeStyle(false), () => undefined);
+  assert.match(alone, /^~ label tier: web -> old on 1 node, and no other node has tier=web$/m);
   assert.match(
     text,
     /^ {2}3 pods of Deployment shop\/web run on, but would not come back to their nodes if they are recreated$/m,
