@@ -53,6 +53,7 @@ function nextData(next: Destination | undefined, poolOf: PoolOf) {
     returns: next === undefined ? null : placesData(next.returns, poolOf),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
     pending: next?.pending.length ?? null,
+    waiting: next?.waiting.length ?? null,
     reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
   };
 }

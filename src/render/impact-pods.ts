@@ -46,14 +46,20 @@ function laterText({ later, pods }: Evicted): string {
 }
 
 function destinationText({ afterDrain }: Pick<Evicted, 'afterDrain'>, next: Destination, poolOf: PoolOf): string {
-  const { nodes, returns, pending, reasons } = next;
+  const { nodes, returns, pending, waiting, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),
-    ...(nodes.size + returns.size === 0 ? ['none fits elsewhere'] : []),
+    ...(nodes.size + returns.size + waiting.length === 0 ? ['none fits elsewhere'] : []),
     ...(pending.length === 0 ? [] : [`${pending.length} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(waiting.length === 0 ? [] : [waitingText(waiting.length)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
   ];
   return parts.join('; ');
+}
+
+function waitingText(pods: number): string {
+  const others = pods === 1 ? '1 other waits' : `${pods} others wait`;
+  return `${others} for it, as podManagementPolicy is OrderedReady`;
 }
 
 function placedTexts({ nodes, returns, returnSeconds }: Destination, poolOf: PoolOf): string[] {

@@ -20,7 +20,7 @@ interface Template {
 
 interface Templated {
   metadata?: Metadata;
-  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } } };
+  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } }; podManagementPolicy?: string };
 }
 
 type Terms = Parameters<typeof keysOfTerms>[0];
@@ -64,6 +64,14 @@ export async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string
     return owner?.name === undefined ? undefined : ([`${namespace}/${name}`, owner.name] as const);
   });
   return new Map(jobs);
+}
+
+export async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
+  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: Templated) => {
+    const { name = '', namespace = '' } = metadata;
+    return spec?.podManagementPolicy === 'Parallel' ? `${namespace}/${name}` : undefined;
+  });
+  return new Set(sets);
 }
 
 export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {

@@ -66,6 +66,7 @@ export async function findImpact(
     pods: byNode(here),
     daemonSets: read.daemonSets,
     budgets: read.budgets,
+    parallel: read.parallel,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });

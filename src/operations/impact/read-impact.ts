@@ -27,6 +27,8 @@ export interface ReadImpact {
   daemonSets: DaemonSet[];
   selecting: Selecting[];
   budgets: Budget[];
+  /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
+  parallel: ReadonlySet<string>;
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
   warnings: Warning[];
@@ -66,13 +68,18 @@ export async function readAll(
     nameCronJobs(here, port),
   ]);
   const movers = moving(here, snapshot.storage);
-  await reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined);
+  const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
+  const [parallel] = await Promise.all([
+    isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
+    reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
+  ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
   const all = [...custom.selecting, ...selecting.flat()];
-  return { running, daemonSets, selecting: all, budgets: held, isKnown, warnings };
+  return { running, daemonSets, selecting: all, budgets: held, parallel, isKnown, warnings };
 }
 
+const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
 const DAEMON_SETS = 'DaemonSets';
 

@@ -3,8 +3,9 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import { isSameTaint } from '../../nodepool/taint.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { Snapshot } from '../snapshot.ts';
+import type { Pod } from '../types.ts';
 import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
-import { destinationOf } from './destinations.ts';
+import { destinationOf, isInOrder } from './destinations.ts';
 import { type EvictedPod, isScheduled } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
@@ -14,23 +15,25 @@ import type { Destination, Evicted, Impact } from './types.ts';
 interface Among {
   changes: readonly PlannedChange[];
   budgets: readonly Budget[];
+  /** See isInOrder(). */
+  parallel: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
 }
 
 export function placeEvicted(
   evicted: readonly EvictedPod[],
-  { changes, budgets, snapshot }: Among,
+  { changes, budgets, parallel, snapshot }: Among,
 ): Pick<Impact, 'evicted' | 'budgets'> {
   const isNever = neverEvicted(budgets);
   const never = new Set(evicted.filter(isNever));
   for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
-  const groups = destinations(evicted, never, snapshot);
+  const groups = destinations(evicted, never, snapshot, parallel);
   const found = budgetImpacts(
     evicted,
-    groups.flatMap(({ next }) => next?.pending ?? []),
+    groups.flatMap(({ next }) => unplaced(next)),
     budgets,
   );
   const drainedPods = new Set(evicted.flatMap(({ pod, isDrained }) => (isDrained ? pod : [])));
@@ -38,15 +41,25 @@ export function placeEvicted(
   const left = groups.map((group): Evicted => {
     const { next, held } = group;
     if (next === undefined || next.pending.length === 0) return group;
-    const pending = next.pending.filter(pod => !drainedPods.has(pod) || allowances.take(pod));
-    return { ...group, held: held + next.pending.length - pending.length, next: { ...next, pending } };
+    const goes = (pod: Pod) => !drainedPods.has(pod) || allowances.take(pod);
+    const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
+    return { ...group, held: held + unplaced(next).length - unplaced(gone).length, next: gone };
   });
   if (drained.length === 0) return { evicted: left, budgets: found };
   for (const { after } of drained) setNode(snapshot, after);
-  return { evicted: withAfterDrain(left, snapshot), budgets: found };
+  return { evicted: withAfterDrain(left, snapshot, parallel), budgets: found };
 }
 
-function destinations(evicted: readonly EvictedPod[], never: ReadonlySet<EvictedPod>, snapshot: Snapshot): Evicted[] {
+function unplaced(next: Destination | undefined): Pod[] {
+  return next === undefined ? [] : [...next.pending, ...next.waiting];
+}
+
+function destinations(
+  evicted: readonly EvictedPod[],
+  never: ReadonlySet<EvictedPod>,
+  snapshot: Snapshot,
+  parallel: ReadonlySet<string>,
+): Evicted[] {
   const open = new OpenNodes(snapshot);
   return groupsOf(evicted).map(({ impact, group }): Evicted => {
     const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
@@ -59,7 +72,7 @@ function destinations(evicted: readonly EvictedPod[], never: ReadonlySet<Evicted
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
       held: group.length - going.length,
-      next: isRecreated ? destinationOf(pods, snapshot, open) : undefined,
+      next: isRecreated ? destinationOf(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
     };
   });
 }
@@ -73,12 +86,12 @@ function whileDrained({ meanwhile, after }: PlannedChange): Node {
   return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isLeft(taint)) ?? [])] };
 }
 
-function withAfterDrain(evicted: readonly Evicted[], snapshot: Snapshot): Evicted[] {
+function withAfterDrain(evicted: readonly Evicted[], snapshot: Snapshot, parallel: ReadonlySet<string>): Evicted[] {
   const open = new OpenNodes(snapshot);
   return evicted.map(group => {
-    const pending = group.next?.pending ?? [];
+    const pending = unplaced(group.next);
     if (pending.length === 0) return group;
-    const afterDrain: Destination = destinationOf(pending, snapshot, open);
+    const afterDrain: Destination = destinationOf(pending, snapshot, open, isInOrder(group, parallel));
     const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
     return isNone ? group : { ...group, afterDrain };
   });

@@ -21,11 +21,21 @@ export interface Scene {
   daemonSets: readonly DaemonSet[];
   selecting: readonly Selecting[];
   budgets: readonly Budget[];
+  /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
+  parallel?: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
 }
 
-export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapshot }: Scene): Impact {
+export function impactOf({
+  changes,
+  pods,
+  daemonSets,
+  selecting,
+  budgets,
+  parallel = new Set(),
+  snapshot,
+}: Scene): Impact {
   const { storage } = snapshot;
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];
@@ -77,7 +87,7 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
     keys,
     daemonSets: daemonImpacts(daemons),
     // Those that leave are placed first.
-    ...placeEvicted(evicted, { changes, budgets, snapshot }),
-    notAgain: placeStranded(notAgain, snapshot),
+    ...placeEvicted(evicted, { changes, budgets, parallel, snapshot }),
+    notAgain: placeStranded(notAgain, snapshot, parallel),
   };
 }

@@ -88,7 +88,9 @@ export interface Destination {
   returnSeconds: number;
   /** Those that stay Pending; which ones of a kind is arbitrary. */
   pending: readonly Pod[];
-  /** Why one of them does; empty where none stays Pending. */
+  /** Those of a StatefulSet that are not created before one that stays Pending runs. */
+  waiting: readonly Pod[];
+  /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }
 

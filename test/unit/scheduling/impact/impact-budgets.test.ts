@@ -109,6 +109,28 @@ test('of a budget that never allows an eviction, no pod leaves its node', () => 
   );
 });
 
+test('a StatefulSet creates no pod before the earlier ones run, unless it does so in parallel', () => {
+  const pinned = (at: number, to: string) => pod(at, { nodeSelector: { name: to } });
+  const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]) };
+  const others = ['b', 'c'].map(name => ({ ...node(name, '8'), labels: { name } }));
+  // The first one has no node; the second and the tenth would have one.
+  const pods = [pinned(10, 'b'), pinned(2, 'c'), pinned(0, 'gone')];
+  const next = (parallel: ReadonlySet<string>) => {
+    const snapshot = new Snapshot([change.after, ...others]);
+    for (const each of pods) snapshot.add(each.pod, each.node);
+    const scene = { changes: [change], daemonSets: [], selecting: [], budgets: [], parallel, snapshot };
+    return impactOf({ ...scene, pods: new Map([['a', pods]]) }).evicted[0]?.next;
+  };
+  const ordered = next(new Set());
+  const names = (of: readonly { name: string }[] = []) => of.map(({ name }) => name);
+  assert.deepEqual(
+    [ordered?.nodes.size, names(ordered?.pending), names(ordered?.waiting)],
+    [0, ['db-0'], ['db-2', 'db-10']],
+  );
+  const parallel = next(new Set(['shop/db']));
+  assert.deepEqual([parallel?.nodes.size, names(parallel?.pending), parallel?.waiting], [2, ['db-0'], []]);
+});
+
 test('a preference is not a rule', () => {
   const keys = keysOfPod({
     nodeSelector: { disk: 'ssd' },

@@ -1,0 +1,42 @@
+/** The impact on pods of StatefulSets, which are recreated in order. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const SETS = '/apis/apps/v1/namespaces/default/statefulsets';
+const { pod } = poolsWithPods(testEnv);
+
+test('of a StatefulSet, the first pod that stays Pending keeps the others from being created, unless it is Parallel', async t => {
+  t.after(() => raw(cluster()).expect('DELETE', SETS));
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web');
+  await testEnv.reconcile();
+  for (const [name, podManagementPolicy] of [
+    ['ordered', undefined],
+    ['at-once', 'Parallel'],
+  ]) {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const spec = { serviceName: name, selector: { matchLabels: labels }, template, podManagementPolicy };
+    await raw(cluster()).expect('POST', SETS, { metadata: { name }, spec });
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: name ?? '' };
+    for (const at of [0, 1, 2]) await pod({ name: `${name}-${at}`, node: 'a', owner });
+  }
+  for (const effect of ['NoExecute', 'NoSchedule'] as const) {
+    await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect }] } });
+    const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+    const why = '1 node(s) had untolerated taint(s)';
+    assert.ok(
+      stdout.includes(
+        `  3 pods of StatefulSet default/at-once: none fits elsewhere; 3 would stay Pending: ${why}\n` +
+          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 others wait for it, as podManagementPolicy is OrderedReady\n`,
+      ),
+      stdout,
+    );
+  }
+});
