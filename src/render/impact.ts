@@ -3,6 +3,7 @@ import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
 import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import { PREEMPTION } from '../scheduling/not-judged.ts';
 import { changeCell } from './diff.ts';
 import { evictedLine, MAX_NAMED, podsText, recreatedLine } from './impact-pods.ts';
 import { sanitizeLine } from './sanitize.ts';
@@ -35,7 +36,12 @@ export function renderImpact(
       'Pods that run on, if all of them are recreated:',
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
+    ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
   ].join('\n');
+}
+
+function hasPending({ evicted, notAgain }: Impact): boolean {
+  return [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending.length > 0);
 }
 
 function keySection(key: KeyImpact, style: Style, width: number): string {
@@ -64,9 +70,12 @@ function drainLines({ drain, nodes }: KeyImpact): string[] {
 function capped(lines: readonly string[], width: number): string[] {
   const more = lines.length - MAX_LINES;
   return [...lines.slice(0, MAX_LINES), ...(more > 0 ? [`… and ${more} more`] : [])].flatMap(line => {
-    const text = `  ${sanitizeLine(line)}`;
-    return width === Infinity ? text : wrapIndented(text, width);
+    return fitted(`  ${sanitizeLine(line)}`, width);
   });
+}
+
+function fitted(text: string, width: number): string[] {
+  return width === Infinity ? [text] : wrapIndented(text, width);
 }
 
 function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact): string[] {

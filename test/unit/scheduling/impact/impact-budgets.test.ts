@@ -58,6 +58,8 @@ test('pods that stay Pending under a budget hold a drain up without end; reasons
     /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
   );
   assert.deepEqual(impact(three, [node('b', '2'), node('c', '2')], true).budgets, []);
+  assert.match(text(found), /\nNot judged: preemption, by which pods of a higher priority take the place of others\.$/);
+  assert.doesNotMatch(text(impact(three, [node('b', '8')], true)), /Not judged/);
 });
 
 test('a budget is undercut where the taint does not wait for the pods', () => {
