@@ -2,7 +2,7 @@
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import type { Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
-export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poolOf'>) {
+export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
   return {
     keys: impact.keys.map(
       ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
@@ -25,6 +25,7 @@ export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poo
     notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
+    wellKnownFieldsOnly: isWellKnownOnly,
   };
 }
 

@@ -1,6 +1,7 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
+import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
 import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 import { PREEMPTION } from '../scheduling/not-judged.ts';
@@ -11,17 +12,18 @@ import type { Style } from './style.ts';
 import { wrapIndented } from './width.ts';
 
 const MAX_LINES = 20;
+const NONE = 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
+const WELL_KNOWN_ONLY =
+  'Custom resources: only well-known fields were looked at; name others with `diff --impact-path`';
 
-/** @param poolOf the pool of a node after the change @param width longer lines are wrapped; undefined: none is */
+/** @param width longer lines are wrapped; undefined: none is */
 export function renderImpact(
-  impact: Impact,
+  { impact, poolOf, isWellKnownOnly }: Pick<FoundImpact, 'impact' | 'poolOf' | 'isWellKnownOnly'>,
   style: Style,
-  poolOf: (node: string) => string | undefined,
   width = Infinity,
 ): string {
-  if (impact.keys.every(key => linesOf(key).length === 0)) {
-    return 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
-  }
+  const unseen = isWellKnownOnly ? fitted(WELL_KNOWN_ONLY, width) : [];
+  if (impact.keys.every(key => linesOf(key).length === 0)) return [NONE, ...unseen].join('\n');
   const section = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [[head, ...capped(lines, width)].join('\n')];
   return [
@@ -37,6 +39,7 @@ export function renderImpact(
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
+    ...unseen,
   ].join('\n');
 }
 

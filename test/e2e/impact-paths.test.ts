@@ -29,7 +29,13 @@ test('a resource that is not served is an error, also where nothing changes; a f
     const right = await diff(`${POOLS}:.spec.labels`);
     assert.equal(right.stderr, '');
   }
+  const { stdout: unnamed } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    unnamed,
+    /\n\nImpact: no pod .*\nCustom resources: only well-known fields were looked at; name others with `diff --impact-path`\n$/,
+  );
   const { stdout } = await diff(`${POOLS}:.spec.labels`);
+  assert.doesNotMatch(stdout, /Custom resources/);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
 });
 

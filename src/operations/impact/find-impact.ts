@@ -16,6 +16,7 @@ import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type ReadWish, readAll, readCustom } from './read-impact.ts';
+import { WELL_KNOWN } from './selector-paths.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -23,6 +24,8 @@ export interface FoundImpact {
   isKnown: boolean;
   /** What could not be read: the impact on it is not known. */
   warnings: Warning[];
+  /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
+  isWellKnownOnly: boolean;
   /** The pool of a node after the change. */
   poolOf: (node: string) => string | undefined;
 }
@@ -47,6 +50,7 @@ export async function findImpact(
     return {
       impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
       isKnown: true,
+      isWellKnownOnly: false,
       warnings,
       poolOf,
     };
@@ -71,7 +75,8 @@ export async function findImpact(
     snapshot,
   });
   collectGarbage();
-  return { impact, isKnown: read.isKnown, warnings: read.warnings, poolOf };
+  const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
+  return { impact, isKnown: read.isKnown, isWellKnownOnly, warnings: read.warnings, poolOf };
 }
 
 /** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */

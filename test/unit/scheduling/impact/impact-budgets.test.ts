@@ -8,12 +8,14 @@ import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
-import type { RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import type { Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 
+const render = (found: Impact) =>
+  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
 const read = quantityReader();
 const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
 
@@ -43,7 +45,7 @@ function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets 
   return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets, snapshot });
 }
 
-const text = (found: ReturnType<typeof impact>) => renderImpact(found, makeStyle(false), () => undefined);
+const text = render;
 const three = [0, 1, 2].map(at => pod(at));
 
 test('pods that stay Pending under a budget hold a drain up without end; reasons are those of one pod', () => {

@@ -7,11 +7,13 @@ import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
-import type { DaemonSet, RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 
+const render = (found: Impact) =>
+  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
 const read = quantityReader();
 const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
 const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
@@ -91,9 +93,9 @@ test('pods that run on are placed as if all of them were recreated: where there 
   assert.deepEqual(deployment?.next?.nodes, new Map(Object.entries({ b: 1, c: 1 })));
   assert.deepEqual([deployment?.next?.pending.length, bare?.pods, bare?.next?.pending.length], [1, ['bare'], 1]);
   assert.deepEqual(more, []);
-  const text = renderImpact(found, makeStyle(false), () => undefined);
+  const text = render(found);
   assert.match(text, /^~ label tier: web -> old on 1 node$/m);
-  const alone = renderImpact(impact([change], [pod('w', 'a', spec, web)]), makeStyle(false), () => undefined);
+  const alone = render(impact([change], [pod('w', 'a', spec, web)]));
   assert.match(alone, /^~ label tier: web -> old on 1 node, and no other node has tier=web$/m);
   assert.match(
     text,
