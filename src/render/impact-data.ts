@@ -1,6 +1,7 @@
 /** `impact` of `diff --impact -o json|yaml`. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
-import type { Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import type { FitReasons } from '../scheduling/fit-reasons.ts';
+import type { DaemonImpact, Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
 export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
   return {
@@ -10,7 +11,7 @@ export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
         nodes,
         otherNodes: holders ?? null,
         drain: drain === undefined ? null : { nodes: drain.nodes, closedBy: drain.closedBy ?? null },
-        daemonSets,
+        daemonSets: daemonSets.map(daemonData),
         notScheduledAgain: notAgain.map(podsData),
         evicted: evicted.map(podsData),
         selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
@@ -21,12 +22,20 @@ export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
         })),
       }),
     ),
-    daemonSets: impact.daemonSets,
+    daemonSets: impact.daemonSets.map(daemonData),
     notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
     wellKnownFieldsOnly: isWellKnownOnly,
   };
+}
+
+function daemonData({ reasons, ...found }: DaemonImpact) {
+  return { ...found, reasons: reasonsData(reasons) };
+}
+
+function reasonsData(reasons: FitReasons | undefined) {
+  return Object.fromEntries(reasons?.list().map(({ words, nodes }) => [words, nodes]) ?? []);
 }
 
 function podsData({ namespace, owner, pods }: PodsImpact) {
@@ -55,7 +64,7 @@ function nextData(next: Destination | undefined, poolOf: PoolOf) {
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
     pending: next?.pending.length ?? null,
     waiting: next?.waiting.length ?? null,
-    reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
+    reasons: reasonsData(next?.reasons),
   };
 }
 

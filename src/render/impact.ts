@@ -2,6 +2,7 @@
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
+import { reasonsText } from '../scheduling/fit-reasons.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
 import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 import { PREEMPTION } from '../scheduling/not-judged.ts';
@@ -43,8 +44,9 @@ export function renderImpact(
   ].join('\n');
 }
 
-function hasPending({ evicted, notAgain }: Impact): boolean {
-  return [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending.length > 0);
+function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
+  const areLeft = [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending.length > 0);
+  return areLeft || daemonSets.some(({ pending }) => pending.length > 0);
 }
 
 function keySection(key: KeyImpact, style: Style, width: number): string {
@@ -105,12 +107,14 @@ function strandedLine(group: PodsImpact): string {
   return `${podsText(group)} ${run} on, but would not come back ${back}`;
 }
 
-function daemonLines({ namespace, name, starts, stops }: DaemonImpact): string[] {
+function daemonLines({ namespace, name, starts, stops, pending, reasons }: DaemonImpact): string[] {
+  const where = starts.length === 1 ? 'there its pod' : `on ${pending.length} of them its pods`;
+  const lacks = pending.length === 0 ? '' : `; ${where} would stay Pending: ${reasonsText(reasons.list(), true)}`;
   const line = (verb: string, nodes: readonly string[]) =>
     nodes.length === 0
       ? []
       : [`DaemonSet ${namespace}/${name} ${verb} on ${plural(nodes.length, 'node')}: ${firstFew(nodes, MAX_NAMED)}`];
-  return [...line('stops', stops), ...line('starts', starts)];
+  return [...line('stops', stops), ...line('starts', starts).map(text => text + lacks)];
 }
 
 function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['selectedBy'][number]): string {

@@ -1,4 +1,4 @@
-/** The impact on pods of StatefulSets, which are recreated in order. */
+/** The impact on workloads of several kinds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
@@ -39,4 +39,24 @@ test('of a StatefulSet, the first pod that stays Pending keeps the others from b
       stdout,
     );
   }
+});
+
+test('a DaemonSet that starts where there is no room for its pod', async () => {
+  await testEnv.nodes(
+    { name: 'a', labels: role('web'), allocatable: { cpu: '1' } },
+    { name: 'b', labels: role('web') },
+  );
+  await testEnv.pool('web', { labels: { tier: 'web' } });
+  const labels = { app: 'speaker' };
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '1500m' } } }];
+  const template = { metadata: { labels }, spec: { nodeSelector: { tier: 'web' }, containers } };
+  await raw(cluster()).expect('POST', '/apis/apps/v1/namespaces/default/daemonsets', {
+    metadata: { name: 'speaker' },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
+  );
 });

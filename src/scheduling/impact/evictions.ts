@@ -21,13 +21,19 @@ interface Among {
   snapshot: Snapshot;
 }
 
+/** Takes evicted pods out of the snapshot. Returns those that a drain never evicts. */
+export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: Among): Set<EvictedPod> {
+  const never = new Set(evicted.filter(neverEvicted(budgets)));
+  for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
+  return never;
+}
+
+/** @param never of takeAway() */
 export function placeEvicted(
   evicted: readonly EvictedPod[],
+  never: ReadonlySet<EvictedPod>,
   { changes, budgets, parallel, snapshot }: Among,
 ): Pick<Impact, 'evicted' | 'budgets'> {
-  const isNever = neverEvicted(budgets);
-  const never = new Set(evicted.filter(isNever));
-  for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
   const groups = destinations(evicted, never, snapshot, parallel);

@@ -2,12 +2,12 @@
  * What a change of nodes does to the cluster: pods of DaemonSets that start and stop, pods that are evicted and where they
  * can go, pods that would not be scheduled to their node again, and objects that select the changed labels.
  *
- * Not judged: what admission, quotas and preemption do; whether new pods of DaemonSets fit by resources.
+ * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
  */
 import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
-import { placeEvicted } from './evictions.ts';
+import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } from './daemon-sets.ts';
+import { placeEvicted, takeAway } from './evictions.ts';
 import { type EvictedPod, isScheduled, LeavingPods } from './leaving-pods.ts';
 import { changedKeys, type PlannedChange } from './node-keys.ts';
 import { placeStranded } from './stranded-pods.ts';
@@ -39,6 +39,7 @@ export function impactOf({
   const { storage } = snapshot;
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];
+  const starting: StartingPod[] = [];
   const notAgain: RunningPod[] = [];
   const evicted: EvictedPod[] = [];
   for (const change of changes) {
@@ -58,8 +59,9 @@ export function impactOf({
         continue;
       }
       if (kind === 'stops') stopped.add(`${namespace}/${name}`);
-      const found: DaemonNode = { namespace, name, node, kind };
+      const found: DaemonNode = { namespace, name, node, kind, lacks: [] };
       daemons.push(found);
+      if (kind === 'starts') starting.push({ set, found });
       byKey.add(causes, impact => impact.daemons.push(found));
     }
     for (const running of here) {
@@ -81,13 +83,17 @@ export function impactOf({
       byKey.add(causes, impact => impact.notAgain.push(running));
     }
   }
+  const among = { changes, budgets, parallel, snapshot };
+  const never = takeAway(evicted, among);
+  // Their nodes are certain: they take the room before evicted pods do.
+  judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
   const keys = byKey.summarize(selecting, nodes);
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
     // Those that leave are placed first.
-    ...placeEvicted(evicted, { changes, budgets, parallel, snapshot }),
+    ...placeEvicted(evicted, never, among),
     notAgain: placeStranded(notAgain, snapshot, parallel),
   };
 }

@@ -1,6 +1,8 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
 import { own } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
+import { FitReasons } from '../fit-reasons.ts';
+import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import { isAffected, needsKey } from './selecting.ts';
 import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
@@ -10,6 +12,8 @@ export interface DaemonNode {
   name: string;
   node: string;
   kind: 'starts' | 'stops';
+  /** What the node lacks for a pod that starts. */
+  lacks: readonly Reason[];
 }
 
 /** What is found for one key. */
@@ -129,7 +133,13 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
       if (first === undefined) return [];
       const those = (kind: DaemonNode['kind']) => found.filter(each => each.kind === kind).map(({ node }) => node);
       const { namespace, name } = first;
-      return [{ namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted() }];
+      const short = found.filter(({ lacks }) => lacks.length > 0);
+      const reasons = new FitReasons();
+      for (const { lacks } of short) reasons.add(lacks);
+      const pending = short.map(({ node }) => node).toSorted();
+      return [
+        { namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted(), pending, reasons },
+      ];
     })
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }

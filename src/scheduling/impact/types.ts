@@ -51,6 +51,10 @@ export interface DaemonImpact {
   /** Nodes, sorted. */
   starts: string[];
   stops: string[];
+  /** Of those where it starts, the nodes without room for its pod. */
+  pending: string[];
+  /** What these lack. */
+  reasons: FitReasons;
 }
 
 /** Pods of one owner, or one pod without. */

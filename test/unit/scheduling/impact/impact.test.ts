@@ -54,7 +54,10 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
     after: node('a', { labels: { zone: '2' } }),
   };
   const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
-  assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
+  assert.deepEqual(
+    found.daemonSets.map(({ name, starts, stops }) => [name, starts, stops]),
+    [['agent', [], ['a']]],
+  );
   const [again] = found.notAgain;
   assert.deepEqual([again?.owner, again?.pods, again?.next?.pending.length], [web, ['w'], 1]);
   const [disk, zone] = found.keys;
@@ -71,6 +74,29 @@ test('a label that comes starts the DaemonSet that selects it, where no taint ke
   );
   const tainted = impact([{ before, after: node('a', { labels: { disk: 'ssd' }, taints: [GPU] }) }], [], [agent]);
   assert.deepEqual(tainted.daemonSets, []);
+});
+
+test('a DaemonSet that starts where there is no room for its pod', () => {
+  const big = { name: 'big', namespace: 'kube-system' };
+  const containers = [{ resources: { requests: { cpu: '2' } }, ports: [{ hostPort: 80 }] }];
+  const set = { ...big, template: { ...agent.template, containers } };
+  const changes = [
+    ['a', '3'],
+    ['b', '1'],
+  ].map(([name = '', cpu = '']) => {
+    const allocatable = { pods: '10', cpu };
+    return { before: node(name, { allocatable }), after: node(name, { allocatable, labels: { disk: 'ssd' } }) };
+  });
+  const [found, second] = impact(changes, [], [set, { ...set, name: 'second' }]).daemonSets;
+  assert.deepEqual([found?.starts, found?.pending], [['a', 'b'], ['b']]);
+  // The first one has taken the room, and the port.
+  assert.deepEqual(second?.pending, ['a', 'b']);
+  const text = render(impact(changes, [], [set]));
+  assert.match(
+    text,
+    /^ {2}DaemonSet kube-system\/big starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
+  );
+  assert.match(text, /^Not judged: preemption/m);
 });
 
 test('a NoSchedule taint lets the pod of a DaemonSet run on, and it would not come back', () => {
