@@ -29,7 +29,7 @@ export function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;
   if (next === undefined) return [];
   const own = owner === undefined ? 'no controller recreates it; a new one: ' : '';
-  return [`${podsText(group)}: ${own}${destinationText({}, next, poolOf)}`];
+  return [`${podsText(group)}: ${own}${destinationText({ owner }, next, poolOf)}`];
 }
 
 const HELD = 'as a PodDisruptionBudget holds up the drain';
@@ -45,12 +45,17 @@ function laterText({ later, pods }: Evicted): string {
   return later.pods === pods.length ? ` ${span}` : ` (${later.pods} ${span})`;
 }
 
-function destinationText({ afterDrain }: Pick<Evicted, 'afterDrain'>, next: Destination, poolOf: PoolOf): string {
+function destinationText(
+  { owner, afterDrain }: Pick<Evicted, 'owner' | 'afterDrain'>,
+  next: Destination,
+  poolOf: PoolOf,
+): string {
   const { nodes, returns, pending, waiting, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),
     ...(nodes.size + returns.size + waiting.length === 0 ? ['none fits elsewhere'] : []),
     ...(pending.length === 0 ? [] : [`${pending.length} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(pending.length > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
     ...(waiting.length === 0 ? [] : [waitingText(waiting.length)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
   ];

@@ -118,7 +118,8 @@ function daemonLines({ namespace, name, starts, stops, pending, reasons }: Daemo
 }
 
 function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['selectedBy'][number]): string {
-  const pending = isPending ? ': new pods would stay Pending' : '';
+  const which = kind === 'CronJob' ? 'pods of the next run' : 'new pods';
+  const pending = isPending ? `: ${which} would stay Pending` : '';
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
 }
 

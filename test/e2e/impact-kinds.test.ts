@@ -60,3 +60,29 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
     /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
   );
 });
+
+test('workloads whose next pods no node takes: a CronJob between two runs, a Deployment without replicas', async t => {
+  const cronJobs = '/apis/batch/v1/namespaces/default/cronjobs';
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  t.after(() => Promise.all([cronJobs, deployments].map(path => raw(cluster()).expect('DELETE', path))));
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'old' } });
+  await testEnv.pool('web', { labels: { tier: 'web', disk: 'ssd' } });
+  await testEnv.reconcile();
+  const labels = { app: 'x' };
+  const spec = (tier: string) => ({ nodeSelector: { tier }, containers: [{ name: 'c', image: 'i' }] });
+  for (const tier of ['web', 'old']) {
+    const template = { spec: { ...spec(tier), restartPolicy: 'Never' } };
+    const cronJob = { schedule: '0 0 1 1 *', jobTemplate: { spec: { template } } };
+    await raw(cluster()).expect('POST', cronJobs, { metadata: { name: `report-${tier}` }, spec: cronJob });
+  }
+  await raw(cluster()).expect('POST', deployments, {
+    metadata: { name: 'legacy' },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: spec('web') } },
+  });
+  await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\)$/m,
+  );
+});

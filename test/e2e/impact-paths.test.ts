@@ -60,4 +60,8 @@ test('pods of the Jobs of a CronJob are one line', async () => {
   }
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
+  assert.match(
+    stdout,
+    /^ {2}2 pods of CronJob default\/audit: none fits elsewhere; 2 would stay Pending: 1 node\(s\) had untolerated taint\(s\); so would those of the next run$/m,
+  );
 });

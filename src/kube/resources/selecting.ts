@@ -4,6 +4,7 @@ import type { SelectingKind } from '../../operations/impact-port.ts';
 import { keysOfLabels, keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
+import { placementOf } from '../../scheduling/read-pod.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
@@ -80,7 +81,10 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
     // Its owner says the same.
     if (ownerReferences.some(({ controller }) => controller)) return undefined;
     const keys = keysOf(kind, object);
-    return keys.size === 0 ? undefined : { kind, namespace, name, keys };
+    if (keys.size === 0) return undefined;
+    // A Job that has ended creates no pod, and one that runs has one.
+    const spec = kind === 'Job' ? undefined : templateOf(object);
+    return { kind, namespace, name, keys, ...(spec && { placement: placementOf(spec) }) };
   });
 }
 
@@ -95,8 +99,13 @@ function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUs
     case 'RuntimeClass':
       return keysOfLabels(object.scheduling?.nodeSelector);
     default: {
-      const template = object.spec?.template ?? object.spec?.jobTemplate?.spec?.template;
-      return isObject(template?.spec) ? keysOfPod(template.spec) : new Map();
+      const spec = templateOf(object);
+      return spec === undefined ? new Map() : keysOfPod(spec);
     }
   }
+}
+
+function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
+  const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
+  return isObject(template?.spec) ? template.spec : undefined;
 }

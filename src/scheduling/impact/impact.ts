@@ -10,6 +10,7 @@ import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } f
 import { placeEvicted, takeAway } from './evictions.ts';
 import { type EvictedPod, isScheduled, LeavingPods } from './leaving-pods.ts';
 import { changedKeys, type PlannedChange } from './node-keys.ts';
+import { OpenNodes } from './open-nodes.ts';
 import { placeStranded } from './stranded-pods.ts';
 import { type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
@@ -88,7 +89,7 @@ export function impactOf({
   // Their nodes are certain: they take the room before evicted pods do.
   judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
-  const keys = byKey.summarize(selecting, nodes);
+  const keys = byKey.summarize(selecting, nodes, new OpenNodes(snapshot));
   return {
     keys,
     daemonSets: daemonImpacts(daemons),

@@ -4,7 +4,8 @@ import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
-import { isAffected, needsKey } from './selecting.ts';
+import type { OpenNodes } from './open-nodes.ts';
+import { isAffected, isPreference, needsKey } from './selecting.ts';
 import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
@@ -45,8 +46,8 @@ export class KeyImpacts {
     for (const cause of causes) put(this.#of(cause));
   }
 
-  /** Labels before taints, in the order of their keys. @param after all nodes after the change */
-  summarize(selecting: readonly Selecting[], after: readonly Node[]): KeyImpact[] {
+  /** Labels before taints, in the order of their keys. @param after all nodes after the change @param open of these */
+  summarize(selecting: readonly Selecting[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted }]) => ({
@@ -57,7 +58,8 @@ export class KeyImpacts {
       daemonSets: daemonImpacts(daemons),
       notAgain: byOwner(notAgain),
       evicted: byOwner(evicted),
-      selectedBy: change.kind === 'label' ? selectedBy(change, selecting, counts.isGone(change.key)) : [],
+      selectedBy:
+        change.kind === 'label' ? selectedBy(change, selecting, { isGone: counts.isGone(change.key), open }) : [],
     }));
   }
 
@@ -112,15 +114,19 @@ class LabelCounts {
   }
 }
 
-function selectedBy({ key, from, to }: ChangedKey, selecting: readonly Selecting[], isGone: boolean): SelectedBy[] {
+function selectedBy(
+  { key, from, to }: ChangedKey,
+  selecting: readonly Selecting[],
+  { isGone, open }: { isGone: boolean; open: OpenNodes },
+): SelectedBy[] {
   return selecting
-    .flatMap(({ kind, namespace, name, keys }): SelectedBy[] => {
+    .flatMap(({ kind, namespace, name, keys, placement }): SelectedBy[] => {
       const use = keys.get(key);
       if (use === undefined) return [];
       const { where } = use;
-      return [
-        { kind, namespace, name, where, isAffected: isAffected(use, from, to), isPending: isGone && needsKey(use) },
-      ];
+      const isOther = isAffected(use, from, to);
+      const isRefused = isOther && !isPreference(where) && placement !== undefined && !open.isAny(placement);
+      return [{ kind, namespace, name, where, isAffected: isOther, isPending: isRefused || (isGone && needsKey(use)) }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }

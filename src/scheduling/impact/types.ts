@@ -1,6 +1,7 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
 
 import type { Requirement } from '../../nodepool/label-query.ts';
+import type { PodPlacement } from '../../nodepool/placement.ts';
 import type { Taint } from '../../nodepool/types.ts';
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
@@ -35,6 +36,8 @@ export interface Selecting {
   name: string;
   /** By label key. */
   keys: ReadonlyMap<string, KeyUse>;
+  /** Of an object whose pods the scheduler places. */
+  placement?: PodPlacement;
 }
 
 /** How an object uses a label of nodes. */
@@ -138,7 +141,7 @@ export interface SelectedBy {
   where: string;
   /** Whether the object selects the node otherwise after the change, by this label alone. */
   isAffected: boolean;
-  /** No node of the cluster has the label after the change, without which its pods cannot be scheduled. */
+  /** No node takes new pods of it after the change, or, as a topology key asks, has the label. */
   isPending: boolean;
 }
 

@@ -6,7 +6,6 @@ import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
-import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
@@ -177,57 +176,4 @@ test('two changes that each suffice are both causes', () => {
     [1, 1],
   );
   assert.equal(found.notAgain.length, 1);
-});
-
-test('labels that a pod selects', () => {
-  const keys = keysOfPod({
-    nodeSelector: { disk: 'ssd' },
-    affinity: {
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }],
-        },
-      },
-    },
-    topologySpreadConstraints: [{ topologyKey: 'rack' }],
-  });
-  assert.deepEqual(Object.fromEntries([...keys].map(([key, { where }]) => [key, where])), {
-    disk: 'nodeSelector',
-    zone: 'node affinity',
-    rack: 'topology spread',
-  });
-});
-
-test('pods that spread over a label which no node has any more would stay Pending', () => {
-  const selecting = [
-    {
-      name: 'spread',
-      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }] },
-    },
-    {
-      name: 'soft',
-      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
-    { name: 'picks', spec: { nodeSelector: { rack: '2' } } },
-  ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
-  const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
-  const found = (others: Node[]) => {
-    const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
-    return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
-  };
-  assert.deepEqual(found([]), [
-    ['picks', false, false],
-    ['soft', true, false],
-    ['spread', true, true],
-  ]);
-  assert.deepEqual(found([node('b', { labels: { rack: '9' } })])?.at(-1), ['spread', true, false]);
-});
-
-test('a label in fields of any object', () => {
-  assert.ok(namesLabel('has(node-role.kubernetes.io/master) && !all()', 'node-role.kubernetes.io/master'));
-  assert.ok(namesLabel({ matchExpressions: [{ key: 'disk' }] }, 'disk'));
-  assert.ok(namesLabel([{ matchLabels: { disk: 'ssd' } }], 'disk'));
-  assert.ok(!namesLabel('has(my-disk)', 'disk'));
-  assert.ok(!namesLabel({ a: 1, b: null }, 'disk'));
 });
