@@ -23,12 +23,12 @@ export async function impactFinder(
 }
 
 export async function impactText(
-  { impact, poolOf }: FoundImpact,
+  found: FoundImpact,
   { color, width }: { color: boolean; width: number | undefined },
 ): Promise<string> {
   const { renderImpact } = await import('../render/impact.ts');
   const { makeStyle } = await import('../render/style.ts');
-  return renderImpact(impact, makeStyle(color), poolOf, width);
+  return renderImpact(found, makeStyle(color), width);
 }
 
 export type ImpactAccess = Pick<Connection, 'cluster' | 'impact' | 'scheduling' | 'drain'>;

@@ -42,6 +42,8 @@ export interface ImpactPort {
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
   /** The CronJob of each Job that has one; both as `namespace/name` and name. */
   cronJobs(): Promise<ReadonlyMap<string, string>>;
+  /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
+  parallelSets(): Promise<ReadonlySet<string>>;
 }
 
 export interface ImpactPorts {

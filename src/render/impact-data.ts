@@ -1,48 +1,73 @@
 /** `impact` of `diff --impact -o json|yaml`. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
-import type { Evicted, KeyImpact, PodsImpact, StrandedPods } from '../scheduling/impact/types.ts';
+import type { FitReasons } from '../scheduling/fit-reasons.ts';
+import type { DaemonImpact, Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
-export function impactData({ impact, poolOf }: Pick<FoundImpact, 'impact' | 'poolOf'>) {
+export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
   return {
-    keys: impact.keys.map(({ change, nodes, holders, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
-      ...change,
-      nodes,
-      otherNodes: holders ?? null,
-      daemonSets,
-      notScheduledAgain: notAgain.map(strandedData),
-      evicted: evicted.map(podsData),
-      selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
-        ...(namespace === '' ? {} : { namespace }),
-        ...rest,
-        affected,
-        newPodsPending,
-      })),
-    })),
-    daemonSets: impact.daemonSets,
-    notScheduledAgain: impact.notAgain.map(strandedData),
+    keys: impact.keys.map(
+      ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
+        ...change,
+        nodes,
+        otherNodes: holders ?? null,
+        drain: drain === undefined ? null : { nodes: drain.nodes, closedBy: drain.closedBy ?? null },
+        daemonSets: daemonSets.map(daemonData),
+        notScheduledAgain: notAgain.map(podsData),
+        evicted: evicted.map(podsData),
+        selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
+          ...(namespace === '' ? {} : { namespace }),
+          ...rest,
+          affected,
+          newPodsPending,
+        })),
+      }),
+    ),
+    daemonSets: impact.daemonSets.map(daemonData),
+    notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
+    wellKnownFieldsOnly: isWellKnownOnly,
   };
+}
+
+function daemonData({ reasons, ...found }: DaemonImpact) {
+  return { ...found, reasons: reasonsData(reasons) };
+}
+
+function reasonsData(reasons: FitReasons | undefined) {
+  return Object.fromEntries(reasons?.list().map(({ words, nodes }) => [words, nodes]) ?? []);
 }
 
 function podsData({ namespace, owner, pods }: PodsImpact) {
   return { namespace, owner: owner ?? null, pods };
 }
 
-function strandedData({ nowhere, ...group }: StrandedPods) {
-  return { ...podsData(group), nowhere };
-}
-
-function evictedData({ later, next, ...group }: Evicted, poolOf: FoundImpact['poolOf']) {
-  const places = (nodes: ReadonlyMap<string, number>) =>
-    [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
+function evictedData({ later, next, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
   return {
     ...podsData(group),
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
-    canGo: next === undefined ? null : places(next.nodes),
-    returns: next === undefined ? null : places(next.returns),
+    ...nextData(next, poolOf),
+    held,
+    afterDrain:
+      afterDrain === undefined
+        ? null
+        : { canGo: placesData(afterDrain.nodes, poolOf), returns: placesData(afterDrain.returns, poolOf) },
+  };
+}
+
+type PoolOf = FoundImpact['poolOf'];
+
+function nextData(next: Destination | undefined, poolOf: PoolOf) {
+  return {
+    canGo: next === undefined ? null : placesData(next.nodes, poolOf),
+    returns: next === undefined ? null : placesData(next.returns, poolOf),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
     pending: next?.pending.length ?? null,
-    reasons: Object.fromEntries(next?.reasons.list().map(({ words, nodes }) => [words, nodes]) ?? []),
+    waiting: next?.waiting.length ?? null,
+    reasons: reasonsData(next?.reasons),
   };
+}
+
+function placesData(nodes: ReadonlyMap<string, number>, poolOf: PoolOf) {
+  return [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
 }

@@ -8,6 +8,9 @@ export interface Knowledge {
   offered: ReadonlySet<string>;
 }
 
+/** A higher priority is no reason to have a place: which pods would lose theirs is not known. */
+export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
+
 /** Sentences without a full stop, such as "limits of volumes a node". */
 export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
   const texts: string[] = [];

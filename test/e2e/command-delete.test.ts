@@ -152,7 +152,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
     assert.match(
       no.shown,
-      /^(n\n)?warning: RuntimeClass .*\n(?:Impact:\n(?:[-+~ ] .*\n)+)?Delete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
+      /^(n\n)?warning: RuntimeClass .*\n(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that run on|Not judged|Custom resources).*\n)+)?Delete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
     );
   }
   const all = (group: string, resource: string) => {

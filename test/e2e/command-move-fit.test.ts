@@ -33,11 +33,11 @@ test('names running pods that would not come back, and pods of DaemonSets that s
   );
   assert.match(
     stdout,
-    /^ {2}1 pod of ReplicaSet default\/web runs on, but would not come back to its node after a restart$/m,
+    /^ {2}1 pod of ReplicaSet default\/web runs on, but would not come back to its node if it is recreated$/m,
   );
   assert.match(
     stdout,
-    /^ {2}Pod default\/only-here runs on, but after a restart no node would take it: it would stay Pending$/m,
+    /^Pods that run on, if all of them are recreated:\n {2}Pod default\/only-here: no controller recreates it; a new one: none fits elsewhere; 1 would stay Pending: /m,
   );
   assert.doesNotMatch(stdout, /tolerates/);
 });

@@ -133,6 +133,7 @@ test('a dry run shows the change of each node and writes nothing', async () => {
 1 node would change: 3 set, 2 removed
 
 Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes
+Custom resources: only well-known fields were looked at; name others with \`diff --impact-path\`
 
 node/a moved from pool old to pool gpu ${suffix}
 `,

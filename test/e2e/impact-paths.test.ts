@@ -29,8 +29,22 @@ test('a resource that is not served is an error, also where nothing changes; a f
     const right = await diff(`${POOLS}:.spec.labels`);
     assert.equal(right.stderr, '');
   }
+  const { stdout: unnamed } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    unnamed,
+    /\n\nImpact: no pod .*\nCustom resources: only well-known fields were looked at; name others with `diff --impact-path`\n$/,
+  );
   const { stdout } = await diff(`${POOLS}:.spec.labels`);
+  assert.doesNotMatch(stdout, /Custom resources/);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
+});
+
+test('every field of a custom resource that names the label', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'gold' }, annotations: { tier: 'x' } });
+  const paths = ['labels', 'annotations', 'labels'].flatMap(field => ['--impact-path', `${POOLS}:.spec.${field}`]);
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact', ...paths]);
+  assert.match(stdout, /selected by NodePool web \(\.spec\.labels, \.spec\.annotations\)/);
 });
 
 test('pods of the Jobs of a CronJob are one line', async () => {
@@ -46,4 +60,8 @@ test('pods of the Jobs of a CronJob are one line', async () => {
   }
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
+  assert.match(
+    stdout,
+    /^ {2}2 pods of CronJob default\/audit: none fits elsewhere; 2 would stay Pending: 1 node\(s\) had untolerated taint\(s\); so would those of the next run$/m,
+  );
 });

@@ -64,7 +64,7 @@ test('asks about a NoSchedule taint, and not about what costs no pod its place',
   const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
   const asked = openTerminal(t, cluster(), taint, SCREEN);
   const screen = await asked.shows(/Continue\? \[y\/N\]/);
-  assert.match(screen, /ReplicaSet default\/web runs on, but would not come back to its node after a restart/);
+  assert.match(screen, /ReplicaSet default\/web runs on, but would not come back to its node if it is recreated/);
   asked.type('n{enter}');
   await asked.exit;
   for (const args of [

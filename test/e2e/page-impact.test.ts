@@ -74,7 +74,7 @@ async function calico(running: ControlPlane): Promise<void> {
     apiVersion: `${GROUP}/v1`,
     kind: 'BGPPeer',
     metadata: { name: 'to-reflectors' },
-    spec: { nodeSelector: 'all()', peerSelector: "has(route-reflector) && route-reflector == 'yes'" },
+    spec: { nodeSelector: '!has(route-reflector)', peerSelector: 'has(route-reflector)' },
   });
 }
 

@@ -29,6 +29,7 @@ import { wishText } from '../../render/maintenance.ts';
 import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
+import { PREEMPTION } from '../../scheduling/not-judged.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
 import { question } from './question.ts';
 
@@ -95,15 +96,13 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
-const NO_PREEMPTION = 'Not judged: preemption, by which pods of a higher priority take the place of others.';
-
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('../../operations/drain/drain-fit.ts');
   const { fitting, asked, unfit, stuck, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
-    showNote(io, NO_PREEMPTION);
+    showNote(io, `Not judged: ${PREEMPTION}.`);
     const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
     const next = 'add nodes, or drain fewer at a time';
     throw new NodepoolError('cluster', message, next, { items: [...unfit, ...stuck] });

@@ -22,16 +22,20 @@ export async function listCustom(
   const hasObjects = new Set<string>();
   const lists = [...served].map(([name, resource]) =>
     api.list(resource, (object: CustomObject): Selecting | undefined => {
-      const keys = new Map<string, KeyUse>();
+      const found = new Map<string, Set<string>>();
       hasObjects.add(name);
       for (const path of byResource.get(name) ?? []) {
         const { fields } = path;
         const value = valuesAt(object, fields);
         if (isSet(value)) set.add(path);
         for (const label of labels) {
-          if (!keys.has(label) && namesLabel(value, label)) keys.set(label, { where: `.${fields.join('.')}` });
+          // The same path may be a well-known one, and given, too.
+          if (namesLabel(value, label)) found.set(label, (found.get(label) ?? new Set()).add(`.${fields.join('.')}`));
         }
       }
+      const keys = new Map<string, KeyUse>(
+        [...found].map(([label, wheres]) => [label, { where: [...wheres].join(', ') }]),
+      );
       const { name: called = '', namespace = '' } = object.metadata ?? {};
       return keys.size === 0 ? undefined : { kind: resource.kind, namespace, name: called, keys };
     }),

@@ -4,6 +4,7 @@ import type { SelectingKind } from '../../operations/impact-port.ts';
 import { keysOfLabels, keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
+import { placementOf } from '../../scheduling/read-pod.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
@@ -20,7 +21,7 @@ interface Template {
 
 interface Templated {
   metadata?: Metadata;
-  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } } };
+  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } }; podManagementPolicy?: string };
 }
 
 type Terms = Parameters<typeof keysOfTerms>[0];
@@ -66,13 +67,24 @@ export async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string
   return new Map(jobs);
 }
 
+export async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
+  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: Templated) => {
+    const { name = '', namespace = '' } = metadata;
+    return spec?.podManagementPolicy === 'Parallel' ? `${namespace}/${name}` : undefined;
+  });
+  return new Set(sets);
+}
+
 export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
   return api.list(RESOURCES[kind], (object: SelectingObject) => {
     const { name = '', namespace = '', ownerReferences = [] } = object.metadata ?? {};
     // Its owner says the same.
     if (ownerReferences.some(({ controller }) => controller)) return undefined;
     const keys = keysOf(kind, object);
-    return keys.size === 0 ? undefined : { kind, namespace, name, keys };
+    if (keys.size === 0) return undefined;
+    // A Job that has ended creates no pod, and one that runs has one.
+    const spec = kind === 'Job' ? undefined : templateOf(object);
+    return { kind, namespace, name, keys, ...(spec && { placement: placementOf(spec) }) };
   });
 }
 
@@ -87,8 +99,13 @@ function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUs
     case 'RuntimeClass':
       return keysOfLabels(object.scheduling?.nodeSelector);
     default: {
-      const template = object.spec?.template ?? object.spec?.jobTemplate?.spec?.template;
-      return isObject(template?.spec) ? keysOfPod(template.spec) : new Map();
+      const spec = templateOf(object);
+      return spec === undefined ? new Map() : keysOfPod(spec);
     }
   }
+}
+
+function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
+  const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
+  return isObject(template?.spec) ? template.spec : undefined;
 }

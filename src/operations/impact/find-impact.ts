@@ -6,15 +6,17 @@ import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
-import { impactOf, type PlannedChange } from '../../scheduling/impact/impact.ts';
-import { changedKeys, changedNode } from '../../scheduling/impact/node-keys.ts';
+import { impactOf } from '../../scheduling/impact/impact.ts';
+import { movingPods } from '../../scheduling/impact/leaving-pods.ts';
+import { changedKeys, changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
-import { readAll, readCustom } from './read-impact.ts';
+import { type ReadWish, readAll, readCustom } from './read-impact.ts';
+import { WELL_KNOWN } from './selector-paths.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -22,6 +24,8 @@ export interface FoundImpact {
   isKnown: boolean;
   /** What could not be read: the impact on it is not known. */
   warnings: Warning[];
+  /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
+  isWellKnownOnly: boolean;
   /** The pool of a node after the change. */
   poolOf: (node: string) => string | undefined;
 }
@@ -46,6 +50,7 @@ export async function findImpact(
     return {
       impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
       isKnown: true,
+      isWellKnownOnly: false,
       warnings,
       poolOf,
     };
@@ -54,20 +59,24 @@ export async function findImpact(
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
-  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict };
+  const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
+  const moving: ReadWish['moving'] = (here, storage) => movingPods(changes, byNode(here), storage);
+  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
   const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, bare } = read.running;
   collectGarbage();
   const impact = impactOf({
     changes,
-    pods: Map.groupBy(here, ({ node }) => node),
+    pods: byNode(here),
     daemonSets: read.daemonSets,
     budgets: read.budgets,
+    parallel: read.parallel,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
   });
   collectGarbage();
-  return { impact, isKnown: read.isKnown, warnings: read.warnings, poolOf };
+  const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
+  return { impact, isKnown: read.isKnown, isWellKnownOnly, warnings: read.warnings, poolOf };
 }
 
 /** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */
@@ -82,7 +91,14 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
     const [first] = ofNode;
     if (first === undefined) return [];
     const after = changedNode(first.node, ofNode.flatMap(allChanges));
-    const change = { before: first.node, after, isDrained: ofNode.some(({ drain }) => drain !== undefined) };
+    const isDrained = ofNode.some(({ drain }) => drain !== undefined);
+    const meanwhile = isDrained
+      ? changedNode(
+          first.node,
+          ofNode.flatMap(({ changes }) => changes),
+        )
+      : undefined;
+    const change: PlannedChange = { before: first.node, after, ...(meanwhile && { meanwhile }) };
     return changedKeys(change).length === 0 ? [] : [change];
   });
 }

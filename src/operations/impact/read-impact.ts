@@ -5,7 +5,7 @@ import { firstFew, noun } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
-import { NO_STORAGE } from '../../scheduling/storage.ts';
+import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
 import { type ImpactPort, type ImpactPorts, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
 import { countOthers, noPods, type RunningPods, readRunningPods } from './running-pods.ts';
@@ -18,6 +18,8 @@ export interface ReadWish {
   nodes: readonly Node[];
   /** Whether a taint with NoExecute comes: budgets are read. */
   mayEvict: boolean;
+  /** Which of the pods on changed nodes would be scheduled anew. */
+  moving: (here: readonly RunningPod[], storage: Storage) => readonly RunningPod[];
 }
 
 export interface ReadImpact {
@@ -25,6 +27,8 @@ export interface ReadImpact {
   daemonSets: DaemonSet[];
   selecting: Selecting[];
   budgets: Budget[];
+  /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
+  parallel: ReadonlySet<string>;
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
   warnings: Warning[];
@@ -32,7 +36,7 @@ export interface ReadImpact {
 
 /** @param isChanged whether the node of that name changes */
 export async function readAll(
-  { paths, labels, nodes, mayEvict }: ReadWish,
+  { paths, labels, nodes, mayEvict, moving }: ReadWish,
   isChanged: (node: string) => boolean,
   ports: ImpactPorts,
 ): Promise<ReadImpact> {
@@ -56,23 +60,26 @@ export async function readAll(
     ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
   const { snapshot, claiming, asksForNamespaces, problems, here } = running;
-  const counted = mayEvict
-    ? reading('topology spread and pod affinity', () => countOthers(running, scheduling), undefined)
-    : undefined;
   [snapshot.storage, snapshot.namespaces] = await Promise.all([
     claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
     asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
     nameCronJobs(here, port),
-    counted,
+  ]);
+  const movers = moving(here, snapshot.storage);
+  const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
+  const [parallel] = await Promise.all([
+    isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
+    reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
   const all = [...custom.selecting, ...selecting.flat()];
-  return { running, daemonSets, selecting: all, budgets: held, isKnown, warnings };
+  return { running, daemonSets, selecting: all, budgets: held, parallel, isKnown, warnings };
 }
 
+const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
 const DAEMON_SETS = 'DaemonSets';
 

@@ -57,11 +57,15 @@ export async function readRunningPods(
 }
 
 /**
- * Reads the pods that matter to topology spread and pod affinity of pods that may move into the snapshot: a second list, as
+ * Reads the pods that matter to topology spread and pod affinity of pods that would move into the snapshot: a second list, as
  * only now it is known which do. No request where none has such a rule.
  */
-export async function countOthers({ snapshot, here }: RunningPods, port: SchedulingPort): Promise<void> {
-  const isCounted = countedBy(here.map(({ pod }) => pod));
+export async function countOthers(
+  snapshot: Snapshot,
+  moving: readonly RunningPod[],
+  port: SchedulingPort,
+): Promise<void> {
+  const isCounted = countedBy(moving.map(({ pod }) => pod));
   if (isCounted === undefined) return;
   const begin = () => snapshot.countOnly(isCounted);
   begin();

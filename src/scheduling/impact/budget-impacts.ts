@@ -37,7 +37,39 @@ function heldUp(budget: Budget, pods: number, pending: readonly Pod[]): BudgetIm
   const why = neverBecause(budget);
   if (why !== undefined) return { kind: 'never', ...of, why };
   const short = shortOf(budget, pending);
-  return short && { kind: 'stuck', ...of, ...short };
+  const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};
+  return short && { kind: 'stuck', ...of, ...short, allowed: Math.max(0, currentHealthy - desiredHealthy) };
+}
+
+/** Whether the Eviction API never evicts the pod: see `never`. The server evicts none with several budgets. */
+export function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean {
+  const budgetsOf = budgetMatcher(budgets);
+  return ({ pod, isDrained }) => {
+    const own = isDrained ? budgetsOf(pod) : [];
+    return own.length > 1 || own.some(budget => neverBecause(budget) !== undefined);
+  };
+}
+
+/** Of pods that find no place, those that are evicted before their budget holds up the rest. */
+export class Allowances {
+  readonly #left: Map<Budget, number>;
+  readonly #budgetsOf: (pod: Pod) => Budget[];
+
+  constructor(found: readonly BudgetImpact[], budgets: readonly Budget[]) {
+    const allowed = new Map(found.flatMap(each => (each.kind === 'stuck' ? [[each.budget, each.allowed]] : [])));
+    const stuck = budgets.filter(budget => allowed.has(nameOf(budget)));
+    this.#left = new Map(stuck.map(budget => [budget, allowed.get(nameOf(budget)) ?? 0]));
+    this.#budgetsOf = budgetMatcher(stuck);
+  }
+
+  /** Whether the budget lets one more go. */
+  take(pod: Pod): boolean {
+    const [budget] = this.#budgetsOf(pod);
+    if (budget === undefined) return true;
+    const left = this.#left.get(budget) ?? 0;
+    this.#left.set(budget, left - 1);
+    return left > 0;
+  }
 }
 
 function nameOf({ namespace, name }: Budget): string {

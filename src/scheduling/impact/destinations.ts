@@ -5,21 +5,40 @@ import { place } from '../place.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import type { OpenNodes, OpenTo } from './open-nodes.ts';
-import type { Destination } from './types.ts';
+import type { Destination, PodsImpact } from './types.ts';
+
+/** Whether its controller creates no pod before the earlier ones run. @param parallel StatefulSets with podManagementPolicy Parallel */
+export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySet<string>): boolean {
+  return owner?.kind === 'StatefulSet' && !parallel.has(`${namespace}/${owner.name}`);
+}
 
 /**
  * @param pods of one owner
  * @param snapshot without them; what fits is added
  * @param open of that snapshot
+ * @param inOrder see isInOrder()
  */
-export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: OpenNodes): Destination {
+export function destinationOf(
+  pods: readonly Pod[],
+  snapshot: Snapshot,
+  open: OpenNodes,
+  inOrder: boolean,
+): Destination {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: Pod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
-  for (const alike of Map.groupBy(pods, pod => snapshot.parts.kindOf(pod)).values()) {
+  const waiting: Pod[] = [];
+  const groups = inOrder
+    ? pods.toSorted((a, b) => ordinal(a) - ordinal(b)).map(pod => [pod])
+    : Map.groupBy(pods, pod => snapshot.parts.kindOf(pod)).values();
+  for (const alike of groups) {
     const [first] = alike;
     if (first === undefined) continue;
+    if (inOrder && pending.length > 0) {
+      waiting.push(first);
+      continue;
+    }
     // It is created anew, without the node.
     const pod: Pod = { ...first, nodeName: undefined };
     const to = open.to(pod.placement);
@@ -42,7 +61,11 @@ export function destinationOf(pods: readonly Pod[], snapshot: Snapshot, open: Op
     // As the scheduler, for one pod.
     reasons ??= whyPending(pod, to, snapshot);
   }
-  return { nodes, returns, returnSeconds, pending, reasons: reasons ?? new FitReasons() };
+  return { nodes, returns, returnSeconds, pending, waiting, reasons: reasons ?? new FitReasons() };
+}
+
+function ordinal({ name }: Pod): number {
+  return Number(/\d+$/.exec(name)?.[0] ?? 0);
 }
 
 function whyPending(pod: Pod, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {

@@ -2,23 +2,18 @@
  * What a change of nodes does to the cluster: pods of DaemonSets that start and stop, pods that are evicted and where they
  * can go, pods that would not be scheduled to their node again, and objects that select the changed labels.
  *
- * Not judged: what admission, quotas and preemption do; whether new pods of DaemonSets fit by resources.
+ * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
  */
 import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { budgetImpacts } from './budget-impacts.ts';
-import { daemonChanges, isOfDaemonSet, ownerKey } from './daemon-sets.ts';
-import { destinationOf } from './destinations.ts';
-import { type EvictedPod, hasNoNode, LeavingPods } from './leaving-pods.ts';
-import { changedKeys, type NodeChange } from './node-keys.ts';
+import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } from './daemon-sets.ts';
+import { placeEvicted, takeAway } from './evictions.ts';
+import { type EvictedPod, isScheduled, LeavingPods } from './leaving-pods.ts';
+import { changedKeys, type PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
-import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, strandedByOwner } from './summary.ts';
-import type { DaemonSet, Evicted, Impact, RunningPod, Selecting, StrandedPod } from './types.ts';
-
-export interface PlannedChange extends NodeChange {
-  /** Its NoExecute taints wait until the pods are evicted. */
-  isDrained?: boolean;
-}
+import { placeStranded } from './stranded-pods.ts';
+import { type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
+import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
 
 export interface Scene {
   changes: readonly PlannedChange[];
@@ -27,40 +22,47 @@ export interface Scene {
   daemonSets: readonly DaemonSet[];
   selecting: readonly Selecting[];
   budgets: readonly Budget[];
+  /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
+  parallel?: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
 }
 
-/** Their pods are recreated on the same node; those of a Node are static pods. */
-const STAYING: readonly string[] = ['DaemonSet', 'Node'];
-
-export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapshot }: Scene): Impact {
+export function impactOf({
+  changes,
+  pods,
+  daemonSets,
+  selecting,
+  budgets,
+  parallel = new Set(),
+  snapshot,
+}: Scene): Impact {
   const { storage } = snapshot;
-  const open = new OpenNodes(snapshot);
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];
-  const notAgain: StrandedPod[] = [];
+  const starting: StartingPod[] = [];
+  const notAgain: RunningPod[] = [];
   const evicted: EvictedPod[] = [];
   for (const change of changes) {
     const keys = changedKeys(change);
     if (keys.length === 0) continue;
     const node = change.after.name;
-    byKey.begin(node, keys);
+    byKey.begin(node, keys, change.meanwhile);
     const here = pods.get(node) ?? [];
-    const leaving = new LeavingPods(change, keys, change.isDrained ?? false, storage);
+    const leaving = new LeavingPods(change, keys, change.meanwhile !== undefined, storage);
     const stopped = new Set<string>();
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
       if (kind === 'stays') {
-        const isItsPod = (pod: RunningPod) => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`;
-        const staying = here.filter(isItsPod).map(pod => ({ ...pod, hasNoNode: false }));
+        const staying = here.filter(pod => isOfDaemonSet(pod) && ownerKey(pod) === `${namespace}/${name}`);
         notAgain.push(...staying);
         byKey.add(causes, found => found.notAgain.push(...staying));
         continue;
       }
       if (kind === 'stops') stopped.add(`${namespace}/${name}`);
-      const found: DaemonNode = { namespace, name, node, kind };
+      const found: DaemonNode = { namespace, name, node, kind, lacks: [] };
       daemons.push(found);
+      if (kind === 'starts') starting.push({ set, found });
       byKey.add(causes, impact => impact.daemons.push(found));
     }
     for (const running of here) {
@@ -76,41 +78,23 @@ export function impactOf({ changes, pods, daemonSets, selecting, budgets, snapsh
         byKey.add(eviction.causes, impact => impact.evicted.push(running));
         continue;
       }
-      const causes = isDaemon ? [] : leaving.whyNotAgain(running);
+      const causes = isScheduled(running) ? leaving.whyNotAgain(running) : [];
       if (causes.length === 0) continue;
-      const stranded = { ...running, hasNoNode: hasNoNode(running, snapshot, open) };
-      notAgain.push(stranded);
-      byKey.add(causes, impact => impact.notAgain.push(stranded));
+      notAgain.push(running);
+      byKey.add(causes, impact => impact.notAgain.push(running));
     }
   }
+  const among = { changes, budgets, parallel, snapshot };
+  const never = takeAway(evicted, among);
+  // Their nodes are certain: they take the room before evicted pods do.
+  judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
-  const keys = byKey.summarize(selecting, nodes);
-  const left = withDestinations(evicted, snapshot, open);
+  const keys = byKey.summarize(selecting, nodes, new OpenNodes(snapshot));
   return {
     keys,
     daemonSets: daemonImpacts(daemons),
-    notAgain: strandedByOwner(notAgain),
-    evicted: left,
-    budgets: budgetImpacts(
-      evicted,
-      left.flatMap(({ next }) => next?.pending ?? []),
-      budgets,
-    ),
+    // Those that leave are placed first.
+    ...placeEvicted(evicted, never, among),
+    notAgain: placeStranded(notAgain, snapshot, parallel),
   };
-}
-
-function withDestinations(evicted: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Evicted[] {
-  for (const { pod, node } of evicted) snapshot.remove(pod, node);
-  return groupsOf(evicted).map(({ impact, group }): Evicted => {
-    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
-    const pods = group.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const isRecreated = impact.owner !== undefined && !STAYING.includes(impact.owner.kind);
-    return {
-      ...impact,
-      ...(times.length === 0
-        ? {}
-        : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
-      next: isRecreated ? destinationOf(pods, snapshot, open) : undefined,
-    };
-  });
 }

@@ -4,11 +4,9 @@ import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { isReachable } from '../choose-volume.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
-import type { Snapshot } from '../snapshot.ts';
 import type { Storage } from '../storage.ts';
 import type { Pod } from '../types.ts';
-import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
-import type { OpenNodes } from './open-nodes.ts';
+import { type ChangedKey, causesOf, changedKeys, type NodeChange, type PlannedChange } from './node-keys.ts';
 import type { RunningPod } from './types.ts';
 
 export interface EvictedPod extends RunningPod {
@@ -74,13 +72,21 @@ function isTakenBy(pod: Pod, node: Node, storage: Storage): boolean {
   return areVolumesReachable(pod, node, storage);
 }
 
-/** Whether no node of the cluster would take the pod, whatever room there is. @param open of that snapshot */
-export function hasNoNode({ pod }: RunningPod, snapshot: Snapshot, open: OpenNodes): boolean {
-  const { nodes, returns } = open.to(pod.placement);
-  if (pod.claims.length === 0) return nodes.length + returns.length === 0;
-  return ![...nodes, ...returns].some(name => {
-    const state = snapshot.nodes.get(name);
-    return state !== undefined && areVolumesReachable(pod, state.node, snapshot.storage);
+/** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */
+export function isScheduled({ owner }: RunningPod): boolean {
+  return owner?.kind !== 'DaemonSet' && owner?.kind !== 'Node';
+}
+
+/** Of the pods on changed nodes, those that are evicted, or that the scheduler would not put on their node again. */
+export function movingPods(
+  changes: readonly PlannedChange[],
+  pods: ReadonlyMap<string, readonly RunningPod[]>,
+  storage: Storage,
+): RunningPod[] {
+  return changes.flatMap(change => {
+    const leaving = new LeavingPods(change, changedKeys(change), change.meanwhile !== undefined, storage);
+    const isMoving = (pod: RunningPod) => leaving.eviction(pod) !== undefined || leaving.whyNotAgain(pod).length > 0;
+    return (pods.get(change.after.name) ?? []).filter(pod => isScheduled(pod) && isMoving(pod));
   });
 }
 

@@ -10,6 +10,11 @@ export interface NodeChange {
   after: Node;
 }
 
+export interface PlannedChange extends NodeChange {
+  /** The node while its NoExecute taints wait until the pods are evicted; absent: none waits. */
+  meanwhile?: Node;
+}
+
 export interface ChangedKey {
   kind: 'label' | 'taint';
   key: string;

@@ -27,6 +27,12 @@ export class OpenNodes {
     this.#snapshot = snapshot;
   }
 
+  /** Whether any node takes it, if only for a time. */
+  isAny(placement: PodPlacement): boolean {
+    const { nodes, returns } = this.to(placement);
+    return nodes.length + returns.length > 0;
+  }
+
   to(placement: PodPlacement): OpenTo {
     const key = this.#snapshot.parts.id(placement);
     const known = this.#byPlacement.get(key);

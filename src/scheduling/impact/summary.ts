@@ -1,59 +1,65 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
 import { own } from '../../nodepool/json.ts';
-import type { Node } from '../../nodepool/types.ts';
+import type { Node, Taint } from '../../nodepool/types.ts';
+import { FitReasons } from '../fit-reasons.ts';
+import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
-import { isAffected, needsKey } from './selecting.ts';
-import type {
-  DaemonImpact,
-  KeyImpact,
-  PodsImpact,
-  RunningPod,
-  SelectedBy,
-  Selecting,
-  StrandedPod,
-  StrandedPods,
-} from './types.ts';
+import type { OpenNodes } from './open-nodes.ts';
+import { isAffected, isPreference, needsKey } from './selecting.ts';
+import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
   name: string;
   node: string;
   kind: 'starts' | 'stops';
+  /** What the node lacks for a pod that starts. */
+  lacks: readonly Reason[];
 }
 
 /** What is found for one key. */
 interface Found {
   change: ChangedKey;
   nodes: string[];
+  drain: DrainOrder | undefined;
   daemons: DaemonNode[];
-  notAgain: StrandedPod[];
+  notAgain: RunningPod[];
   evicted: RunningPod[];
 }
 
 export class KeyImpacts {
   readonly #found = new Map<string, Found>();
 
-  /** The keys that change on a node. */
-  begin(node: string, keys: readonly ChangedKey[]): void {
-    for (const change of keys) this.#of(change).nodes.push(node);
+  /** The keys that change on a node. @param meanwhile the node while taints wait until pods are evicted */
+  begin(node: string, keys: readonly ChangedKey[], meanwhile?: Node): void {
+    for (const change of keys) {
+      const found = this.#of(change);
+      found.nodes.push(node);
+      if (meanwhile === undefined || !isAwaited(change, meanwhile)) continue;
+      const closes = ({ key, effect }: Taint) => key === change.key && effect === 'NoSchedule';
+      const { nodes, closedBy } = found.drain ?? { nodes: 0, closedBy: meanwhile.taints.find(closes) };
+      found.drain = { nodes: nodes + 1, closedBy };
+    }
   }
 
   add(causes: readonly ChangedKey[], put: (found: Found) => void): void {
     for (const cause of causes) put(this.#of(cause));
   }
 
-  /** Labels before taints, in the order of their keys. @param after all nodes after the change */
-  summarize(selecting: readonly Selecting[], after: readonly Node[]): KeyImpact[] {
+  /** Labels before taints, in the order of their keys. @param after all nodes after the change @param open of these */
+  summarize(selecting: readonly Selecting[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return sorted.map(([, { change, nodes, daemons, notAgain, evicted }]) => ({
+    return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted }]) => ({
       change,
       nodes: nodes.toSorted(),
       holders: counts.holders(change),
+      drain,
       daemonSets: daemonImpacts(daemons),
-      notAgain: strandedByOwner(notAgain),
+      notAgain: byOwner(notAgain),
       evicted: byOwner(evicted),
-      selectedBy: change.kind === 'label' ? selectedBy(change, selecting, counts.isGone(change.key)) : [],
+      selectedBy:
+        change.kind === 'label' ? selectedBy(change, selecting, { isGone: counts.isGone(change.key), open }) : [],
     }));
   }
 
@@ -62,11 +68,17 @@ export class KeyImpacts {
     const id = JSON.stringify([kind, key, effect, from, to]);
     let found = this.#found.get(id);
     if (found === undefined) {
-      found = { change, nodes: [], daemons: [], notAgain: [], evicted: [] };
+      found = { change, nodes: [], drain: undefined, daemons: [], notAgain: [], evicted: [] };
       this.#found.set(id, found);
     }
     return found;
   }
+}
+
+/** Whether the node gets the taint only when pods are evicted. */
+function isAwaited({ kind, key, effect, to }: ChangedKey, meanwhile: Node): boolean {
+  if (kind !== 'taint' || effect !== 'NoExecute' || to === undefined) return false;
+  return !meanwhile.taints.some(taint => taint.key === key && taint.effect === effect && (taint.value ?? '') === to);
 }
 
 /** How many nodes have a label with a value; a key is counted once, however many values change. */
@@ -102,15 +114,19 @@ class LabelCounts {
   }
 }
 
-function selectedBy({ key, from, to }: ChangedKey, selecting: readonly Selecting[], isGone: boolean): SelectedBy[] {
+function selectedBy(
+  { key, from, to }: ChangedKey,
+  selecting: readonly Selecting[],
+  { isGone, open }: { isGone: boolean; open: OpenNodes },
+): SelectedBy[] {
   return selecting
-    .flatMap(({ kind, namespace, name, keys }): SelectedBy[] => {
+    .flatMap(({ kind, namespace, name, keys, placement }): SelectedBy[] => {
       const use = keys.get(key);
       if (use === undefined) return [];
       const { where } = use;
-      return [
-        { kind, namespace, name, where, isAffected: isAffected(use, from, to), isPending: isGone && needsKey(use) },
-      ];
+      const isOther = isAffected(use, from, to);
+      const isRefused = isOther && !isPreference(where) && placement !== undefined && !open.isAny(placement);
+      return [{ kind, namespace, name, where, isAffected: isOther, isPending: isRefused || (isGone && needsKey(use)) }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }
@@ -123,20 +139,19 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
       if (first === undefined) return [];
       const those = (kind: DaemonNode['kind']) => found.filter(each => each.kind === kind).map(({ node }) => node);
       const { namespace, name } = first;
-      return [{ namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted() }];
+      const short = found.filter(({ lacks }) => lacks.length > 0);
+      const reasons = new FitReasons();
+      for (const { lacks } of short) reasons.add(lacks);
+      const pending = short.map(({ node }) => node).toSorted();
+      return [
+        { namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted(), pending, reasons },
+      ];
     })
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
   return groupsOf(pods).map(({ impact }) => impact);
-}
-
-export function strandedByOwner(pods: readonly StrandedPod[]): StrandedPods[] {
-  return groupsOf(pods).map(({ impact, group }) => ({
-    ...impact,
-    nowhere: group.filter(({ hasNoNode }) => hasNoNode).length,
-  }));
 }
 
 /** By owner. A pod without one is a group of its own. */

@@ -1,6 +1,8 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
 
 import type { Requirement } from '../../nodepool/label-query.ts';
+import type { PodPlacement } from '../../nodepool/placement.ts';
+import type { Taint } from '../../nodepool/types.ts';
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
 import type { Pod } from '../types.ts';
@@ -26,12 +28,6 @@ export interface DaemonSet {
   template: RawPodSpec;
 }
 
-/** A pod that goes on running where the scheduler would not put it again. */
-export interface StrandedPod extends RunningPod {
-  /** By labels, taints and volumes; always false for a DaemonSet's. */
-  hasNoNode: boolean;
-}
-
 /** An object that selects nodes by labels. */
 export interface Selecting {
   kind: string;
@@ -40,6 +36,8 @@ export interface Selecting {
   name: string;
   /** By label key. */
   keys: ReadonlyMap<string, KeyUse>;
+  /** Of an object whose pods the scheduler places. */
+  placement?: PodPlacement;
 }
 
 /** How an object uses a label of nodes. */
@@ -56,6 +54,10 @@ export interface DaemonImpact {
   /** Nodes, sorted. */
   starts: string[];
   stops: string[];
+  /** Of those where it starts, the nodes without room for its pod. */
+  pending: string[];
+  /** What these lack. */
+  reasons: FitReasons;
 }
 
 /** Pods of one owner, or one pod without. */
@@ -66,16 +68,21 @@ export interface PodsImpact {
   pods: string[];
 }
 
+/** Pods that go on running where the scheduler would not put them again. */
 export interface StrandedPods extends PodsImpact {
-  /** How many of them no node of the cluster would take. */
-  nowhere: number;
+  /** If all such pods are recreated, or, without a controller, created again; undefined for those of a DaemonSet. */
+  next: Destination | undefined;
 }
 
 export interface Evicted extends PodsImpact {
   /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
+  /** Those that a drain never evicts, as budgets hold them up; `next` is about the others. */
+  held: number;
   /** Undefined: no controller recreates them. */
   next: Destination | undefined;
+  /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */
+  afterDrain?: Destination;
 }
 
 /** Where the scheduler can put the pods that are recreated. */
@@ -88,17 +95,27 @@ export interface Destination {
   returnSeconds: number;
   /** Those that stay Pending; which ones of a kind is arbitrary. */
   pending: readonly Pod[];
-  /** Why one of them does; empty where none stays Pending. */
+  /** Those of a StatefulSet that are not created before one that stays Pending runs. */
+  waiting: readonly Pod[];
+  /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }
 
 /** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** The Eviction API waits for ever: after the pods that stay Pending, too few are healthy. */
-  | { kind: 'stuck'; pending: number; needs: number }
+  /** `pending` find no place: after `allowed` of them too few are healthy, and the Eviction API waits for ever. */
+  | { kind: 'stuck'; pending: number; needs: number; allowed: number }
   | { kind: 'never'; why: string }
 );
+
+/** How the nodes of a pool with `noExecute: Drain` get a taint. */
+export interface DrainOrder {
+  /** How many of the nodes. */
+  nodes: number;
+  /** The taint that keeps new pods away meanwhile. */
+  closedBy: Taint | undefined;
+}
 
 /** What the change of one label or taint does, on all nodes where it is the same. */
 export interface KeyImpact {
@@ -107,9 +124,11 @@ export interface KeyImpact {
   nodes: string[];
   /** How many nodes have the label as it was after the change; undefined for a taint, and a label that is new. */
   holders: number | undefined;
+  /** Of a taint that waits until pods are evicted. */
+  drain: DrainOrder | undefined;
   daemonSets: DaemonImpact[];
   /** Pods that go on running, and that the scheduler would not put on their node again. */
-  notAgain: StrandedPods[];
+  notAgain: PodsImpact[];
   evicted: PodsImpact[];
   /** In the order of kind, namespace and name. */
   selectedBy: SelectedBy[];
@@ -122,7 +141,7 @@ export interface SelectedBy {
   where: string;
   /** Whether the object selects the node otherwise after the change, by this label alone. */
   isAffected: boolean;
-  /** No node of the cluster has the label after the change, without which its pods cannot be scheduled. */
+  /** No node takes new pods of it after the change, or, as a topology key asks, has the label. */
   isPending: boolean;
 }
 

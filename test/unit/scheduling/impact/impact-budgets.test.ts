@@ -6,13 +6,16 @@ import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
-import type { RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import type { Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 
+const render = (found: Impact) =>
+  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
 const read = quantityReader();
 const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
 
@@ -33,23 +36,32 @@ function pod(at: number, more: RawPodSpec = {}): RunningPod {
 
 const budget = makeBudget({ namespace: 'shop', name: 'db', selector: { matchLabels: { app: 'db' } } });
 
-function impact(pods: RunningPod[], others: Node[], isDrained: boolean) {
-  const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), isDrained };
+function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets = [budget]) {
+  const meanwhile = isDrained ? { meanwhile: node('a', '8', [{ ...NO_EXECUTE, effect: 'NoSchedule' }]) } : {};
+  const change: PlannedChange = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]), ...meanwhile };
   const snapshot = new Snapshot([change.after, ...others]);
   for (const each of pods) snapshot.add(each.pod, each.node);
   const byNode = Map.groupBy(pods, each => each.node);
-  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets: [budget], snapshot });
+  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets, snapshot });
 }
 
-const text = (found: ReturnType<typeof impact>) => renderImpact(found, makeStyle(false), () => undefined);
+const text = render;
 const three = [0, 1, 2].map(at => pod(at));
 
 test('pods that stay Pending under a budget hold a drain up without end; reasons are those of one pod', () => {
   const found = impact(three, [node('b', '2'), node('c', '1')], true);
-  assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2 }]);
-  assert.match(text(found), /2 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu\n/);
-  assert.match(text(found), /shop\/db needs 2 healthy pods, and 2 of its 3 evicted pods would stay Pending/);
+  assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2, allowed: 1 }]);
+  assert.match(
+    text(found),
+    /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, as a PodDisruptionBudget holds up the drain\n/,
+  );
+  assert.match(
+    text(found),
+    /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
+  );
   assert.deepEqual(impact(three, [node('b', '2'), node('c', '2')], true).budgets, []);
+  assert.match(text(found), /\nNot judged: preemption, by which pods of a higher priority take the place of others\.$/);
+  assert.doesNotMatch(text(impact(three, [node('b', '8')], true)), /Not judged/);
 });
 
 test('a budget is undercut where the taint does not wait for the pods', () => {
@@ -72,6 +84,55 @@ test('pods that tolerate the taint for a time come back to it only where no othe
     text(impact(pods, [node('b', '4')], false)),
     /can go: 2 on node b \(no pool\); on tainted nodes they leave again/,
   );
+});
+
+test('a node that is drained is closed by the twin of the taint; afterwards, pods that tolerate the taint for a time come back', () => {
+  const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] };
+  const found = impact([pod(0, timed)], [], true);
+  const [db] = found.evicted;
+  assert.deepEqual([db?.next?.returns.size, db?.next?.pending.length, db?.afterDrain?.returns.get('a')], [0, 1, 1]);
+  assert.match(text(found), /noExecute: Drain: taint dedicated=web:NoSchedule keeps new pods away at once, then pods/);
+  assert.match(
+    text(found),
+    /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may come back and leave again after 60s, without end: 1 on node a/,
+  );
+  // It would come back to the twin, and not to the taint.
+  const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
+  const [other] = impact([pod(0, returning)], [], true).evicted;
+  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending.length, other?.afterDrain], [0, 1, undefined]);
+});
+
+test('of a budget that never allows an eviction, no pod leaves its node', () => {
+  const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
+  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
+  const [db] = impact(three, [node('b', '8')], true, [never]).evicted;
+  assert.deepEqual([db?.held, db?.next?.nodes.size], [3, 0]);
+  assert.match(
+    text(impact(three, [node('b', '8')], true, [never])),
+    /3 pods of StatefulSet shop\/db: none is evicted, as a PodDisruptionBudget/,
+  );
+});
+
+test('a StatefulSet creates no pod before the earlier ones run, unless it does so in parallel', () => {
+  const pinned = (at: number, to: string) => pod(at, { nodeSelector: { name: to } });
+  const change = { before: node('a', '8'), after: node('a', '8', [NO_EXECUTE]) };
+  const others = ['b', 'c'].map(name => ({ ...node(name, '8'), labels: { name } }));
+  // The first one has no node; the second and the tenth would have one.
+  const pods = [pinned(10, 'b'), pinned(2, 'c'), pinned(0, 'gone')];
+  const next = (parallel: ReadonlySet<string>) => {
+    const snapshot = new Snapshot([change.after, ...others]);
+    for (const each of pods) snapshot.add(each.pod, each.node);
+    const scene = { changes: [change], daemonSets: [], selecting: [], budgets: [], parallel, snapshot };
+    return impactOf({ ...scene, pods: new Map([['a', pods]]) }).evicted[0]?.next;
+  };
+  const ordered = next(new Set());
+  const names = (of: readonly { name: string }[] = []) => of.map(({ name }) => name);
+  assert.deepEqual(
+    [ordered?.nodes.size, names(ordered?.pending), names(ordered?.waiting)],
+    [0, ['db-0'], ['db-2', 'db-10']],
+  );
+  const parallel = next(new Set(['shop/db']));
+  assert.deepEqual([parallel?.nodes.size, names(parallel?.pending), parallel?.waiting], [2, ['db-0'], []]);
 });
 
 test('a preference is not a rule', () => {

@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quantityReader } from '../../../../src/nodepool/amounts.ts';
 import type { Node, Taint } from '../../../../src/nodepool/types.ts';
-import { impactOf, type PlannedChange } from '../../../../src/scheduling/impact/impact.ts';
-import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
-import type { DaemonSet, RunningPod } from '../../../../src/scheduling/impact/types.ts';
+import { renderImpact } from '../../../../src/render/impact.ts';
+import { makeStyle } from '../../../../src/render/style.ts';
+import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
+import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 
+const render = (found: Impact) =>
+  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
 const read = quantityReader();
 const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
 const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
@@ -49,8 +53,12 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
     after: node('a', { labels: { zone: '2' } }),
   };
   const found = impact([change], [agentPod('a'), pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)], [agent]);
-  assert.deepEqual(found.daemonSets, [{ namespace: 'kube-system', name: 'agent', starts: [], stops: ['a'] }]);
-  assert.deepEqual(found.notAgain, [{ namespace: 'shop', owner: web, pods: ['w'], nowhere: 1 }]);
+  assert.deepEqual(
+    found.daemonSets.map(({ name, starts, stops }) => [name, starts, stops]),
+    [['agent', [], ['a']]],
+  );
+  const [again] = found.notAgain;
+  assert.deepEqual([again?.owner, again?.pods, again?.next?.pending.length], [web, ['w'], 1]);
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
@@ -67,11 +75,61 @@ test('a label that comes starts the DaemonSet that selects it, where no taint ke
   assert.deepEqual(tainted.daemonSets, []);
 });
 
+test('a DaemonSet that starts where there is no room for its pod', () => {
+  const big = { name: 'big', namespace: 'kube-system' };
+  const containers = [{ resources: { requests: { cpu: '2' } }, ports: [{ hostPort: 80 }] }];
+  const set = { ...big, template: { ...agent.template, containers } };
+  const changes = [
+    ['a', '3'],
+    ['b', '1'],
+  ].map(([name = '', cpu = '']) => {
+    const allocatable = { pods: '10', cpu };
+    return { before: node(name, { allocatable }), after: node(name, { allocatable, labels: { disk: 'ssd' } }) };
+  });
+  const [found, second] = impact(changes, [], [set, { ...set, name: 'second' }]).daemonSets;
+  assert.deepEqual([found?.starts, found?.pending], [['a', 'b'], ['b']]);
+  // The first one has taken the room, and the port.
+  assert.deepEqual(second?.pending, ['a', 'b']);
+  const text = render(impact(changes, [], [set]));
+  assert.match(
+    text,
+    /^ {2}DaemonSet kube-system\/big starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
+  );
+  assert.match(text, /^Not judged: preemption/m);
+});
+
 test('a NoSchedule taint lets the pod of a DaemonSet run on, and it would not come back', () => {
   const labels = { disk: 'ssd' };
   const change = { before: node('a', { labels }), after: node('a', { labels, taints: [GPU] }) };
   const found = impact([change], [agentPod('a')], [agent]);
   assert.deepEqual([found.daemonSets, found.notAgain.map(({ pods }) => pods)], [[], [['agent-a']]]);
+});
+
+test('pods that run on are placed as if all of them were recreated: where there is no room, they stay Pending', () => {
+  const labels = { tier: 'web' };
+  const one = { pods: '1' };
+  const change = { before: node('a', { labels }), after: node('a', { labels: { tier: 'old' } }) };
+  const spec = { nodeSelector: labels };
+  const owned = ['w1', 'w2', 'w3'].map(name => pod(name, 'a', spec, web));
+  const daemon = { kind: 'Node', name: 'a' };
+  const others = [node('b', { labels, allocatable: one }), node('c', { labels, allocatable: one })];
+  const found = impact([change], [...owned, pod('bare', 'a', spec), pod('etcd', 'a', spec, daemon)], [], others);
+  const [deployment, bare, ...more] = found.notAgain;
+  assert.deepEqual(deployment?.next?.nodes, new Map(Object.entries({ b: 1, c: 1 })));
+  assert.deepEqual([deployment?.next?.pending.length, bare?.pods, bare?.next?.pending.length], [1, ['bare'], 1]);
+  assert.deepEqual(more, []);
+  const text = render(found);
+  assert.match(text, /^~ label tier: web -> old on 1 node$/m);
+  const alone = render(impact([change], [pod('w', 'a', spec, web)]));
+  assert.match(alone, /^~ label tier: web -> old on 1 node, and no other node has tier=web$/m);
+  assert.match(
+    text,
+    /^ {2}3 pods of Deployment shop\/web run on, but would not come back to their nodes if they are recreated$/m,
+  );
+  assert.match(
+    text,
+    /^Pods that run on, if all of them are recreated:\n {2}3 pods of Deployment shop\/web: can go: 2 on nodes b, c \(no pool\); 1 would stay Pending: 1 node\(s\) didn't match Pod's node affinity\/selector, 2 Too many pods\n {2}Pod shop\/bare: no controller recreates it; a new one: none fits elsewhere; 1 would stay Pending: .*$/m,
+  );
 });
 
 test('a NoExecute taint evicts; the pods go where there is room, and the reasons are the scheduler words', () => {
@@ -118,57 +176,4 @@ test('two changes that each suffice are both causes', () => {
     [1, 1],
   );
   assert.equal(found.notAgain.length, 1);
-});
-
-test('labels that a pod selects', () => {
-  const keys = keysOfPod({
-    nodeSelector: { disk: 'ssd' },
-    affinity: {
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }],
-        },
-      },
-    },
-    topologySpreadConstraints: [{ topologyKey: 'rack' }],
-  });
-  assert.deepEqual(Object.fromEntries([...keys].map(([key, { where }]) => [key, where])), {
-    disk: 'nodeSelector',
-    zone: 'node affinity',
-    rack: 'topology spread',
-  });
-});
-
-test('pods that spread over a label which no node has any more would stay Pending', () => {
-  const selecting = [
-    {
-      name: 'spread',
-      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }] },
-    },
-    {
-      name: 'soft',
-      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
-    { name: 'picks', spec: { nodeSelector: { rack: '2' } } },
-  ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
-  const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
-  const found = (others: Node[]) => {
-    const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
-    return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
-  };
-  assert.deepEqual(found([]), [
-    ['picks', false, false],
-    ['soft', true, false],
-    ['spread', true, true],
-  ]);
-  assert.deepEqual(found([node('b', { labels: { rack: '9' } })])?.at(-1), ['spread', true, false]);
-});
-
-test('a label in fields of any object', () => {
-  assert.ok(namesLabel('has(node-role.kubernetes.io/master) && !all()', 'node-role.kubernetes.io/master'));
-  assert.ok(namesLabel({ matchExpressions: [{ key: 'disk' }] }, 'disk'));
-  assert.ok(namesLabel([{ matchLabels: { disk: 'ssd' } }], 'disk'));
-  assert.ok(!namesLabel('has(my-disk)', 'disk'));
-  assert.ok(!namesLabel({ a: 1, b: null }, 'disk'));
 });

@@ -1,0 +1,109 @@
+/** Pods that a change evicts: where they can go, and which of them a drain never evicts. */
+import type { Budget } from '../../nodepool/budgets.ts';
+import { isSameTaint } from '../../nodepool/taint.ts';
+import type { Node, Taint } from '../../nodepool/types.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { Pod } from '../types.ts';
+import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
+import { destinationOf, isInOrder } from './destinations.ts';
+import { type EvictedPod, isScheduled } from './leaving-pods.ts';
+import type { PlannedChange } from './node-keys.ts';
+import { OpenNodes } from './open-nodes.ts';
+import { groupsOf } from './summary.ts';
+import type { Destination, Evicted, Impact } from './types.ts';
+
+interface Among {
+  changes: readonly PlannedChange[];
+  budgets: readonly Budget[];
+  /** See isInOrder(). */
+  parallel: ReadonlySet<string>;
+  /** The nodes after the change, with all pods. Evicted pods are moved in it. */
+  snapshot: Snapshot;
+}
+
+/** Takes evicted pods out of the snapshot. Returns those that a drain never evicts. */
+export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: Among): Set<EvictedPod> {
+  const never = new Set(evicted.filter(neverEvicted(budgets)));
+  for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
+  return never;
+}
+
+/** @param never of takeAway() */
+export function placeEvicted(
+  evicted: readonly EvictedPod[],
+  never: ReadonlySet<EvictedPod>,
+  { changes, budgets, parallel, snapshot }: Among,
+): Pick<Impact, 'evicted' | 'budgets'> {
+  const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
+  for (const change of drained) setNode(snapshot, whileDrained(change));
+  const groups = destinations(evicted, never, snapshot, parallel);
+  const found = budgetImpacts(
+    evicted,
+    groups.flatMap(({ next }) => unplaced(next)),
+    budgets,
+  );
+  const drainedPods = new Set(evicted.flatMap(({ pod, isDrained }) => (isDrained ? pod : [])));
+  const allowances = new Allowances(found, budgets);
+  const left = groups.map((group): Evicted => {
+    const { next, held } = group;
+    if (next === undefined || next.pending.length === 0) return group;
+    const goes = (pod: Pod) => !drainedPods.has(pod) || allowances.take(pod);
+    const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
+    return { ...group, held: held + unplaced(next).length - unplaced(gone).length, next: gone };
+  });
+  if (drained.length === 0) return { evicted: left, budgets: found };
+  for (const { after } of drained) setNode(snapshot, after);
+  return { evicted: withAfterDrain(left, snapshot, parallel), budgets: found };
+}
+
+function unplaced(next: Destination | undefined): Pod[] {
+  return next === undefined ? [] : [...next.pending, ...next.waiting];
+}
+
+function destinations(
+  evicted: readonly EvictedPod[],
+  never: ReadonlySet<EvictedPod>,
+  snapshot: Snapshot,
+  parallel: ReadonlySet<string>,
+): Evicted[] {
+  const open = new OpenNodes(snapshot);
+  return groupsOf(evicted).map(({ impact, group }): Evicted => {
+    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
+    const going = group.filter(each => !never.has(each));
+    const pods = going.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const isRecreated = impact.owner !== undefined && group.every(isScheduled);
+    return {
+      ...impact,
+      ...(times.length === 0
+        ? {}
+        : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
+      held: group.length - going.length,
+      next: isRecreated ? destinationOf(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
+    };
+  });
+}
+
+/**
+ * As evicted pods see it: what keeps pods away meanwhile, and the taint that comes afterwards, which ends those that tolerate
+ * the other one.
+ */
+function whileDrained({ meanwhile, after }: PlannedChange): Node {
+  const isLeft = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
+  return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isLeft(taint)) ?? [])] };
+}
+
+function withAfterDrain(evicted: readonly Evicted[], snapshot: Snapshot, parallel: ReadonlySet<string>): Evicted[] {
+  const open = new OpenNodes(snapshot);
+  return evicted.map(group => {
+    const pending = unplaced(group.next);
+    if (pending.length === 0) return group;
+    const afterDrain: Destination = destinationOf(pending, snapshot, open, isInOrder(group, parallel));
+    const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
+    return isNone ? group : { ...group, afterDrain };
+  });
+}
+
+function setNode(snapshot: Snapshot, node: Node): void {
+  const state = snapshot.nodes.get(node.name);
+  if (state !== undefined) state.node = node;
+}

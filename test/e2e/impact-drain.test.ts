@@ -1,0 +1,45 @@
+/** The impact of a taint with `noExecute: Drain`: the steps, and what pods and budgets make of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const { pod, budget } = poolsWithPods(testEnv);
+const ZK = { app: 'zk' };
+const statefulSet = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'zk' };
+const patient = [
+  { key: 'maintenance', operator: 'Exists' as const, effect: 'NoExecute' as const, tolerationSeconds: 60 },
+];
+
+test('the twin keeps pods away while nodes are drained, and a budget without room holds the drain up', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
+  await testEnv.pool('web');
+  await testEnv.reconcile();
+  for (const [at, node] of ['a', 'b', 'b'].entries())
+    await pod({ name: `zk-${at}`, node, labels: ZK, owner: statefulSet });
+  await pod({ name: 'patient', node: 'a', tolerations: patient });
+  await budget('zk', ZK, 1);
+  const taints = [{ key: 'maintenance', value: 'now', effect: 'NoExecute' as const }];
+  await testEnv.edit('web', { spec: { noExecute: 'Drain', taints } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  for (const line of [
+    'noExecute: Drain: taint maintenance=now:NoSchedule keeps new pods away at once, then pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set',
+    '1 pod of ReplicaSet default/web: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); once the nodes are drained, may come back and leave again after 60s, without end: 1 on pool web',
+    '3 pods of StatefulSet default/zk: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); 2 are not evicted, as a PodDisruptionBudget holds up the drain',
+    'default/zk needs 2 healthy pods, and 3 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end; add room first',
+  ])
+    assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
+  // A node that is cordoned takes none afterwards.
+  await testEnv.patchNode('a', { spec: { unschedulable: true } });
+  const { stdout: json } = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const { keys, evicted } = JSON.parse(json).impact;
+  assert.deepEqual(keys[0].drain, {
+    nodes: 2,
+    closedBy: { key: 'maintenance', value: 'now', effect: 'NoSchedule' },
+  });
+  assert.deepEqual(evicted[1].held, 2);
+  assert.deepEqual(evicted[0].afterDrain, { canGo: [], returns: [{ node: 'b', pool: 'web', pods: 1 }] });
+});

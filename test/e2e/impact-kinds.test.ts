@@ -1,0 +1,88 @@
+/** The impact on workloads of several kinds. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+const testEnv = useTestEnv();
+const { cluster } = testEnv;
+const SETS = '/apis/apps/v1/namespaces/default/statefulsets';
+const { pod } = poolsWithPods(testEnv);
+
+test('of a StatefulSet, the first pod that stays Pending keeps the others from being created, unless it is Parallel', async t => {
+  t.after(() => raw(cluster()).expect('DELETE', SETS));
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web');
+  await testEnv.reconcile();
+  for (const [name, podManagementPolicy] of [
+    ['ordered', undefined],
+    ['at-once', 'Parallel'],
+  ]) {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const spec = { serviceName: name, selector: { matchLabels: labels }, template, podManagementPolicy };
+    await raw(cluster()).expect('POST', SETS, { metadata: { name }, spec });
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: name ?? '' };
+    for (const at of [0, 1, 2]) await pod({ name: `${name}-${at}`, node: 'a', owner });
+  }
+  for (const effect of ['NoExecute', 'NoSchedule'] as const) {
+    await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect }] } });
+    const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+    const why = '1 node(s) had untolerated taint(s)';
+    assert.ok(
+      stdout.includes(
+        `  3 pods of StatefulSet default/at-once: none fits elsewhere; 3 would stay Pending: ${why}\n` +
+          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 others wait for it, as podManagementPolicy is OrderedReady\n`,
+      ),
+      stdout,
+    );
+  }
+});
+
+test('a DaemonSet that starts where there is no room for its pod', async () => {
+  await testEnv.nodes(
+    { name: 'a', labels: role('web'), allocatable: { cpu: '1' } },
+    { name: 'b', labels: role('web') },
+  );
+  await testEnv.pool('web', { labels: { tier: 'web' } });
+  const labels = { app: 'speaker' };
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '1500m' } } }];
+  const template = { metadata: { labels }, spec: { nodeSelector: { tier: 'web' }, containers } };
+  await raw(cluster()).expect('POST', '/apis/apps/v1/namespaces/default/daemonsets', {
+    metadata: { name: 'speaker' },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
+  );
+});
+
+test('workloads whose next pods no node takes: a CronJob between two runs, a Deployment without replicas', async t => {
+  const cronJobs = '/apis/batch/v1/namespaces/default/cronjobs';
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  t.after(() => Promise.all([cronJobs, deployments].map(path => raw(cluster()).expect('DELETE', path))));
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'old' } });
+  await testEnv.pool('web', { labels: { tier: 'web', disk: 'ssd' } });
+  await testEnv.reconcile();
+  const labels = { app: 'x' };
+  const spec = (tier: string) => ({ nodeSelector: { tier }, containers: [{ name: 'c', image: 'i' }] });
+  for (const tier of ['web', 'old']) {
+    const template = { spec: { ...spec(tier), restartPolicy: 'Never' } };
+    const cronJob = { schedule: '0 0 1 1 *', jobTemplate: { spec: { template } } };
+    await raw(cluster()).expect('POST', cronJobs, { metadata: { name: `report-${tier}` }, spec: cronJob });
+  }
+  await raw(cluster()).expect('POST', deployments, {
+    metadata: { name: 'legacy' },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: spec('web') } },
+  });
+  await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\)$/m,
+  );
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../../src/nodepool/types.ts';
+import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
+import { placementOf } from '../../../../src/scheduling/read-pod.ts';
+import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+
+function node(name: string, more: Partial<Node> = {}): Node {
+  const meta = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+  return { ...meta, labels: {}, taints: [], ready: true, unschedulable: false, allocatable: { pods: '10' }, ...more };
+}
+
+test('labels that a pod selects', () => {
+  const keys = keysOfPod({
+    nodeSelector: { disk: 'ssd' },
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }],
+        },
+      },
+    },
+    topologySpreadConstraints: [{ topologyKey: 'rack' }],
+  });
+  assert.deepEqual(Object.fromEntries([...keys].map(([key, { where }]) => [key, where])), {
+    disk: 'nodeSelector',
+    zone: 'node affinity',
+    rack: 'topology spread',
+  });
+});
+
+test('pods that spread over a label which no node has any more would stay Pending', () => {
+  const selecting = [
+    {
+      name: 'spread',
+      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }] },
+    },
+    {
+      name: 'soft',
+      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    { name: 'picks', spec: { nodeSelector: { rack: '2' } } },
+  ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
+  const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
+  const found = (others: Node[]) => {
+    const snapshot = new Snapshot([change.after, ...others]);
+    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
+  };
+  assert.deepEqual(found([]), [
+    ['picks', false, false],
+    ['soft', true, false],
+    ['spread', true, true],
+  ]);
+  assert.deepEqual(found([node('b', { labels: { rack: '9' } })])?.at(-1), ['spread', true, false]);
+});
+
+test('new pods of a workload whose selector no node matches any more would stay Pending', () => {
+  const spec = { nodeSelector: { disk: 'ssd' } };
+  const of = { kind: 'CronJob', namespace: 'shop', keys: keysOfPod(spec) };
+  const selecting = [
+    { ...of, name: 'placed', placement: placementOf(spec) },
+    { ...of, name: 'unknown' },
+  ];
+  const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
+  const pending = (others: Node[]) => {
+    const snapshot = new Snapshot([change.after, ...others]);
+    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    return keys[0]?.selectedBy.filter(({ isPending }) => isPending).map(({ name }) => name);
+  };
+  assert.deepEqual(pending([]), ['placed']);
+  const labels = { disk: 'ssd' };
+  assert.deepEqual(pending([node('b', { labels })]), []);
+  assert.deepEqual(pending([node('b', { labels, taints: [{ key: 'gpu', effect: 'NoSchedule' }] })]), ['placed']);
+});
+
+test('a label in fields of any object', () => {
+  assert.ok(namesLabel('has(node-role.kubernetes.io/master) && !all()', 'node-role.kubernetes.io/master'));
+  assert.ok(namesLabel({ matchExpressions: [{ key: 'disk' }] }, 'disk'));
+  assert.ok(namesLabel([{ matchLabels: { disk: 'ssd' } }], 'disk'));
+  assert.ok(!namesLabel('has(my-disk)', 'disk'));
+  assert.ok(!namesLabel({ a: 1, b: null }, 'disk'));
+});
