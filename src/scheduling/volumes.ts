@@ -13,6 +13,7 @@ import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
 import type { ClaimUse, Pod } from './types.ts';
+import { otherZone } from './volume-place.ts';
 
 const NONE: readonly ClaimUse[] = [];
 
@@ -80,18 +81,12 @@ export class PodVolumes {
     return reasons;
   }
 
-  judgeZone({ labels }: Node): Reason | undefined {
-    if (!ZONE_LABELS.some(key => own(labels, key) !== undefined)) return undefined;
+  judgeZone(node: Node): Reason | undefined {
     for (const volume of this.#bound) {
-      for (const key of ZONE_LABELS) {
-        const zones = own(volume.labels, key);
-        if (zones === undefined) continue;
-        const zone = own(labels, key) ?? own(labels, STABLE_KEYS[key] ?? key);
-        // As Kubernetes writes volumes of several zones.
-        if (zone !== undefined && zones.split('__').includes(zone)) continue;
-        const detail = `volume ${volume.name} has ${key}=${zones}`;
-        return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
-      }
+      const zone = otherZone(volume, node);
+      if (zone === undefined) continue;
+      const detail = `volume ${volume.name} has ${zone}`;
+      return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
     }
     return undefined;
   }
@@ -119,17 +114,6 @@ export class PodVolumes {
     return toProvision.find(claim => !canProvision(this.#storage.classes.get(claim.className), node));
   }
 }
-
-const ZONE_LABELS = [
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-] as const;
-const STABLE_KEYS: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-};
 
 interface NamedClaim {
   use: ClaimUse;

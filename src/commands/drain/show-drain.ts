@@ -20,7 +20,7 @@ import type { Warning } from '../../nodepool/warning.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
+import { type DrainPlan, type PlanDeps, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
 import { heldNodes, heldWarnings, maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
@@ -42,7 +42,11 @@ export interface DrainChoice extends DrainOptions {
   warnOf: (pool: PlannedPool) => string[];
 }
 
-const NO_ROOM_CHECK = 'Not checked: whether other nodes have enough free resources; --check-fit does.';
+/** What decides on a place beside what the plan has judged. */
+function notCheckedText({ knowsVolumes }: DrainPlan): string {
+  const volumes = knowsVolumes ? '' : 'volumes, ';
+  return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
+}
 
 /** A client dry run ends as if the server accepted every eviction. */
 const NOT_TRIED =
@@ -51,7 +55,8 @@ const NOT_TRIED =
 type BaseDeps = Pick<
   DrainDeps,
   'cluster' | 'maintenance' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep' | 'onWarning'
->;
+> &
+  Pick<PlanDeps, 'volumes'>;
 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
@@ -112,12 +117,13 @@ async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Prom
 }
 
 /** What stands in the way; each line once. */
-function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
+function tell(plan: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
+  const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const isAsked = choice.dryRun === 'none' && hasPods && !choice.yes && canAsk(io);
-  const notChecked = (isDry || isAsked) && !choice.checkFit ? [NO_ROOM_CHECK] : [];
+  const notChecked = (isDry || isAsked) && !choice.checkFit ? [notCheckedText(plan)] : [];
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
   const lines = [...warned, ...[...notes, ...notChecked].map(text => noteLine(text, errorWidth(io)))];
@@ -126,7 +132,7 @@ function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: 
 }
 
 async function drainDepsOf(
-  { cluster, drain, maintenance }: Connection,
+  { cluster, drain, maintenance, scheduling }: Connection,
   dryRun: DryRun,
   { io }: Deps,
 ): Promise<BaseDeps> {
@@ -134,6 +140,7 @@ async function drainDepsOf(
   const warn = warnOnce(io);
   return {
     ...{ cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: pause },
+    volumes: async namespaces => (await scheduling()).boundVolumes(namespaces),
     maintenance: maintenanceClient(maintenance, pause),
     onWarning: warning => warn([warning]),
   };

@@ -12,7 +12,7 @@ test('changes nothing after a no', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
-  const NOT_CHECKED = 'Not checked: whether other nodes have enough free resources; --check-fit does.\n';
+  const NOT_CHECKED = 'Not checked: free resources, pod affinity, topology spread; --check-fit does.\n';
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
   assert.equal(
     stderr,
@@ -97,7 +97,7 @@ test('a dry run prints every pod, with a spinner too', async () => {
   const { stdout, stderr } = await runDrain({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
   assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
-  assert.match(stderr, /^Not checked: whether other nodes have enough free resources; --check-fit does\.$/m);
+  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
 });
 
 test('a client dry run says that evictions are not tried', async () => {
