@@ -79,6 +79,21 @@ test('names the budget that makes the drain wait without end, and what is not ju
   assert.deepEqual(await closed(), []);
 });
 
+test('names the budgets that hold up the drain before it refuses', async () => {
+  for (const name of ['a', 'b']) await pod(name, 'w-1', '3');
+  for (const name of ['a', 'b'])
+    await api().expect('PATCH', `${PODS}/${name}/status`, {
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  await budget('web', { app: 'web' }, 1);
+  const { code, stderr } = await drain(NOW, '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /^PodDisruptionBudget default\/web allows 1 of 2 pods to be evicted now; .*\n(.*\n)*error: 1 of 2 pods would find no place/m,
+  );
+});
+
 test('pods that spread, and those that keep others away, are counted', async () => {
   const labelSelector = { matchLabels: { app: 'web' } };
   const terms = [{ topologyKey: 'kubernetes.io/hostname', labelSelector }];

@@ -13,7 +13,6 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
@@ -31,6 +30,7 @@ import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
 import { question } from './question.ts';
+import { requireFit } from './require-fit.ts';
 
 export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
@@ -77,8 +77,9 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     };
     const found = await planDrain(names, choice, { ...drainDeps, heldByOthers });
     const drainPlan = { ...found, warnings: [...found.warnings, ...warnings] };
-    if (choice.checkFit) await requireFit(drainPlan, connection, io);
+    // First what stands in the way all the same: people see all of it in one run.
     tell(drainPlan, choice, said, io);
+    if (choice.checkFit) await requireFit(drainPlan, connection, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
   const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
@@ -98,22 +99,6 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     const names = pools.map(({ pool }) => pool);
     if (dryRun === 'none' && cordoned.size > 0) await showCordonedStatus(names, connection.cluster, io);
   });
-}
-
-const NO_PREEMPTION = 'Not judged: preemption, by which pods of a higher priority take the place of others.';
-
-/** Throws NodepoolError with the pods that would find no place. */
-async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
-  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
-  const { fitting, asked, unfit, stuck, notJudged } = await drainFit(plan, connection);
-  for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
-  if (unfit.length > 0) {
-    showNote(io, NO_PREEMPTION);
-    const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
-    const next = 'add nodes, or drain fewer at a time';
-    throw new NodepoolError('cluster', message, next, { items: [...unfit, ...stuck] });
-  }
-  showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
 }
 
 /** What stands in the way; each line once. */
