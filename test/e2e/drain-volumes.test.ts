@@ -69,6 +69,26 @@ test('pods whose volumes stay on their nodes stay Pending, and their budget may 
   assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
 });
 
+test('--check-fit says where the volume is, and advises what can help', async () => {
+  await localVolume('own', 'w-1');
+  await pod({ name: 'db-1', node: 'w-1', claim: 'own' });
+  const { code, stderr } = await drain('--node', 'w-1', '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /1 pod would not fit: 2 node\(s\) didn't match PersistentVolume's node affinity \(volume own is on node w-1\): default\/db-1$/m,
+  );
+  assert.match(
+    stderr,
+    /^next: if pods may wait for the node that has their volumes, drain without --check-fit: they stay Pending until it is uncordoned$/m,
+  );
+  await pod({ name: 'picky', node: 'w-1', nodeSelector: { no: 'where' } });
+  assert.match(
+    (await drain('--node', 'w-1', '--check-fit')).stderr,
+    /^next: add nodes, or drain fewer at a time; for pods whose volumes are on their node alone, drain without --check-fit: /m,
+  );
+});
+
 test('where volumes may not be read, the drain goes on, and says so in a dry run', async () => {
   await databases();
   const rule = (group: string, resource: string, verbs: string[]) => ({

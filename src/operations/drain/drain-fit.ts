@@ -25,6 +25,8 @@ export interface DrainFit {
   unfit: string[];
   /** Budgets that hold the drain up without end because of those: a line for each. */
   stuck: string[];
+  /** Those without one that no other node can take: it does not reach their volumes. */
+  bound: number;
   notJudged: string[];
 }
 
@@ -37,8 +39,9 @@ interface FitDeps {
 interface Kind {
   pod: Pod;
   names: string[];
+  /** Nodes that they are on. */
+  from: Set<string>;
   takers: number;
-  reasons: FitReasons;
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
@@ -63,6 +66,7 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
   const unfit: string[] = [];
   const withoutPlace: Pod[] = [];
   let fitting = 0;
+  let bound = 0;
   for (const kind of inOrder(kindsOf(moving, snapshot.parts), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
     const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
@@ -70,11 +74,12 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
     fitting += replicas;
     const left = kind.names.slice(replicas);
     if (left.length > 0) unfit.push(unfitText(left, whyNoMore(kind.pod, others, snapshot)));
+    if (isBoundTo(kind, judge)) bound += left.length;
     withoutPlace.push(...left.map(() => kind.pod));
   }
   const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
-  return { fitting, asked: moving.length, unfit, stuck, notJudged };
+  return { fitting, asked: moving.length, unfit, stuck, bound, notJudged };
 }
 
 function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undefined {
@@ -87,12 +92,13 @@ function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undef
 
 function kindsOf(moving: readonly KeptPod[], parts: PodParts): Kind[] {
   const kinds = new Map<string, Kind>();
-  for (const { pod: old } of moving) {
+  for (const { pod: old, node } of moving) {
     const pod = { ...old, nodeName: undefined, isTerminating: false };
     const key = parts.kindOf(pod);
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { pod, names: [podName(pod)], takers: 0, reasons: new FitReasons() });
-    else kind.names.push(podName(pod));
+    const kind = kinds.get(key) ?? { pod, names: [], from: new Set(), takers: 0 };
+    kind.names.push(podName(pod));
+    kind.from.add(node);
+    kinds.set(key, kind);
   }
   return [...kinds.values()];
 }
@@ -106,6 +112,11 @@ function inOrder(kinds: Kind[], others: readonly string[], snapshot: Snapshot): 
   const size = ({ pod }: Kind) =>
     Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);
   return kinds.toSorted((a, b) => a.takers - b.takers || size(b) - size(a));
+}
+
+/** Whether their volumes are on the node that they are on, and on no other. */
+function isBoundTo({ from }: Kind, { volumes }: Judge): boolean {
+  return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
 }
 
 function whyNoMore(pod: Pod, others: readonly string[], snapshot: Snapshot): string {
