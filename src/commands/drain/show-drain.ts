@@ -48,7 +48,7 @@ function notCheckedText({ knowsVolumes }: DrainPlan): string {
   return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
 }
 
-/** A client dry run ends as if the server accepted every eviction. */
+/** A client dry run ends as if the server accepted every eviction but those that a budget rules out. */
 const NOT_TRIED =
   'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
 

@@ -1,5 +1,5 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
-import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/budgets.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast, neverEvicted } from '../../nodepool/budgets.ts';
 import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -27,6 +27,8 @@ export interface BlockedPods {
   pods: number;
   /** Their PodDisruptionBudgets, as `ns/web`. */
   budgets: string[];
+  /** Of each, by its UID. */
+  why: ReadonlyMap<string, string>;
 }
 
 interface Scope {
@@ -54,7 +56,7 @@ export async function outlookOf(scope: Scope, port: DrainPort, readVolumes: Read
       obstacles: [],
       warnings: [unknown, ...unplaced],
       notes: [],
-      blocked: { pods: 0, budgets: [] },
+      blocked: { pods: 0, budgets: [], why: new Map() },
       budgets: [],
       knowsVolumes,
     };
@@ -64,13 +66,13 @@ export async function outlookOf(scope: Scope, port: DrainPort, readVolumes: Read
     obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
     warnings: unplaced,
     notes: forecasts.flatMap(each => noteText(each, pendingOf(each, pending, read.value))),
-    blocked: blockedBy(forecasts),
+    blocked: { ...blockedBy(forecasts), why: neverEvicted(pods, read.value) },
     budgets: read.value,
     knowsVolumes,
   };
 }
 
-function blockedBy(forecasts: readonly Forecast[]): BlockedPods {
+function blockedBy(forecasts: readonly Forecast[]): Omit<BlockedPods, 'why'> {
   let pods = 0;
   const budgets = new Set<string>();
   for (const each of forecasts) {

@@ -117,6 +117,29 @@ for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
   });
 }
 
+test('a client dry run does not count pods as evicted that a budget never lets go', async () => {
+  const { code, stdout, stderr } = await runDrain({ dryRun: 'client' }, { budgets: [NEVER] });
+  assert.match(
+    stderr,
+    /^pod ns\/p-a on node a waits for PodDisruptionBudget ns\/web: maxUnavailable is 0 \(dry run\)$/m,
+  );
+  assert.equal(
+    stdout,
+    `node/a cordoned (dry run)
+node/b cordoned (dry run)
+node/a not drained: 1 pod waits for PodDisruptionBudget ns/web: maxUnavailable is 0 (dry run)
+node/b drained (dry run)
+nodepool.nodes.lailin.xyz/worker not drained: 1 of 2 nodes and 1 of 2 pods left to drain (dry run)
+`,
+  );
+  assert.equal(code, 1);
+  const two = ['one', 'two'].map(name => makeBudget({ name, selector: { matchLabels: { node: 'a' } } }));
+  assert.match(
+    (await runDrain({ dryRun: 'client' }, { budgets: two })).stdout,
+    /^node\/a not drained: 1 pod waits for several PodDisruptionBudgets: one, two \(dry run\)$/m,
+  );
+});
+
 test('a server dry run ends as the drain would, with each node looked at', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
