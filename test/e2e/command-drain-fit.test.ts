@@ -6,7 +6,7 @@ import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const { budget, drain, closed, names } = poolsWithPods(testEnv);
+const { budget, drain, closed, names, pod: podOf } = poolsWithPods(testEnv);
 const api = () => raw(testEnv.cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 
@@ -107,4 +107,17 @@ test('pods that spread, and those that keep others away, are counted', async () 
   assert.equal(code, 1, stderr);
   assert.match(stderr, /1 pod would not fit: 1 node\(s\) didn't match pod anti-affinity rules/);
   assert.deepEqual(await closed(), []);
+});
+
+test('pods of a StatefulSet, each with a label of its own, have one line with others of the same reason', async () => {
+  const nodeSelector = role('worker');
+  const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'zk' };
+  for (const name of ['zk-0', 'zk-1', 'zk-2'])
+    await podOf({ name, node: 'w-1', labels: { name }, owner, nodeSelector });
+  await podOf({ name: 'web', node: 'w-2', nodeSelector });
+  const { stderr } = await drain(NOW, '--check-fit');
+  const lines = stderr.split('\n').filter(line => line.includes('would not fit'));
+  assert.deepEqual(lines, [
+    "  4 pods would not fit: 1 node(s) didn't match Pod's node affinity/selector: 3 of StatefulSet default/zk, default/web",
+  ]);
 });
