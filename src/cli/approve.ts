@@ -9,7 +9,7 @@ import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 import { sanitizeLine, sanitizeScreen } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
-import { showWarning } from './error-line.ts';
+import { errorWidth, showWarning } from './error-line.ts';
 import type { TellImpact } from './impact.ts';
 import type { Io } from './io.ts';
 
@@ -124,7 +124,7 @@ export function approver(
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
     const evicted = preview !== undefined && grew(covers) ? preview : undefined;
-    if (evicted !== undefined) io.err(renderEvictions(evicted, io.columns));
+    if (evicted !== undefined) io.err(renderEvictions(evicted, errorWidth(io)));
     if (unshown !== undefined) io.err(`${unshown}.`);
     const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
     if (asks && !(await confirmOrRefuse(io, 'Continue?', () => needsYes(sentence, written())))) {
