@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { errorWidth, noteLine, showError, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
+import { errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -13,23 +13,22 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
+import { type DrainDeps, type DrainOptions, drain, paceOf } from '../../operations/drain/drain.ts';
 import { type DrainPlan, type PlanDeps, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
 import { heldNodes, heldWarnings, maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
-import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { drainColor, drainHeading, drainLine, drainProgress } from '../../render/drain.ts';
 import { wishText } from '../../render/maintenance.ts';
-import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
 import { question } from './question.ts';
+import { report } from './report.ts';
 import { requireFit } from './require-fit.ts';
 
 export interface DrainChoice extends DrainOptions {
@@ -171,59 +170,4 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
   else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
   // io.err() would escape the colour.
   else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
-}
-
-interface End {
-  interrupted: boolean;
-  dryRun: DryRun;
-  /** Nodes that this run cordoned, of all pools. */
-  cordoned: ReadonlySet<string>;
-}
-
-/** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
-function report(
-  { pool, drains }: PoolDrain,
-  planned: PlannedPool | undefined,
-  { interrupted, dryRun, cordoned }: End,
-  { io }: Deps,
-): number {
-  const left = drains.filter(({ phase }) => phase !== 'drained');
-  if (left.length === 0) {
-    const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
-    const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
-    io.out(`${poolRef(pool)} drained (${what})${dryRunSuffix(dryRun)}`);
-    return EXIT.done;
-  }
-  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
-  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
-  if (dryRun !== 'none' && !interrupted) {
-    const pods = drains.reduce((sum, each) => sum + each.pods, 0);
-    const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
-    const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
-    io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
-    return EXIT.error;
-  }
-  io.out(renderDrains(drains, makeStyle(io.color)));
-  const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
-  showError(io, { message, next: `run the command again to continue${hint}` });
-  return interrupted ? EXIT.interrupted : EXIT.error;
-}
-
-/** More would not fit on a command line that somebody reads. */
-const MAX_NODES = 20;
-
-/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
-function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
-  const { pool, nodes, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
-  const changed = nodes.filter(({ node }) => cordoned.has(node.name));
-  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
-  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
-  if (closed.length === 0) return '';
-  const isAll = otherMembers.length === 0 && closed.length === nodes.length;
-  const names = closed.map(({ node }) => node.name).toSorted();
-  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
-  const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
-  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }
