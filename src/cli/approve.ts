@@ -1,5 +1,5 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal } from '../operations/consent.ts';
@@ -186,9 +186,9 @@ function needsYes(sentence: string, written: Written | undefined): NodepoolError
   return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
 }
 
-function declined(written: Written | undefined): NodepoolError {
+function declined(written: Written | undefined): DeclinedError {
   const next = written === undefined ? undefined : `continue with \`${written.command}\``;
-  return new NodepoolError('input', (written ?? NOTHING).message, next);
+  return new DeclinedError((written ?? NOTHING).message, next);
 }
 
 const NOTHING = { message: 'nothing was changed' };
