@@ -6,7 +6,7 @@
  * CSI drivers, whose zone labels count as they are.
  */
 import { own } from '../nodepool/json.ts';
-import { plural } from '../nodepool/plural.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { bySize, chooseVolume, isReachable } from './choose-volume.ts';
 import type { RawVolume } from './raw-pod.ts';
@@ -109,7 +109,10 @@ export class PodVolumes {
     let place = this.#places.get(name);
     if (place === undefined) {
       const nodes = this.#where(node => isReachable(nodeTerms, node));
-      const on = nodes.length > SHOWN_NODES ? plural(nodes.length, 'other node') : `node ${nodes.join(', ')}`;
+      const on =
+        nodes.length > SHOWN_NODES
+          ? plural(nodes.length, 'other node')
+          : `${noun(nodes.length, 'node')} ${nodes.join(', ')}`;
       place = `volume ${name} is ${nodes.length === 0 ? 'elsewhere' : `on ${on}`}`;
       this.#places.set(name, place);
     }

@@ -2,8 +2,10 @@
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { type FitReason, reasonsText } from '../../scheduling/fit-reasons.ts';
 
-/** Pods named in a line, or their owners. */
+/** Pods named in a line. */
 const SHOWN = 3;
+/** Where there are more pods, their owners. */
+const SHOWN_OWNERS = 5;
 
 export interface UnfitPods {
   /** `StatefulSet data/db`. */
@@ -41,5 +43,7 @@ function namesText(groups: readonly UnfitPods[]): string {
   const owners = bySize.map(({ owner, names }) =>
     names.length === 1 ? (names[0] ?? '') : `${names.length} of ${owner}`,
   );
-  return firstFew(owners, SHOWN);
+  const others = bySize.slice(SHOWN_OWNERS).flatMap(({ names }) => names);
+  const more = others.length === 0 ? '' : ` and ${others.length} of others`;
+  return owners.slice(0, SHOWN_OWNERS).join(', ') + more;
 }
