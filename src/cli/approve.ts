@@ -1,5 +1,5 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
-import { NodepoolError } from '../nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal } from '../operations/consent.ts';
@@ -9,7 +9,7 @@ import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import { noExecuteOf } from '../reconciler/no-execute-consent.ts';
 import { sanitizeLine, sanitizeScreen } from '../render/sanitize.ts';
 import { canAsk, confirm, confirmOrRefuse } from './confirm.ts';
-import { showWarning } from './error-line.ts';
+import { errorWidth, showWarning } from './error-line.ts';
 import type { TellImpact } from './impact.ts';
 import type { Io } from './io.ts';
 
@@ -124,7 +124,7 @@ export function approver(
     const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
     const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
     const evicted = preview !== undefined && grew(covers) ? preview : undefined;
-    if (evicted !== undefined) io.err(renderEvictions(evicted, io.columns));
+    if (evicted !== undefined) io.err(renderEvictions(evicted, errorWidth(io)));
     if (unshown !== undefined) io.err(`${unshown}.`);
     const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
     if (asks && !(await confirmOrRefuse(io, 'Continue?', () => needsYes(sentence, written())))) {
@@ -186,9 +186,9 @@ function needsYes(sentence: string, written: Written | undefined): NodepoolError
   return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
 }
 
-function declined(written: Written | undefined): NodepoolError {
+function declined(written: Written | undefined): DeclinedError {
   const next = written === undefined ? undefined : `continue with \`${written.command}\``;
-  return new NodepoolError('input', (written ?? NOTHING).message, next);
+  return new DeclinedError((written ?? NOTHING).message, next);
 }
 
 const NOTHING = { message: 'nothing was changed' };

@@ -1,11 +1,11 @@
 /** Turns the error that ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
 import * as Errors from '@oclif/core/errors';
-import { InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
+import { DeclinedError, InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
 import type { CommandLine } from './command-line.ts';
-import { type Shown, showError } from './error-line.ts';
+import { type Shown, showError, showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
 import { unknownFormat } from './unknown-format.ts';
@@ -56,7 +56,8 @@ export function reportError(error: unknown, context: Context): number {
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
     return exit;
   }
-  showError(io, shown);
+  if (error instanceof DeclinedError) showNote(io, next === undefined ? message : `${message}; next: ${next}`);
+  else showError(io, shown);
   if (usage) io.err(`See '${command} --help'.`);
   if (stack !== undefined) io.err(stack);
   return exit;

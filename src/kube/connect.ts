@@ -16,7 +16,7 @@ import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
 import { manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { datedNode, nodeAnnotations, nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
+import { annotatedNodes, datedNode, nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { RequestLog } from './transport/request-log.ts';
@@ -86,7 +86,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
     nodeLabels: labelSelector => nodeLabels(api, labelSelector),
-    nodeAnnotations: () => nodeAnnotations(api),
+    annotatedNodes: () => annotatedNodes(api, kept),
     nodeObject: name => nodeObject(api, name),
     datedNode: name => datedNode(api, kept, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),

@@ -52,6 +52,25 @@ export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]):
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 
+/** Why no waiting lets these pods go, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. The others of `pods` are left out. */
+export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
+  const budgetsOf = budgetMatcher(budgets);
+  const whyOf = (pod: DrainPod): string | undefined => {
+    const [first, ...others] = budgetsOf(pod);
+    if (first === undefined) return undefined;
+    if (others.length > 0)
+      return `several PodDisruptionBudgets: ${[first, ...others].map(({ name }) => name).join(', ')}`;
+    const why = pod.isReady || !passesUnready(first) ? neverBecause(first) : undefined;
+    return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
+  };
+  return new Map(
+    pods.filter(isCounted).flatMap(pod => {
+      const why = whyOf(pod);
+      return why === undefined ? [] : [[pod.uid, why] as const];
+    }),
+  );
+}
+
 /** A pod, as far as a budget looks at it. */
 type Labelled = Pick<DrainPod, 'namespace' | 'labels'>;
 
@@ -79,11 +98,8 @@ function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
 }
 
 function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, { budget: string }> | undefined {
-  const { status, syncError, alwaysAllowsUnhealthy, namespace, name } = budget;
-  // Enough healthy pods, or the policy, let those go that are not Ready; where none has to be healthy, only the policy.
-  const isEnough = ({ currentHealthy, desiredHealthy }: NonNullable<Budget['status']>) =>
-    currentHealthy >= desiredHealthy && desiredHealthy > 0;
-  const passesUnhealthy = alwaysAllowsUnhealthy || (status !== undefined && isEnough(status));
+  const { status, syncError, namespace, name } = budget;
+  const passesUnhealthy = passesUnready(budget);
   const pods = all.filter(({ isReady }) => isReady || !passesUnhealthy).length;
   const of = { budget: `${namespace}/${name}`, pods };
   if (pods === 0) return undefined;
@@ -94,6 +110,12 @@ function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, {
   if (allowed >= pods) return undefined;
   const unready = passesUnhealthy || status.desiredHealthy > 0 ? 0 : all.filter(({ isReady }) => !isReady).length;
   return { kind: 'waits', ...of, allowed, ...(unready > 0 ? { unready } : {}) };
+}
+
+/** Enough healthy pods, or the policy, let those go that are not Ready; where none has to be healthy, only the policy. */
+function passesUnready({ alwaysAllowsUnhealthy, status }: Budget): boolean {
+  if (alwaysAllowsUnhealthy || status === undefined) return alwaysAllowsUnhealthy;
+  return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
 }
 
 /** Undefined: it may allow an eviction, now or later. */

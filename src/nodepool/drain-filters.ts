@@ -19,6 +19,8 @@ export interface DrainPod {
   /** A mirror pod: a static pod that its kubelet runs without the API server. */
   isMirror: boolean;
   hasEmptyDir: boolean;
+  /** Names of the claims of its volumes that outlive it; undefined: none. */
+  claims?: string[];
   labels: Record<string, string>;
   /** The condition Ready. */
   isReady: boolean;

@@ -54,6 +54,13 @@ export class NodepoolError extends Error {
 /** A name that no object can have. The command line may have a type before it, as `node/web-1`. */
 export class InvalidNameError extends NodepoolError {}
 
+/** A person answered a question with no. The command ends without an `error:`: that is no error. */
+export class DeclinedError extends NodepoolError {
+  constructor(message = 'nothing was changed', next?: string) {
+    super('input', message, next);
+  }
+}
+
 /** The user lacks the permission for this request; others may succeed. */
 export class ForbiddenError extends NodepoolError {
   /** The permissions, as `verb list on nodes`. */

@@ -20,25 +20,24 @@ export interface AdoptOptions {
   isGoneIgnored?: boolean;
 }
 
-export interface AdoptReader extends Pick<Connection, 'nodeAnnotations'> {
-  cluster: ClusterReader;
+export interface AdoptReader extends Pick<Connection, 'annotatedNodes'> {
+  cluster: Pick<ClusterReader, 'pools'>;
 }
 
 /** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
 export async function findAdoptable(
   { labels, names, isGoneIgnored = false }: AdoptOptions,
-  { cluster, nodeAnnotations }: AdoptReader,
+  { cluster, annotatedNodes }: AdoptReader,
 ): Promise<Candidate[]> {
   for (const label of labels) {
     const problem = keyProblem(label);
     if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
   }
-  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const [pools, { nodes, annotations }] = await allPermitted([cluster.pools.listCoerced(), annotatedNodes()]);
   const state = new ClusterState(pools, nodes, []);
   const found = findCandidates({
     nodes,
-    // A node that is not in both lists has none.
-    annotations: await nodeAnnotations(),
+    annotations,
     pools: pools.map(({ metadata }) => metadata.name),
     ownerOf: ({ name }) => state.ownership(name)?.owner,
     labels,

@@ -1,10 +1,12 @@
 /** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
+
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { ReviewPort } from '../controller/metrics-readers.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Watched } from '../controller/source.ts';
 import type { NodeAnnotations } from '../nodepool/adopt-annotations.ts';
 import type { DatedNode } from '../nodepool/dated-node.ts';
+import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
 import type { DrainPort } from './drain-port.ts';
@@ -117,6 +119,12 @@ export interface ServerFacts {
   time?: Date;
 }
 
+export interface AnnotatedNodes {
+  nodes: Node[];
+  /** In the same order. */
+  annotations: NodeAnnotations[];
+}
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -126,8 +134,8 @@ export interface Connection {
   pods: PodsPort;
   /** The labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
   nodeLabels(labelSelector?: string): Promise<Record<string, string>[]>;
-  /** What `adopt` may take over of the annotations of each node; reads metadata alone. */
-  nodeAnnotations(): Promise<NodeAnnotations[]>;
+  /** All nodes, and what `adopt` may take over of the annotations of each. */
+  annotatedNodes(): Promise<AnnotatedNodes>;
   /** A node exactly as the server sent it. */
   nodeObject(name: string): Promise<RawNode | undefined>;
   /** A node with who set its fields, and when. Undefined if there is none. */

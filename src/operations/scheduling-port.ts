@@ -41,6 +41,8 @@ export interface SchedulingPort {
   rehearse(namespace: string, pod: RawPod): Promise<Rehearsal>;
   /** Labels of each namespace. */
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
-  /** All claims of these namespaces, and all volumes and classes. */
+  /** All claims of these namespaces, and all volumes. */
+  boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;
+  /** As boundVolumes(), and all classes. */
   storage(namespaces: ReadonlySet<string>): Promise<Storage>;
 }

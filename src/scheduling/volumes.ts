@@ -6,6 +6,7 @@
  * CSI drivers, whose zone labels count as they are.
  */
 import { own } from '../nodepool/json.ts';
+import { noun, plural } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import { bySize, chooseVolume, isReachable } from './choose-volume.ts';
 import type { RawVolume } from './raw-pod.ts';
@@ -13,6 +14,10 @@ import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
 import type { ClaimUse, Pod } from './types.ts';
+import { isWithin, otherZone } from './volume-place.ts';
+
+/** Nodes of a volume that are named. */
+const SHOWN_NODES = 3;
 
 const NONE: readonly ClaimUse[] = [];
 
@@ -33,6 +38,9 @@ export class PodVolumes {
   /** No node takes the pod. */
   readonly refusal: Reason | undefined;
   readonly #storage: Storage;
+  readonly #nodes: Snapshot['nodes'];
+  /** Of a bound volume, where it is. */
+  readonly #places = new Map<string, string>();
   readonly #bound: Volume[] = [];
   readonly #waiting: Claim[] = [];
   /** A claim that one pod alone may use is in use. */
@@ -41,6 +49,7 @@ export class PodVolumes {
   constructor(pod: Pod, snapshot: Snapshot) {
     const { storage } = snapshot;
     this.#storage = storage;
+    this.#nodes = snapshot.nodes;
     const claims = pod.claims.map(use => claimOf(pod, use, storage));
     const words = firstProblem(claims, storage);
     this.refusal = words === undefined ? undefined : { rule: 'claims', words };
@@ -59,6 +68,12 @@ export class PodVolumes {
     return this.#waiting.some(({ uid }) => uid !== '');
   }
 
+  /** Names of all nodes that its bound volumes can be used on; undefined: it has none. */
+  get nodes(): string[] | undefined {
+    if (this.#bound.length === 0) return undefined;
+    return this.#where(node => this.#bound.every(volume => isWithin(volume, node)));
+  }
+
   judgeUse(): Reason | undefined {
     if (this.#usedClaim === undefined) return undefined;
     const words =
@@ -71,7 +86,7 @@ export class PodVolumes {
     const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
     const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
     if (elsewhere !== undefined) {
-      add("node(s) didn't match PersistentVolume's node affinity", `volume ${elsewhere.name} is elsewhere`);
+      add("node(s) didn't match PersistentVolume's node affinity", this.#placeOf(elsewhere));
     }
     const unmet = this.#unmetClaim(node);
     if (unmet !== undefined) {
@@ -80,20 +95,32 @@ export class PodVolumes {
     return reasons;
   }
 
-  judgeZone({ labels }: Node): Reason | undefined {
-    if (!ZONE_LABELS.some(key => own(labels, key) !== undefined)) return undefined;
+  judgeZone(node: Node): Reason | undefined {
     for (const volume of this.#bound) {
-      for (const key of ZONE_LABELS) {
-        const zones = own(volume.labels, key);
-        if (zones === undefined) continue;
-        const zone = own(labels, key) ?? own(labels, STABLE_KEYS[key] ?? key);
-        // As Kubernetes writes volumes of several zones.
-        if (zone !== undefined && zones.split('__').includes(zone)) continue;
-        const detail = `volume ${volume.name} has ${key}=${zones}`;
-        return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
-      }
+      const zone = otherZone(volume, node);
+      if (zone === undefined) continue;
+      const detail = `volume ${volume.name} has ${zone}`;
+      return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
     }
     return undefined;
+  }
+
+  #placeOf({ name, nodeTerms }: Volume): string {
+    let place = this.#places.get(name);
+    if (place === undefined) {
+      const nodes = this.#where(node => isReachable(nodeTerms, node));
+      const on =
+        nodes.length > SHOWN_NODES
+          ? plural(nodes.length, 'other node')
+          : `${noun(nodes.length, 'node')} ${nodes.join(', ')}`;
+      place = `volume ${name} is ${nodes.length === 0 ? 'elsewhere' : `on ${on}`}`;
+      this.#places.set(name, place);
+    }
+    return place;
+  }
+
+  #where(has: (node: Node) => boolean): string[] {
+    return [...this.#nodes.values()].flatMap(({ node }) => (has(node) ? [node.name] : []));
   }
 
   #addBound({ volumeName }: Claim): void {
@@ -119,17 +146,6 @@ export class PodVolumes {
     return toProvision.find(claim => !canProvision(this.#storage.classes.get(claim.className), node));
   }
 }
-
-const ZONE_LABELS = [
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-] as const;
-const STABLE_KEYS: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-};
 
 interface NamedClaim {
   use: ClaimUse;

@@ -1,4 +1,4 @@
-/** The requests of `top`, `drain` and `nodes`, by the server's audit log. */
+/** The requests of `adopt`, `top`, `drain` and `nodes`, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
@@ -182,4 +182,13 @@ test('parses a label selector as the server does', async () => {
     if (status === 200) assert.equal(isRead(), served, JSON.stringify(selector));
     else assert.throws(isRead, { kind: 'input' }, `${JSON.stringify(selector)}: ${JSON.stringify(body)}`);
   }
+});
+
+test('adopt lists the nodes once', async () => {
+  await pools();
+  const { lists } = await requestsOf('adopt');
+  assert.deepEqual(
+    lists.filter(list => list.startsWith('nodes')),
+    ['nodes'],
+  );
 });

@@ -194,7 +194,7 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
     assert.match(no.shown, /Delete pool p \(releases 1 node\)\? \[y\/N\] (y\n)?taints with/);
-    assert.match(no.shown, /Continue\? \[y\/N\] (n?\n)?error: nothing was changed\n$/);
+    assert.match(no.shown, /Continue\? \[y\/N\] (n?\n)?nothing was changed\n$/);
     assert.equal(no.code, 1);
   }
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=ours:NoExecute']);

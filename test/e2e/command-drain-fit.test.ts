@@ -6,7 +6,7 @@ import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const { budget, drain, closed, names } = poolsWithPods(testEnv);
+const { budget, drain, closed, names, pod: podOf } = poolsWithPods(testEnv);
 const api = () => raw(testEnv.cluster());
 const PODS = '/api/v1/namespaces/default/pods';
 
@@ -79,6 +79,21 @@ test('names the budget that makes the drain wait without end, and what is not ju
   assert.deepEqual(await closed(), []);
 });
 
+test('names the budgets that hold up the drain before it refuses', async () => {
+  for (const name of ['a', 'b']) await pod(name, 'w-1', '3');
+  for (const name of ['a', 'b'])
+    await api().expect('PATCH', `${PODS}/${name}/status`, {
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  await budget('web', { app: 'web' }, 1);
+  const { code, stderr } = await drain(NOW, '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /^PodDisruptionBudget default\/web allows 1 of 2 pods to be evicted now; .*\n(.*\n)*error: 1 of 2 pods would find no place/m,
+  );
+});
+
 test('pods that spread, and those that keep others away, are counted', async () => {
   const labelSelector = { matchLabels: { app: 'web' } };
   const terms = [{ topologyKey: 'kubernetes.io/hostname', labelSelector }];
@@ -92,4 +107,17 @@ test('pods that spread, and those that keep others away, are counted', async () 
   assert.equal(code, 1, stderr);
   assert.match(stderr, /1 pod would not fit: 1 node\(s\) didn't match pod anti-affinity rules/);
   assert.deepEqual(await closed(), []);
+});
+
+test('pods of a StatefulSet, each with a label of its own, have one line with others of the same reason', async () => {
+  const nodeSelector = role('worker');
+  const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'zk' };
+  for (const name of ['zk-0', 'zk-1', 'zk-2'])
+    await podOf({ name, node: 'w-1', labels: { name }, owner, nodeSelector });
+  await podOf({ name: 'web', node: 'w-2', nodeSelector });
+  const { stderr } = await drain(NOW, '--check-fit');
+  const lines = stderr.split('\n').filter(line => line.includes('would not fit'));
+  assert.deepEqual(lines, [
+    "  4 pods would not fit: 1 node(s) didn't match Pod's node affinity/selector: 3 of StatefulSet default/zk, default/web",
+  ]);
 });

@@ -105,7 +105,7 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
       stderr,
       /^PodDisruptionBudget default\/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more$/m,
     );
-    assert.match(stderr, /^Not checked: whether other nodes have enough free resources; --check-fit does\.$/m);
+    assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
     const waits = /^pod default\/p on node w-1 waits for PodDisruptionBudget default\/web: .* \(server dry run\)$/m;
     assert.equal(waits.test(stderr), isServer);
   }

@@ -23,6 +23,8 @@ export interface PodSpec {
   /** Default: a ReplicaSet; null for none. */
   owner?: { apiVersion: string; kind: string; name: string } | null;
   emptyDir?: boolean;
+  /** Of a volume. */
+  claim?: string;
   phase?: string;
   finalizers?: string[];
   nodeSelector?: Record<string, string>;
@@ -79,10 +81,12 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
       phase = 'Running',
       tolerations = [],
       graceSeconds,
+      claim,
     } = rest;
     const grace = graceSeconds === undefined ? {} : { terminationGracePeriodSeconds: graceSeconds };
     const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
-    const volumes = emptyDir ? [{ name: 'cache', emptyDir: {} }] : [];
+    const claimed = claim === undefined ? [] : [{ name: 'data', persistentVolumeClaim: { claimName: claim } }];
+    const volumes = [...(emptyDir ? [{ name: 'cache', emptyDir: {} }] : []), ...claimed];
     await api().expect('POST', `${NAMESPACE}/pods`, {
       metadata: { name, labels, annotations, ownerReferences, finalizers },
       spec: { nodeName: node, nodeSelector, tolerations, containers: CONTAINERS, volumes, ...grace },

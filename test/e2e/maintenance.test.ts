@@ -89,6 +89,10 @@ test('a second person is refused by name, and writes nothing to that node', asyn
     /^warning: node a is in maintenance of alice since .*: disks; not drained; next: ask alice/m,
   );
   assert.match(drained.stderr, /^error: unable to cordon node "a": it is in maintenance of alice/m);
+  assert.match(
+    drained.stderr,
+    /^error: nodepool "web" not drained: 1 of 2 nodes left to drain; next: ask the owner of the maintenance, or use --takeover$/m,
+  );
   assert.equal(drained.stdout.includes('node/a drained'), false);
   assert.ok(drained.stdout.includes('node/b drained'));
   assert.equal(await state('a'), 'cordoned alice disks');

@@ -154,6 +154,14 @@ const RUNS: Run[] = [
     unseen: /^patch nodes\/status/,
   },
   { command: 'uncordon after cordon --reason', lines: ['uncordon one --takeover'] },
+  {
+    command: 'drain with volumes',
+    prepare: () => pods.pod({ name: 'claiming', node: 'a', claim: 'none' }),
+    lines: ['drain one --dry-run --ignore-daemonsets'],
+    finish: async () => {
+      await raw(testEnv.cluster()).expect('DELETE', '/api/v1/namespaces/default/pods/claiming?gracePeriodSeconds=0');
+    },
+  },
   // Only to name the budgets of a pod that has several.
   {
     command: 'drain',

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approver } from '../../cli/approve.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { errorWidth, noteLine, showError, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
+import { errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { interruptible } from '../../cli/interruptible.ts';
@@ -13,25 +13,23 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
-import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { type DrainDeps, type DrainOptions, drain, type PoolDrain, paceOf } from '../../operations/drain/drain.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
+import { type DrainDeps, type DrainOptions, drain, paceOf } from '../../operations/drain/drain.ts';
+import { type DrainPlan, type PlanDeps, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
 import { heldNodes, heldWarnings, maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import type { NodeLine } from '../../render/cordon.ts';
-import { drainColor, drainHeading, drainLine, drainProgress, renderDrains } from '../../render/drain.ts';
+import { drainColor, drainHeading, drainLine, drainProgress } from '../../render/drain.ts';
 import { wishText } from '../../render/maintenance.ts';
-import { poolRef } from '../../render/pool-ref.ts';
 import { sanitizeText } from '../../render/sanitize.ts';
 import { makeStyle } from '../../render/style.ts';
-import { PREEMPTION } from '../../scheduling/not-judged.ts';
 import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
 import { question } from './question.ts';
+import { report } from './report.ts';
+import { requireFit } from './require-fit.ts';
 
 export interface DrainChoice extends DrainOptions {
   pools: PoolChoice;
@@ -43,16 +41,21 @@ export interface DrainChoice extends DrainOptions {
   warnOf: (pool: PlannedPool) => string[];
 }
 
-const NO_ROOM_CHECK = 'Not checked: whether other nodes have enough free resources; --check-fit does.';
+/** What decides on a place beside what the plan has judged. */
+function notCheckedText({ knowsVolumes }: DrainPlan): string {
+  const volumes = knowsVolumes ? '' : 'volumes, ';
+  return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
+}
 
-/** A client dry run ends as if the server accepted every eviction. */
+/** A client dry run ends as if the server accepted every eviction but those that a budget rules out. */
 const NOT_TRIED =
   'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
 
 type BaseDeps = Pick<
   DrainDeps,
   'cluster' | 'maintenance' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep' | 'onWarning'
->;
+> &
+  Pick<PlanDeps, 'volumes'>;
 
 /** Returns the exit code. */
 export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
@@ -73,8 +76,9 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
     };
     const found = await planDrain(names, choice, { ...drainDeps, heldByOthers });
     const drainPlan = { ...found, warnings: [...found.warnings, ...warnings] };
-    if (choice.checkFit) await requireFit(drainPlan, connection, io);
+    // First what stands in the way all the same: people see all of it in one run.
     tell(drainPlan, choice, said, io);
+    if (choice.checkFit) await requireFit(drainPlan, connection, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
   const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
@@ -96,27 +100,14 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   });
 }
 
-/** Throws NodepoolError with the pods that would find no place. */
-async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
-  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
-  const { fitting, asked, unfit, stuck, notJudged } = await drainFit(plan, connection);
-  for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
-  if (unfit.length > 0) {
-    showNote(io, `Not judged: ${PREEMPTION}.`);
-    const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
-    const next = 'add nodes, or drain fewer at a time';
-    throw new NodepoolError('cluster', message, next, { items: [...unfit, ...stuck] });
-  }
-  showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
-}
-
 /** What stands in the way; each line once. */
-function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
+function tell(plan: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
+  const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
   const isAsked = choice.dryRun === 'none' && hasPods && !choice.yes && canAsk(io);
-  const notChecked = (isDry || isAsked) && !choice.checkFit ? [NO_ROOM_CHECK] : [];
+  const notChecked = (isDry || isAsked) && !choice.checkFit ? [notCheckedText(plan)] : [];
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
   const lines = [...warned, ...[...notes, ...notChecked].map(text => noteLine(text, errorWidth(io)))];
@@ -125,7 +116,7 @@ function tell({ pools, warnings, notes }: DrainPlan, choice: DrainChoice, said: 
 }
 
 async function drainDepsOf(
-  { cluster, drain, maintenance }: Connection,
+  { cluster, drain, maintenance, scheduling }: Connection,
   dryRun: DryRun,
   { io }: Deps,
 ): Promise<BaseDeps> {
@@ -133,6 +124,7 @@ async function drainDepsOf(
   const warn = warnOnce(io);
   return {
     ...{ cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: pause },
+    volumes: async namespaces => (await scheduling()).boundVolumes(namespaces),
     maintenance: maintenanceClient(maintenance, pause),
     onWarning: warning => warn([warning]),
   };
@@ -178,59 +170,4 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
   else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
   // io.err() would escape the colour.
   else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
-}
-
-interface End {
-  interrupted: boolean;
-  dryRun: DryRun;
-  /** Nodes that this run cordoned, of all pools. */
-  cordoned: ReadonlySet<string>;
-}
-
-/** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
-function report(
-  { pool, drains }: PoolDrain,
-  planned: PlannedPool | undefined,
-  { interrupted, dryRun, cordoned }: End,
-  { io }: Deps,
-): number {
-  const left = drains.filter(({ phase }) => phase !== 'drained');
-  if (left.length === 0) {
-    const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
-    const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
-    io.out(`${poolRef(pool)} drained (${what})${dryRunSuffix(dryRun)}`);
-    return EXIT.done;
-  }
-  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
-  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
-  if (dryRun !== 'none' && !interrupted) {
-    const pods = drains.reduce((sum, each) => sum + each.pods, 0);
-    const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
-    const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
-    io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
-    return EXIT.error;
-  }
-  io.out(renderDrains(drains, makeStyle(io.color)));
-  const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
-  showError(io, { message, next: `run the command again to continue${hint}` });
-  return interrupted ? EXIT.interrupted : EXIT.error;
-}
-
-/** More would not fit on a command line that somebody reads. */
-const MAX_NODES = 20;
-
-/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
-function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
-  const { pool, nodes, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
-  const changed = nodes.filter(({ node }) => cordoned.has(node.name));
-  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
-  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
-  if (closed.length === 0) return '';
-  const isAll = otherMembers.length === 0 && closed.length === nodes.length;
-  const names = closed.map(({ node }) => node.name).toSorted();
-  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
-  const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
-  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

@@ -23,11 +23,13 @@ const META: Schema = {
   13: { name: 'ownerReferences', read: message(OWNER), repeated: 'list' },
 };
 
-const readSource = message({ 2: { name: 'emptyDir', read: message({}) } });
+const SOURCE: Schema = {
+  2: { name: 'emptyDir', read: message({}) },
+  10: { name: 'persistentVolumeClaim', read: message({ 1: { name: 'claimName', read: text } }) },
+};
+const readParts = message({ 2: { name: 'source', read: message(SOURCE) } });
 /** JSON has the source's fields in the volume itself. */
-const readEmptyDir: Read = reader => (readSource(reader) as { emptyDir?: object }).emptyDir;
-
-const VOLUME: Schema = { 2: { name: 'emptyDir', read: readEmptyDir } };
+const readVolume: Read = reader => (readParts(reader) as { source?: object }).source ?? {};
 
 const seconds: Read = reader => Number(reader.int64());
 
@@ -79,7 +81,7 @@ const DRAINED_POD: Schema = {
   2: {
     name: 'spec',
     read: message({
-      1: { name: 'volumes', read: message(VOLUME), repeated: 'list' },
+      1: { name: 'volumes', read: readVolume, repeated: 'list' },
       7: EVICTED_SPEC[7],
       18: { name: 'affinity', read: message({ 1: EVICTED_SPEC[18] }) },
       22: TOLERATIONS,

@@ -1,5 +1,5 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
-import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt-annotations.ts';
+import { readNodeAnnotations } from '../../nodepool/adopt-annotations.ts';
 import type { DatedNode } from '../../nodepool/dated-node.ts';
 import { defined } from '../../nodepool/json.ts';
 import { maintenanceIn } from '../../nodepool/maintenance.ts';
@@ -14,7 +14,7 @@ import {
   RECORD_ANNOTATION,
   type Taint,
 } from '../../nodepool/types.ts';
-import type { RawNode } from '../../operations/ports.ts';
+import type { AnnotatedNodes, RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -151,8 +151,14 @@ export function nodeLabels(api: Api, labelSelector?: string): Promise<Record<str
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }
 
-/** See the port. */
-export function nodeAnnotations(api: Api): Promise<NodeAnnotations[]> {
-  const resource = { ...NODES, ...ONLY_METADATA, decode: decodeAnnotated };
-  return api.list(resource, ({ metadata = {} }: { metadata?: AnnotatedNode }) => readNodeAnnotations(metadata));
+/** See the port. Of each item, the long annotations are dropped before the next is read. */
+export async function annotatedNodes(api: Api, kept: KeptAnnotations): Promise<AnnotatedNodes> {
+  const decode = kept.decoder();
+  const resource = { ...NODES, decode: (raw: Uint8Array) => ({ ...decodeAnnotated(raw), node: decode(raw) }) };
+  // In JSON, an item is the node.
+  const read = await api.list(resource, (item: { metadata?: AnnotatedNode; node?: WireNode } & WireNode) => ({
+    node: toNode(item.node ?? item, kept),
+    annotations: readNodeAnnotations(item.metadata ?? {}),
+  }));
+  return { nodes: read.map(({ node }) => node), annotations: read.map(({ annotations }) => annotations) };
 }

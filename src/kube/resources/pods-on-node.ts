@@ -29,6 +29,7 @@ export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainP
       : { controller: { apiVersion: owner.apiVersion ?? '', kind: owner.kind ?? '', name: owner.name ?? '' } }),
     isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
     hasEmptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+    ...claimsOf(spec?.volumes),
     labels: metadata.labels ?? {},
     isReady: status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false,
     placement: {
@@ -37,4 +38,9 @@ export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainP
       tolerations: (spec?.tolerations ?? []) as Toleration[],
     },
   };
+}
+
+function claimsOf(volumes: NonNullable<Wire<V1Pod>['spec']>['volumes']): Pick<DrainPod, 'claims'> {
+  const claims = volumes?.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []) ?? [];
+  return claims.length === 0 ? {} : { claims };
 }

@@ -56,19 +56,27 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
       return new Map(all);
     },
 
+    boundVolumes: namespaces => boundVolumes(api, namespaces),
+
     async storage(namespaces): Promise<Storage> {
-      const claimsOf = (namespace: string) => api.list({ ...CLAIMS, namespace }, (raw: RawClaim) => readClaim(raw));
-      const [claims, volumes, classes] = await Promise.all([
-        Promise.all([...namespaces].map(claimsOf)),
-        api.list(VOLUMES, (raw: RawVolumeObject) => readVolume(raw)),
+      const [bound, classes] = await Promise.all([
+        boundVolumes(api, namespaces),
         api.list(CLASSES, (raw: RawStorageClass) => readStorageClass(raw)),
       ]);
-      return {
-        claims: new Map(claims.flat().map(each => [`${each.namespace}/${each.name}`, each])),
-        volumes: new Map(volumes.map(each => [each.name, each])),
-        classes: new Map(classes.map(each => [each.name, each])),
-      };
+      return { ...bound, classes: new Map(classes.map(each => [each.name, each])) };
     },
+  };
+}
+
+async function boundVolumes(api: Api, namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>> {
+  const claimsOf = (namespace: string) => api.list({ ...CLAIMS, namespace }, (raw: RawClaim) => readClaim(raw));
+  const [claims, volumes] = await Promise.all([
+    Promise.all([...namespaces].map(claimsOf)),
+    api.list(VOLUMES, (raw: RawVolumeObject) => readVolume(raw)),
+  ]);
+  return {
+    claims: new Map(claims.flat().map(each => [`${each.namespace}/${each.name}`, each])),
+    volumes: new Map(volumes.map(each => [each.name, each])),
   };
 }
 

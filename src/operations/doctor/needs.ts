@@ -149,6 +149,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     'get daemonsets.apps',
     'list poddisruptionbudgets.policy',
   ],
+  // Without it, whether other nodes reach them is not judged.
+  'drain with volumes': ['list persistentvolumeclaims', 'list persistentvolumes'],
   'drain --disable-eviction': ['delete pods'],
   // With volumes and namespaceSelector, what `fit` needs.
   'drain --check-fit': ['list pods'],

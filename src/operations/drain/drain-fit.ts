@@ -1,9 +1,9 @@
 /** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
 import { type Budget, shortOf } from '../../nodepool/budgets.ts';
-import { isRecreated, podName } from '../../nodepool/drain-filters.ts';
+import { type DrainPod, isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/placement.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
-import { FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { type FitReason, FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { PodParts } from '../../scheduling/pod-parts.ts';
@@ -13,18 +13,18 @@ import type { ClusterReader } from '../ports.ts';
 import { type KeptPod, readSnapshot } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
 import type { DrainPlan } from './plan-drain.ts';
-
-/** Pods named in a line. */
-const SHOWN_PODS = 3;
+import { type UnfitPods, unfitLines } from './unfit-lines.ts';
 
 export interface DrainFit {
   /** Pods that have a place, of those that are evicted and recreated. */
   fitting: number;
   asked: number;
-  /** For those without one, with the reasons: a line for the pods of each kind. */
+  /** For those without one, a line for each reason. */
   unfit: string[];
   /** Budgets that hold the drain up without end because of those: a line for each. */
   stuck: string[];
+  /** Those without one that no other node can take: it does not reach their volumes. */
+  bound: number;
   notJudged: string[];
 }
 
@@ -33,12 +33,14 @@ interface FitDeps {
   scheduling(): Promise<SchedulingPort>;
 }
 
-/** Pods that differ in nothing but their names. */
+/** Pods of one owner that differ in nothing but their names. */
 interface Kind {
+  owner: string;
   pod: Pod;
   names: string[];
+  /** Nodes that they are on. */
+  from: Set<string>;
   takers: number;
-  reasons: FitReasons;
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
@@ -60,21 +62,25 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
     const old = evicted.get(podName(pod));
     return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
   });
-  const unfit: string[] = [];
+  const unfit: UnfitPods[] = [];
   const withoutPlace: Pod[] = [];
   let fitting = 0;
-  for (const kind of inOrder(kindsOf(moving, snapshot.parts), others, snapshot)) {
+  let bound = 0;
+  const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
+  for (const kind of inOrder(kindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
     const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
     fitting += replicas;
     const left = kind.names.slice(replicas);
-    if (left.length > 0) unfit.push(unfitText(left, whyNoMore(kind.pod, others, snapshot)));
+    if (left.length === 0) continue;
+    unfit.push({ owner: kind.owner, names: left, reasons: whyNoMore(kind.pod, others, snapshot) });
+    if (isBoundTo(kind, judge)) bound += left.length;
     withoutPlace.push(...left.map(() => kind.pod));
   }
   const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
-  return { fitting, asked: moving.length, unfit, stuck, notJudged };
+  return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }
 
 function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undefined {
@@ -85,14 +91,21 @@ function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undef
   return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, and ${pending} ${are}: the drain would wait until its timeout`;
 }
 
-function kindsOf(moving: readonly KeptPod[], parts: PodParts): Kind[] {
+function ownerText(pod: DrainPod | undefined): string {
+  const { namespace = '', controller: { kind, name } = { kind: '', name: '' } } = pod ?? {};
+  return `${kind} ${namespace}/${name}`;
+}
+
+function kindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod) => string): Kind[] {
   const kinds = new Map<string, Kind>();
-  for (const { pod: old } of moving) {
+  for (const { pod: old, node } of moving) {
     const pod = { ...old, nodeName: undefined, isTerminating: false };
-    const key = parts.kindOf(pod);
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { pod, names: [podName(pod)], takers: 0, reasons: new FitReasons() });
-    else kind.names.push(podName(pod));
+    const owner = ownerOf(pod);
+    const key = `${owner} ${parts.kindOf(pod)}`;
+    const kind = kinds.get(key) ?? { owner, pod, names: [], from: new Set(), takers: 0 };
+    kind.names.push(podName(pod));
+    kind.from.add(node);
+    kinds.set(key, kind);
   }
   return [...kinds.values()];
 }
@@ -108,13 +121,14 @@ function inOrder(kinds: Kind[], others: readonly string[], snapshot: Snapshot): 
   return kinds.toSorted((a, b) => a.takers - b.takers || size(b) - size(a));
 }
 
-function whyNoMore(pod: Pod, others: readonly string[], snapshot: Snapshot): string {
+/** Whether their volumes are on the node that they are on, and on no other. */
+function isBoundTo({ from }: Kind, { volumes }: Judge): boolean {
+  return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
+}
+
+function whyNoMore(pod: Pod, others: readonly string[], snapshot: Snapshot): FitReason[] {
   const judge = new Judge(pod, snapshot);
   const reasons = new FitReasons();
   for (const node of others) reasons.add(judge.firstWhyNot(node));
-  return others.length === 0 ? 'there is no other node' : reasonsText(reasons.list());
-}
-
-function unfitText(names: readonly string[], why: string): string {
-  return `${plural(names.length, 'pod')} would not fit: ${why}: ${firstFew([...names], SHOWN_PODS)}`;
+  return reasons.list();
 }

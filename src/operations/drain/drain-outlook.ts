@@ -1,12 +1,12 @@
 /** What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods. */
-import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/budgets.ts';
-import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain-filters.ts';
-import { toleratesCordon, type Unplaced, whyUnplaced } from '../../nodepool/placement.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast, neverEvicted } from '../../nodepool/budgets.ts';
+import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { attempt } from '../attempt.ts';
 import type { DrainPort } from '../drain-port.ts';
+import { type ReadVolumes, type Unplaced, unplacedLines, unplacedPods, volumesOf } from './unplaced-pods.ts';
 
 export interface Outlook {
   /** Budgets that waiting does not change, with what does. */
@@ -18,6 +18,8 @@ export interface Outlook {
   blocked: BlockedPods;
   /** Those that could be read. */
   budgets: Budget[];
+  /** Whether it was judged where the volumes of the pods are. */
+  knowsVolumes: boolean;
 }
 
 /** Pods that no waiting lets go. */
@@ -25,6 +27,8 @@ export interface BlockedPods {
   pods: number;
   /** Their PodDisruptionBudgets, as `ns/web`. */
   budgets: string[];
+  /** Of each, by its UID. */
+  why: ReadonlyMap<string, string>;
 }
 
 interface Scope {
@@ -38,25 +42,23 @@ interface Scope {
   isGradual: boolean;
 }
 
-const UNPLACED: Readonly<Record<Unplaced, string>> = {
-  'no nodes': 'as every other node is cordoned or not Ready',
-  'no match': 'as no other schedulable node matches their nodeSelector and node affinity',
-  taints: 'as they do not tolerate the taints of the other schedulable nodes that they match',
-};
-
-export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook> {
-  const { pods, disableEviction } = scope;
-  const read = disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
-  const pending = unplacedPods(scope);
+export async function outlookOf(scope: Scope, port: DrainPort, readVolumes: ReadVolumes): Promise<Outlook> {
+  const { pods, others, disableEviction } = scope;
+  const budgets = async () =>
+    disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
+  const [read, { storage, isRefused }] = await Promise.all([budgets(), volumesOf(pods, readVolumes)]);
+  const pending = unplacedPods(pods, others, storage);
   const unplaced = unplacedLines(pending, scope.isGradual);
+  const knowsVolumes = !isRefused;
   if ('refusal' in read) {
     const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
     return {
       obstacles: [],
       warnings: [unknown, ...unplaced],
       notes: [],
-      blocked: { pods: 0, budgets: [] },
+      blocked: { pods: 0, budgets: [], why: new Map() },
       budgets: [],
+      knowsVolumes,
     };
   }
   const forecasts = forecast(pods, read.value);
@@ -64,12 +66,13 @@ export async function outlookOf(scope: Scope, port: DrainPort): Promise<Outlook>
     obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
     warnings: unplaced,
     notes: forecasts.flatMap(each => noteText(each, pendingOf(each, pending, read.value))),
-    blocked: blockedBy(forecasts),
+    blocked: { ...blockedBy(forecasts), why: neverEvicted(pods, read.value) },
     budgets: read.value,
+    knowsVolumes,
   };
 }
 
-function blockedBy(forecasts: readonly Forecast[]): BlockedPods {
+function blockedBy(forecasts: readonly Forecast[]): Omit<BlockedPods, 'why'> {
   let pods = 0;
   const budgets = new Set<string>();
   for (const each of forecasts) {
@@ -119,10 +122,10 @@ function unknownText(forecast: Forecast): Warning[] {
 }
 
 /** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
-function pendingOf(forecast: Forecast, pending: readonly Pending[], budgets: readonly Budget[]): number {
+function pendingOf(forecast: Forecast, pending: readonly Unplaced[], budgets: readonly Budget[]): number {
   if (forecast.kind !== 'waits' || pending.length === 0) return 0;
   const budgetsOf = budgetMatcher(budgets);
-  const isCovered = ({ pod }: Pending) =>
+  const isCovered = ({ pod }: Unplaced) =>
     budgetsOf(pod).some(({ name }) => `${pod.namespace}/${name}` === forecast.budget);
   return pending.filter(isCovered).length;
 }
@@ -133,7 +136,7 @@ function noteText(forecast: Forecast, pending: number): string[] {
   const waits =
     pending === 0
       ? 'the drain waits until it allows more'
-      : `${pending} of them would stay Pending on other nodes, so it may never allow more`;
+      : `${pending} of them would stay Pending, so it may never allow more`;
   const remedy = unready === 0 ? waits : unreadyText(unready);
   return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
 }
@@ -142,36 +145,4 @@ function noteText(forecast: Forecast, pending: number): string[] {
 function unreadyText(unready: number): string {
   const are = unready === 1 ? '1 is' : `${unready} are`;
   return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
-}
-
-interface Pending {
-  pod: DrainPod;
-  why: Unplaced;
-}
-
-/** Only of pods that a controller recreates. */
-function unplacedPods({ pods, others }: Scope): Pending[] {
-  const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
-  // The pods of one template have the same answer.
-  const known = new Map<string, Unplaced | undefined>();
-  const whyOf = ({ placement }: DrainPod) => {
-    const key = JSON.stringify(placement);
-    if (!known.has(key)) known.set(key, whyUnplaced(placement, nodes));
-    return known.get(key);
-  };
-  return pods.flatMap(pod => {
-    // Those that tolerate the cordon return to the node that is drained.
-    if (!isRecreated(pod) || toleratesCordon(pod.placement)) return [];
-    const why = whyOf(pod);
-    return why === undefined ? [] : [{ pod, why }];
-  });
-}
-
-function unplacedLines(pending: readonly Pending[], isGradual: boolean): string[] {
-  const when = isGradual ? ' once all nodes of the drain are cordoned' : '';
-  const lines = pending.map(({ pod, why }) => ({
-    what: `pods will stay Pending${when}, ${UNPLACED[why]}`,
-    pod: podName(pod),
-  }));
-  return groupByOutcome(lines);
 }

@@ -58,7 +58,7 @@ type Work = Omit<DrainDeps, 'onEvent'> &
   Pick<NodeDrainDeps, 'limitObjects'> & { onEvent: (event: DrainEvent) => void; cordon: CordonChange };
 
 /** @param isMember whether a node is a member of the pool, by the pools of the plan */
-type PoolWork = Work & { pool: string; isMember: (node: Node) => boolean };
+type PoolWork = Work & Pick<DrainPlan, 'blocked'> & { pool: string; isMember: (node: Node) => boolean };
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
@@ -81,7 +81,7 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
   for (const { planned, state, deps } of work) {
     const { pool } = planned;
     const isMember = (node: Node) => plan.ownerOf(node) === pool;
-    await drainPool(planned, state.drains, options, { ...deps, pool, isMember });
+    await drainPool(planned, state.drains, options, { ...deps, blocked: plan.blocked, pool, isMember });
     yield state;
   }
 }
@@ -189,10 +189,7 @@ async function drainOne(
     each.phase = 'under way';
     const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, warned);
     if (isDrained) finish(each, deps);
-    else if (isDry && !deps.signal.aborted) {
-      each.phase = 'waits';
-      deps.onEvent({ kind: 'waits', node: each.node, held: each.held });
-    }
+    else if (isDry && !deps.signal.aborted) waits(each, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';
@@ -217,11 +214,24 @@ async function cordonNow(each: NodeDrain, node: Node, { isRolling }: DrainOption
   else if (current.maintenance !== undefined) await cordonAll([current], [each], deps, true);
 }
 
-function preview(each: NodeDrain, pods: readonly DrainPod[], deps: Work): void {
+/** As if the server accepted every eviction but those that a budget rules out. */
+function preview(each: NodeDrain, pods: readonly DrainPod[], deps: PoolWork): void {
   if (each.phase !== 'not begun') return;
   for (const pod of pods) deps.onEvent({ kind: 'asking', node: each.node, pod: podName(pod) });
-  each.gone = each.pods;
-  finish(each, deps);
+  for (const pod of pods) {
+    const why = deps.blocked.why.get(pod.uid);
+    if (why === undefined) continue;
+    each.held.set(podName(pod), why);
+    deps.onEvent({ kind: 'held', node: each.node, pod: podName(pod), why });
+  }
+  each.gone = each.pods - each.held.size;
+  if (each.held.size === 0) finish(each, deps);
+  else waits(each, deps);
+}
+
+function waits(each: NodeDrain, { onEvent }: Work): void {
+  each.phase = 'waits';
+  onEvent({ kind: 'waits', node: each.node, held: each.held });
 }
 
 function finish(each: NodeDrain, { onEvent }: Work): void {

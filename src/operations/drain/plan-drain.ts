@@ -11,6 +11,7 @@ import { readMembers } from '../pool-members.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type BlockedPods, outlookOf } from './drain-outlook.ts';
 import { type DrainScope, type PodOutcome, podReader } from './drain-pods.ts';
+import type { ReadVolumes } from './unplaced-pods.ts';
 
 export interface DrainPlan {
   pools: PlannedPool[];
@@ -21,6 +22,8 @@ export interface DrainPlan {
   blocked: BlockedPods;
   /** All that could be read; none where no pod is evicted by the Eviction API. */
   budgets: readonly Budget[];
+  /** As in Outlook. */
+  knowsVolumes: boolean;
   /** The pool that a node belongs to as it is then, by the pools of the plan. */
   ownerOf: (node: Node) => string | undefined;
 }
@@ -55,6 +58,8 @@ export interface PlanDeps {
   cluster: ClusterReader;
   port: DrainPort;
   now: () => Date;
+  /** See SchedulingPort.boundVolumes(). */
+  volumes: ReadVolumes;
   /** Names of those that are in the maintenance of others. Default: none. */
   heldByOthers?: (nodes: readonly Node[]) => Promise<ReadonlySet<string>>;
 }
@@ -78,9 +83,10 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
   const { disableEviction, isRolling } = options;
   const isGradual = isRolling && judged.length > 1;
-  const { obstacles, warnings, notes, blocked, budgets } = await outlookOf(
+  const { obstacles, warnings, ...outlook } = await outlookOf(
     { pods, others: all.filter(isOther), disableEviction, isGradual },
     deps.port,
+    deps.volumes,
   );
   const refusing = judged.filter(({ refusals }) => refusals.length > 0);
   if (refusing.length > 0) throw refusedBy(refusing, obstacles);
@@ -100,9 +106,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
       otherMembers: ofPool.filter(node => !chosen.has(node)),
     })),
     warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
-    notes,
-    blocked,
-    budgets,
+    ...outlook,
     ownerOf,
   };
 }

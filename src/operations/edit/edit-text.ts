@@ -1,6 +1,6 @@
 /** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
 import { LAST_APPLIED } from '../../nodepool/applied-by-kubectl.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
 import { isObject, own } from '../../nodepool/json.ts';
 import { applyMergePatch, mergePatch, overlap } from '../../nodepool/merge-patch.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -69,7 +69,8 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       original = result.latest;
       body = deps.print(applyMergePatch(editable(original), patch));
     } catch (error) {
-      if (!(error instanceof NodepoolError) || error instanceof KeptError) throw error;
+      if (!(error instanceof NodepoolError) || error instanceof KeptError || error instanceof DeclinedError)
+        throw error;
       problem = error;
     }
   }
@@ -85,10 +86,11 @@ async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps):
   };
   try {
     const agreed = await agree(propose, approve);
-    if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
+    if (agreed === undefined) throw new DeclinedError();
     return agreed.proposal.released;
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
+    if (error instanceof DeclinedError) throw new DeclinedError(error.message, findIn(editor));
     throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
   }
 }
@@ -204,5 +206,9 @@ async function cancel(editor: EditSession, why: string): Promise<EditResult> {
 class KeptError extends NodepoolError {}
 
 function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
-  return new KeptError('input', `${outcome}: ${reason}`, `find your text in ${editor.path}`, { items });
+  return new KeptError('input', `${outcome}: ${reason}`, findIn(editor), { items });
+}
+
+function findIn({ path }: EditSession): string {
+  return `find your text in ${path}`;
 }

@@ -3,7 +3,7 @@
 import { coercePool } from '../../nodepool/coerce.ts';
 import { DroppedFieldsError } from '../../nodepool/dropped-fields.ts';
 import { applyEdits, type SpecEdits, specToEdit } from '../../nodepool/edits.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { DeclinedError } from '../../nodepool/errors.ts';
 import { fieldErrors } from '../../nodepool/field-error.ts';
 import { mergePatch } from '../../nodepool/merge-patch.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -79,7 +79,7 @@ const NOTHING_AHEAD = { released: undefined, asksImpactOf: undefined };
 /** The proposal. Throws NodepoolError where the answer was no. */
 export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {
   const agreed = await agree(propose, approve);
-  if (agreed === undefined) throw new NodepoolError('input', 'nothing was changed');
+  if (agreed === undefined) throw new DeclinedError();
   return agreed.proposal;
 }
 

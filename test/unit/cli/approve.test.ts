@@ -94,6 +94,18 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
   }
 });
 
+test('cuts the names of pods to the terminal, and in a file not at all', async () => {
+  const names = Array.from({ length: 9 }, (_, at) => `a-pod-of-a-long-name-${at}`);
+  const many = { placedOn: async () => names.map(name => pod(name)) };
+  const shown = async (facts: { stderrIsTTY: boolean }) => {
+    const io = testIo(facts);
+    await approver({ yes: true, dryRun: false }, io, many)({ plan });
+    return /^n1 .*$/m.exec(io.stderrText())?.[0] ?? '';
+  };
+  assert.ok((await shown({ stderrIsTTY: false })).endsWith(` ${names.map(name => `default/${name}`).join(',')}`));
+  assert.match(await shown({ stderrIsTTY: true }), / default\/a-pod-of-a-long-name-0,\+8$/);
+});
+
 test('says nothing when no pod would be evicted', async () => {
   const io = testIo();
   const none = { placedOn: async () => [] };

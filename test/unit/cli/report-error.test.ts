@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
 import { reportError } from '../../../src/cli/report-error.ts';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { testIo } from './test-io.ts';
 
 function report(error: unknown, argv: string[] = [], errorExit?: number) {
@@ -25,6 +25,12 @@ describe('reportError', () => {
       code: 1,
       text: 'error: cannot list nodes; next: ask for a role\n',
     });
+  });
+
+  test('does not call it an error that a person said no', () => {
+    assert.deepEqual(report(new DeclinedError()), { code: 1, text: 'nothing was changed\n' });
+    const { text } = report(new DeclinedError('the nodes of pool w were not changed', 'continue with `reconcile w`'));
+    assert.equal(text, 'the nodes of pool w were not changed; next: continue with `reconcile w`\n');
   });
 
   test('prints a usage error with a pointer to --help, exit code 2', () => {

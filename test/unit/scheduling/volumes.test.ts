@@ -229,3 +229,16 @@ test('the first replica binds the claim: where the others go is not known', () =
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.equal(place(pod(data), ['a1', 'b1'], where).isAtLeast, true);
 });
+
+test('says where a volume is that the node does not reach, and which nodes reach all of a pod', () => {
+  const placeOf = (...racks: string[]) => {
+    const where = snapshot(NODES, [], storage([boundTo('v')], [volume('v', onRack(...racks))]));
+    const judge = new Judge(pod(data), where);
+    const [reason] = NODES.flatMap(({ name }) => judge.whyNot(name));
+    return [reason?.detail, judge.volumes.nodes];
+  };
+  assert.deepEqual(placeOf('2'), ['volume v is on node b1', ['b1']]);
+  assert.deepEqual(placeOf('1', '2'), ['volume v is on nodes a1, b1', ['a1', 'b1']]);
+  assert.deepEqual(placeOf('9'), ['volume v is elsewhere', []]);
+  assert.equal(new Judge(pod(), snapshot(NODES)).volumes.nodes, undefined);
+});

@@ -12,7 +12,7 @@ test('changes nothing after a no', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
-  const NOT_CHECKED = 'Not checked: whether other nodes have enough free resources; --check-fit does.\n';
+  const NOT_CHECKED = 'Not checked: free resources, pod affinity, topology spread; --check-fit does.\n';
   const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
   assert.equal(
     stderr,
@@ -97,7 +97,7 @@ test('a dry run prints every pod, with a spinner too', async () => {
   const { stdout, stderr } = await runDrain({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
   assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
-  assert.match(stderr, /^Not checked: whether other nodes have enough free resources; --check-fit does\.$/m);
+  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
 });
 
 test('a client dry run says that evictions are not tried', async () => {
@@ -116,6 +116,29 @@ for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
     assert.doesNotMatch(stderr, /\[y\/N\]/);
   });
 }
+
+test('a client dry run does not count pods as evicted that a budget never lets go', async () => {
+  const { code, stdout, stderr } = await runDrain({ dryRun: 'client' }, { budgets: [NEVER] });
+  assert.match(
+    stderr,
+    /^pod ns\/p-a on node a waits for PodDisruptionBudget ns\/web: maxUnavailable is 0 \(dry run\)$/m,
+  );
+  assert.equal(
+    stdout,
+    `node/a cordoned (dry run)
+node/b cordoned (dry run)
+node/a not drained: 1 pod waits for PodDisruptionBudget ns/web: maxUnavailable is 0 (dry run)
+node/b drained (dry run)
+nodepool.nodes.lailin.xyz/worker not drained: 1 of 2 nodes and 1 of 2 pods left to drain (dry run)
+`,
+  );
+  assert.equal(code, 1);
+  const two = ['one', 'two'].map(name => makeBudget({ name, selector: { matchLabels: { node: 'a' } } }));
+  assert.match(
+    (await runDrain({ dryRun: 'client' }, { budgets: two })).stdout,
+    /^node\/a not drained: 1 pod waits for several PodDisruptionBudgets: one, two \(dry run\)$/m,
+  );
+});
 
 test('a server dry run ends as the drain would, with each node looked at', async () => {
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };

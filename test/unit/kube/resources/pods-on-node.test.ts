@@ -15,6 +15,7 @@ test('reads a pod in protobuf as in JSON', () => {
   const volumes = [
     encode({ 1: 'config', 2: encode({ 19: encode({ 1: 'x' }) }) }),
     encode({ 1: 'cache', 2: encode({ 2: encode({}) }) }),
+    encode({ 1: 'data', 2: encode({ 10: encode({ 1: 'data-p' }) }) }),
   ];
   const requirement = (key: string, ...values: string[]) => encode({ 1: key, 2: 'In', 3: values });
   const terms = encode({ 1: [requirement('zone', 'a', 'b')], 2: [requirement('metadata.name', 'n1')] });
@@ -53,7 +54,7 @@ test('reads a pod in protobuf as in JSON', () => {
       ],
     },
     spec: {
-      volumes: [{}, { emptyDir: {} }],
+      volumes: [{}, { emptyDir: {} }, { persistentVolumeClaim: { claimName: 'data-p' } }],
       nodeSelector: { disk: 'ssd' },
       affinity: {
         nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
@@ -71,6 +72,7 @@ test('reads a pod in protobuf as in JSON', () => {
     controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
     isMirror: true,
     hasEmptyDir: true,
+    claims: ['data-p'],
     labels: { app: 'web' },
     isReady: true,
     placement: { nodeSelector: { disk: 'ssd' }, nodeTerms: nodeSelectorTerms, tolerations },

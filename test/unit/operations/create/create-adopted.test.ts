@@ -30,9 +30,8 @@ async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], 
           return { kind: 'created', pool };
         },
       },
-      nodes: { list: async () => current },
     },
-    nodeAnnotations: async () => [],
+    annotatedNodes: async () => ({ nodes: current, annotations: [] }),
     approve: async ({ question }: Proposal) => {
       if (question === undefined) return 'clear';
       questions.push([question.text, ...question.covers].join(' '));

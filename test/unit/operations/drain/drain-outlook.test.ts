@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DrainPod } from '../../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 import { fakeDrainCluster, RULES } from './fake-drain-cluster.ts';
 
+const ZONE = 'topology.kubernetes.io/zone';
 const labels = { app: 'web' };
 const base = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
 const bare = { controller: undefined } as unknown as Partial<DrainPod>;
@@ -32,8 +34,40 @@ test('a budget whose pods no other node takes may never allow more', async () =>
     budgets: [makeBudget()],
   });
   assert.deepEqual((await plan()).notes, [
-    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; 2 of them would stay Pending on other nodes, so it may never allow more',
+    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; 2 of them would stay Pending, so it may never allow more',
   ]);
+});
+
+test('a pod whose volume no other node reaches stays Pending; volumes are read for claims of pods that move alone', async () => {
+  const at = (node: string) => ({ name: node, labels: { in: node === 'x' ? 'other' : 'worker', host: node } });
+  const claim = readClaim({
+    metadata: { namespace: 'ns', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'v' },
+  });
+  const volume = (node: string, zone?: string) => {
+    const matchExpressions = [{ key: 'host', operator: 'In', values: [node] }];
+    return readVolume({
+      metadata: { name: 'v', ...(zone === undefined ? {} : { labels: { [ZONE]: zone } }) },
+      spec: { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } },
+    });
+  };
+  const warned = async (volumes: ReturnType<typeof volume>[], pod: Partial<DrainPod> = {}) => {
+    const { plan, lists } = fakeDrainCluster({
+      nodes: [at('a'), { ...at('x'), labels: { ...at('x').labels, [ZONE]: 'z1' } }],
+      pods: { a: [{ name: 'p', labels, claims: ['data'], ...pod }] },
+      storage: { claims: new Map([['ns/data', claim]]), volumes: new Map(volumes.map(each => [each.name, each])) },
+    });
+    return [(await plan()).warnings, lists.includes('volumes ns')];
+  };
+  const pending = [
+    'pods will stay Pending until nodes of the drain are uncordoned, as no other schedulable node that takes them reaches their volumes: ns/p',
+  ];
+  assert.deepEqual(await warned([volume('a')]), [pending, true]);
+  assert.deepEqual(await warned([volume('x')]), [[], true]);
+  assert.deepEqual(await warned([volume('x', 'z1__z2')]), [[], true]);
+  assert.deepEqual(await warned([volume('x', 'z2')]), [pending, true]);
+  assert.deepEqual(await warned([]), [[], true]);
+  assert.deepEqual(await warned([volume('a')], { phase: 'Succeeded' }), [[], false]);
 });
 
 test('names the policy where waiting does not help pods that are not Ready, and why a budget has no status', async () => {

@@ -8,9 +8,11 @@ import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
 import { type DrainDeps, type DrainOptions, drain } from '../../../../src/operations/drain/drain.ts';
 import type { NodeDrain } from '../../../../src/operations/drain/drain-node.ts';
 import { planDrain } from '../../../../src/operations/drain/plan-drain.ts';
+import type { ReadVolumes } from '../../../../src/operations/drain/unplaced-pods.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../../../src/operations/drain-port.ts';
 import type { DryRun } from '../../../../src/operations/ports.ts';
 import { drainLine } from '../../../../src/render/drain.ts';
+import type { Storage } from '../../../../src/scheduling/storage.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 
 export const RULES: DrainRules = {
@@ -32,6 +34,8 @@ interface Setup {
   dryRun?: DryRun;
   /** The answers, one after the other; the last one is repeated. */
   budgets?: Budget[] | NodepoolError;
+  /** What is read where a pod has a claim. Default: nothing may be. */
+  storage?: Pick<Storage, 'claims' | 'volumes'> | NodepoolError;
   hasDaemonSet?: (boolean | NodepoolError)[];
   /** By pod, the answer to each attempt to remove it; the last one is repeated. */
   answers?: Record<string, (Removal | NodepoolError)[]>;
@@ -157,7 +161,11 @@ export function fakeDrainCluster(setup: Setup) {
     ...setup.options,
     pace: () => setup.options?.pace ?? ONE,
   };
-  const plan = () => planDrain(['worker'], options, deps);
+  const volumes: ReadVolumes = async namespaces => {
+    lists.push(`volumes ${[...namespaces].join()}`);
+    return nthOf(setup.storage === undefined ? [] : [setup.storage], 0);
+  };
+  const plan = () => planDrain(['worker'], options, { ...deps, volumes });
   /** Plans and drains; `between` runs after the plan. */
   const start = async (between: () => void) => {
     const made = await plan();

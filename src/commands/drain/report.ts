@@ -1,0 +1,78 @@
+/** The result of `drain` for a pool, and what to do about nodes that are left. */
+import { showError } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunSuffix } from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { plural } from '../../nodepool/plural.ts';
+import type { PoolDrain } from '../../operations/drain/drain.ts';
+import type { NodeDrain } from '../../operations/drain/drain-node.ts';
+import type { PlannedPool } from '../../operations/drain/plan-drain.ts';
+import type { DryRun } from '../../operations/ports.ts';
+import { renderDrains } from '../../render/drain.ts';
+import { poolRef } from '../../render/pool-ref.ts';
+import { makeStyle } from '../../render/style.ts';
+
+interface End {
+  interrupted: boolean;
+  dryRun: DryRun;
+  /** Nodes that this run cordoned, of all pools. */
+  cordoned: ReadonlySet<string>;
+}
+
+/** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
+export function report(
+  { pool, drains }: PoolDrain,
+  planned: PlannedPool | undefined,
+  { interrupted, dryRun, cordoned }: End,
+  { io }: Deps,
+): number {
+  const left = drains.filter(({ phase }) => phase !== 'drained');
+  if (left.length === 0) {
+    const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
+    const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
+    io.out(`${poolRef(pool)} drained (${what})${dryRunSuffix(dryRun)}`);
+    return EXIT.done;
+  }
+  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
+  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
+  if (dryRun !== 'none' && !interrupted) {
+    const pods = drains.reduce((sum, each) => sum + each.pods, 0);
+    const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
+    const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
+    io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
+    return EXIT.error;
+  }
+  io.out(renderDrains(drains, makeStyle(io.color)));
+  const how = interrupted ? 'interrupted' : 'not drained';
+  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
+  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
+  showError(io, { message, next: nextStep(left, planned, hint) });
+  return interrupted ? EXIT.interrupted : EXIT.error;
+}
+
+/** Nodes in the maintenance of others stay so however often the command runs. */
+function nextStep(left: readonly NodeDrain[], planned: PlannedPool | undefined, hint: string): string {
+  const others = new Set(planned?.nodes.flatMap(({ node, isLeftAlone }) => (isLeftAlone ? [node.name] : [])));
+  const held = left.filter(({ node }) => others.has(node)).length;
+  if (held === left.length && held > 0) return 'ask the owner of the maintenance, or use --takeover';
+  const takeover = held === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
+  return `run the command again to continue${takeover}${hint}`;
+}
+
+/** More would not fit on a command line that somebody reads. */
+const MAX_NODES = 20;
+
+/** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
+function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
+  const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
+  const nodes = all.filter(({ isLeftAlone }) => isLeftAlone !== true);
+  const changed = nodes.filter(({ node }) => cordoned.has(node.name));
+  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
+  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
+  if (closed.length === 0) return '';
+  const isAll = otherMembers.length === 0 && closed.length === all.length;
+  const names = closed.map(({ node }) => node.name).toSorted();
+  const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
+  const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
+  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
+}

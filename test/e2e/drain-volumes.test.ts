@@ -1,0 +1,117 @@
+/** What `drain` says before it begins about pods whose volumes are on the nodes that it drains. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { NOW, poolsWithPods } from './draining.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
+
+const testEnv = useTestEnv();
+const { pod, budget, drain, names } = poolsWithPods(testEnv);
+const api = () => raw(testEnv.cluster());
+const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
+const VOLUMES = '/api/v1/persistentvolumes';
+const DB = { app: 'db' };
+
+/** Bound, with its volume on one node, as a local one. */
+async function localVolume(name: string, node: string): Promise<void> {
+  const size = { storage: '1Gi' };
+  const of = { accessModes: ['ReadWriteOnce'], storageClassName: 'local' };
+  const claim = await api().expect('POST', CLAIMS, {
+    metadata: { name, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { ...of, resources: { requests: size }, volumeName: name },
+  });
+  const { uid } = (claim as { metadata: { uid: string } }).metadata;
+  const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }];
+  await api().expect('POST', VOLUMES, {
+    metadata: { name },
+    spec: {
+      ...of,
+      capacity: size,
+      local: { path: '/mnt' },
+      claimRef: { namespace: 'default', name, uid },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
+    },
+  });
+}
+
+beforeEach(async () => {
+  await testEnv.nodes(
+    ...['w-1', 'w-2', 'other'].map(name => ({
+      name,
+      labels: { 'kubernetes.io/hostname': name, ...(name === 'other' ? {} : role('worker')) },
+      allocatable: { cpu: '4', memory: '8Gi', pods: '10' },
+    })),
+  );
+  await testEnv.pool('worker');
+});
+
+/** A pod with such a volume on each node, and a budget that allows one eviction. */
+async function databases(): Promise<void> {
+  for (const at of ['1', '2']) await pod({ name: `db-${at}`, node: `w-${at}`, labels: DB, claim: `db-${at}` });
+  await budget('db', DB, 1);
+}
+
+test('pods whose volumes stay on their nodes stay Pending, and their budget may never allow more', async () => {
+  for (const at of ['1', '2']) await localVolume(`db-${at}`, `w-${at}`);
+  await databases();
+  const { code, stderr } = await drain('--dry-run');
+  assert.equal(code, 0, stderr);
+  assert.match(
+    stderr,
+    /^warning: pods will stay Pending until nodes of the drain are uncordoned, as no other schedulable node that takes them reaches their volumes: default\/db-1, default\/db-2$/m,
+  );
+  assert.match(
+    stderr,
+    /^PodDisruptionBudget default\/db allows 1 of 2 pods to be evicted now; 2 of them would stay Pending, so it may never allow more$/m,
+  );
+  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
+});
+
+test('--check-fit says where the volume is, and advises what can help', async () => {
+  await localVolume('own', 'w-1');
+  await pod({ name: 'db-1', node: 'w-1', claim: 'own' });
+  const { code, stderr } = await drain('--node', 'w-1', '--check-fit');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /1 pod would not fit: 2 node\(s\) didn't match PersistentVolume's node affinity \(volume own is on node w-1\): default\/db-1$/m,
+  );
+  assert.match(
+    stderr,
+    /^next: if pods may wait for the node that has their volumes, drain without --check-fit: they stay Pending until it is uncordoned$/m,
+  );
+  await pod({ name: 'picky', node: 'w-1', nodeSelector: { no: 'where' } });
+  assert.match(
+    (await drain('--node', 'w-1', '--check-fit')).stderr,
+    /^next: add nodes, or drain fewer at a time; for pods whose volumes are on their node alone, drain without --check-fit: /m,
+  );
+});
+
+test('where volumes may not be read, the drain goes on, and says so in a dry run', async () => {
+  await databases();
+  const rule = (group: string, resource: string, verbs: string[]) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs,
+  });
+  const kubeconfig = await userWith(testEnv.cluster(), 'no-volumes', [
+    rule('nodes.lailin.xyz', '*', ['list', 'patch']),
+    rule('', 'nodes', ['list', 'get', 'patch']),
+    rule('', 'pods', ['list', 'get']),
+    rule('', 'pods/eviction', ['create']),
+    rule('policy', 'poddisruptionbudgets', ['list']),
+  ]);
+  const as = { ...testEnv.cluster(), kubeconfig };
+  const dry = await cli(as, ['drain', 'worker', '--node', 'w-1', '--dry-run']);
+  assert.equal(dry.code, 0, dry.stderr);
+  assert.doesNotMatch(dry.stderr, /Pending/);
+  assert.match(
+    dry.stderr,
+    /^Not checked: free resources, volumes, pod affinity, topology spread; --check-fit does\.$/m,
+  );
+  const { code, stderr } = await cli(as, ['drain', 'worker', '--node', 'w-1', NOW]);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(await names(), ['db-2']);
+});
