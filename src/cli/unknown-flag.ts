@@ -90,6 +90,7 @@ export const INSTEAD: Record<string, string> = {
   'move --node': 'BIN move NODE... --to POOL',
   'move --pool': 'BIN move NODE... --to POOL',
   'rollout --all': 'BIN rollout ACTION NAME, for one pool after the other',
+  'rollout -f': 'BIN rollout ACTION NAME, for one pool after the other',
   'rollout -l': 'BIN get -l SELECTOR -o name, then BIN rollout ACTION NAME for each',
   'top --sum': 'leave it out: each line is the sum of a pool',
   'top --containers': 'BIN top --pods',

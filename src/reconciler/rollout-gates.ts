@@ -173,13 +173,14 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: W
   });
 }
 
-/** The latest generation of another spec that a rollout has brought to a member. */
+/** The latest generation of another spec that a rollout has brought to a member. Those of an earlier pool of the name do not count. */
 function latestOther(state: ClusterState, pool: NodePool, members: readonly Node[]): number {
-  const hash = rolloutHash(pool);
+  const [hash, current] = [rolloutHash(pool), pool.metadata.generation ?? 0];
   let latest = 0;
   for (const { name } of members) {
     const { rollout, generation = 0 } = recordOf(state, name, pool.metadata.name) ?? {};
-    if (rollout !== undefined && rollout !== hash) latest = Math.max(latest, generation);
+    const isOther = rollout !== undefined && rollout !== hash && generation <= current;
+    if (isOther) latest = Math.max(latest, generation);
   }
   return latest;
 }

@@ -218,4 +218,6 @@ test('a node that died before another spec came does not stop the undo of that s
   assert.deepEqual([step?.failed, step?.next], [[], ['b']]);
   const forward = begin(nodes(1), [undo]).gates.begin('worker');
   assert.deepEqual([forward?.failed, forward?.next], [['a'], []], 'it died in this rollout');
+  const recreated = begin(nodes(9), [undo]).gates.begin('worker');
+  assert.deepEqual([recreated?.failed, recreated?.next], [['a'], []], 'records of an earlier pool of the name');
 });
