@@ -1,10 +1,13 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
-import type { Deps } from '../cli/factory.ts';
-import { dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
+import { showError } from '../cli/error-line.ts';
+import type { Connection, Deps } from '../cli/factory.ts';
+import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { chosenNames, type PoolChoice } from '../operations/choose-pools.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { UndoFlags } from './rollout/undo.ts';
 import { hintReconcile } from './shared/next-step.ts';
@@ -34,9 +37,10 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       required: true,
       ignoreStdin: true,
     }),
-    name: nameArg('Name of the pool.'),
+    name: namesArg('Names of the pools.'),
   };
   static override flags = {
+    ...poolSelectorFlag,
     watch: Flags.boolean({
       char: 'w',
       allowNo: true,
@@ -48,7 +52,11 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       summary: 'Of status: longest time to follow; 0 means none.',
       helpValue: 'TIME',
     }),
-    revision: Flags.integer({ min: 0, summary: 'Of history: show the spec of this revision.', helpValue: 'N' }),
+    revision: Flags.integer({
+      min: 0,
+      summary: 'Of history: show this revision. Of status: fail where it is another one.',
+      helpValue: 'N',
+    }),
     'to-revision': Flags.integer({
       min: 0,
       summary: 'Of undo: the revision to go back to; 0, the default, is the one before.',
@@ -60,31 +68,52 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
   };
 
   protected async execute(flags: FlagsOf<typeof Rollout>, args: ArgsOf<typeof Rollout>, deps: Deps): Promise<number> {
-    const { name } = args;
-    const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;
     assertApplicable(args, flags);
-    switch (args.action) {
-      case 'status':
-        return (await import('./rollout/status.ts')).status(name, flags, deps);
-      case 'history':
-        if (output === 'name')
-          throw new NodepoolError('usage', '-o name: revisions have no names', 'use -o json or yaml');
-        return (await import('./rollout/history.ts')).history(name, { revision, output }, deps);
-      case 'undo':
-        return (await import('./rollout/undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps);
-      default:
-        return setPaused(name, { paused: args.action === 'pause', dryRun, output }, deps);
+    const choice = parsePoolChoice(args.name, flags, NOBODY);
+    if (choice === NOBODY)
+      throw new NodepoolError('usage', 'no nodepool is specified', 'give names of pools or -l SELECTOR');
+    const connection = await deps.connect();
+    const names = await chosenNames(choice, connection.cluster.pools);
+    if (names.length === 0) reportNoPools(deps.io);
+    let exit: number = EXIT.done;
+    for (const name of names) {
+      try {
+        exit = Math.max(exit, await act(name, args.action, flags, { ...deps, connection }));
+      } catch (error) {
+        if (names.length === 1 || !(error instanceof NodepoolError) || error.kind === 'interrupted') throw error;
+        // As kubectl: the others are still done.
+        showError(deps.io, error);
+        exit = EXIT.error;
+      }
     }
+    return exit;
+  }
+}
+
+const NOBODY: PoolChoice = { names: [] };
+
+export type RolloutDeps = Pick<Deps, 'io'> & { connection: Connection };
+
+async function act(name: string, action: string, flags: FlagsOf<typeof Rollout>, deps: RolloutDeps): Promise<number> {
+  const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;
+  switch (action) {
+    case 'status':
+      return (await import('./rollout/status.ts')).status(name, { ...flags, revision }, deps);
+    case 'history':
+      return (await import('./rollout/history.ts')).history(name, { revision, output }, deps);
+    case 'undo':
+      return (await import('./rollout/undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps);
+    default:
+      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps);
   }
 }
 
 async function setPaused(
   name: string,
   { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
-  { io, connect }: Deps,
+  { io, connection: { cluster } }: RolloutDeps,
 ): Promise<number> {
   const { setPaused } = await import('../operations/rollout/rollout.ts');
-  const { cluster } = await connect();
   const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
   if (output !== undefined) {
     const { printObjects } = await import('../render/printers.ts');
@@ -99,12 +128,14 @@ async function setPaused(
 /** A flag of another action would be ignored, and be taken for done. */
 function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: FlagsOf<typeof Rollout>): void {
   const only = [
-    ['revision', 'history', flags.revision !== undefined],
-    ['to-revision', 'undo', flags['to-revision'] !== undefined],
+    ['revision', ['history', 'status'], flags.revision !== undefined],
+    ['to-revision', ['undo'], flags['to-revision'] !== undefined],
   ] as const;
   for (const [flag, of, isGiven] of only) {
-    if (isGiven && action !== of)
-      throw new NodepoolError('usage', `--${flag}: only \`rollout ${of}\` has it`, 'leave it out');
+    if (isGiven && !of.some(each => each === action)) {
+      const who = of.map(each => `\`rollout ${each}\``).join(' and ');
+      throw new NodepoolError('usage', `--${flag}: only ${who} ${of.length === 1 ? 'has' : 'have'} it`, 'leave it out');
+    }
   }
   const isRead = action === 'status' || action === 'history';
   if (isRead && flags['dry-run'] !== 'none')
@@ -113,7 +144,7 @@ function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: Flags
     throw new NodepoolError(
       'usage',
       '-o: status prints lines',
-      `for a program: \`kubectl nodepool get ${name} -o json\``,
+      `for a program: \`kubectl nodepool get ${name?.[0] ?? 'NAME'} -o json\``,
     );
   }
 }

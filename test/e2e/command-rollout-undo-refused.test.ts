@@ -35,10 +35,13 @@ test('errors say what to do next', async () => {
     'error: unable to find specified revision 7 in history; next: choose one of `kubectl nodepool rollout history web`',
   );
   await refused(['rollout', 'undo', 'web', '--to-revision=-1'], 2, /--to-revision/);
-  await refused(['rollout', 'undo', 'web', '--revision=1'], 2, /^error: --revision: only `rollout history` has it/);
+  await refused(
+    ['rollout', 'undo', 'web', '--revision=1'],
+    2,
+    /^error: --revision: only `rollout history` and `rollout status` have it/,
+  );
   await refused(['rollout', 'pause', 'web', '--to-revision=1'], 2, /^error: --to-revision: only `rollout undo` has it/);
   await refused(['rollout', 'history', 'web', '--dry-run=client'], 2, /^error: --dry-run: history writes nothing/);
-  await refused(['rollout', 'history', 'web', '-o', 'name'], 2, /^error: -o name: /);
 });
 
 test('a revision that the pool must not have is not written, and others are never taken for its own', async () => {

@@ -182,3 +182,14 @@ test('what kubectl says of a DaemonSet', async () => {
   await same(['history', 'web']);
   await api().expect('DELETE', '/apis/apps/v1/namespaces/default/daemonsets/web');
 });
+
+test('status --revision fails where another revision is rolled out, and history -o name has names', async () => {
+  await prepare();
+  const done = await run('status', 'web', '--revision=3', '--watch=false');
+  assert.deepEqual([done.code, done.stderr], [0, '']);
+  const other = await run('status', 'web', '--revision=2');
+  assert.equal(other.code, 1);
+  assert.match(other.stderr, /^error: desired revision \(2\) is different from the running revision \(3\); next: /);
+  const names = (await testEnv.revisions()).map(({ metadata }) => `controllerrevision.apps/${metadata.name}\n`);
+  assert.equal(await ok(['rollout', 'history', 'web', '-o', 'name']), names.join(''));
+});

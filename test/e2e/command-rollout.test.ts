@@ -104,3 +104,24 @@ test('status of a pool that is deleted, or invalid', async () => {
   assert.equal(code, 1);
   assert.match(stderr, /deleted|not found/);
 });
+
+test('several pools, one after the other, by names or labels: the others are still done', async () => {
+  await prepare(0);
+  await testEnv.pool('db', {}, { metadata: { labels: { team: 'a' } } });
+  const both = await run('pause', 'web', 'db');
+  const line = (name: string, what: string) => `nodepool.nodes.lailin.xyz/${name} ${what}\n`;
+  assert.deepEqual([both.code, both.stdout], [0, line('web', 'paused') + line('db', 'paused')]);
+  const some = await run('resume', 'web', 'gone', 'db');
+  assert.deepEqual([some.code, some.stdout], [1, line('web', 'resumed') + line('db', 'resumed')]);
+  assert.match(some.stderr, /^error: nodepool "gone" not found/m);
+  assert.equal(await ok(['rollout', 'pause', '-l', 'team=a']), line('db', 'paused'));
+  assert.equal((await testEnv.getPool('web'))?.spec.paused, undefined);
+  const none = await run('resume', '-l', 'team=z');
+  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No pools found.\n']);
+  await refused(
+    ['rollout', 'pause'],
+    2,
+    /^error: no nodepool is specified; next: give names of pools or -l SELECTOR$/m,
+  );
+  await refused(['rollout', 'pause', 'web', '-l', 'a=b'], 2, /a name cannot be provided when a selector is specified/);
+});

@@ -142,9 +142,15 @@ const RUNS: Run[] = [
   { command: 'rollout history', lines: ['rollout history undone', 'rollout history undone --revision=1'] },
   { command: 'rollout undo', lines: ['rollout undo undone --to-revision=3'] },
   { command: 'rollout undo with deleted RuntimeClass', lines: ['rollout undo undone --to-revision=2'] },
-  { command: 'rollout undo with NoExecute', lines: ['rollout undo undone --to-revision=1'] },
+  {
+    command: 'rollout undo with NoExecute',
+    lines: ['rollout undo undone --to-revision=1'],
+    // The watch may end before it has deleted the RuntimeClass.
+    finish: () => testEnv.reconcile('undone'),
+  },
   { command: 'rollout with NotReady nodes', lines: ['rollout resume stopped'] },
   { command: 'rollout status', lines: ['rollout status one --timeout=1s'], code: 1 },
+  { command: 'rollout status --revision', lines: ['rollout status undone --revision=1'], code: 1 },
   { command: 'cordon', lines: ['cordon one'] },
   { command: 'uncordon', lines: ['uncordon one'] },
   // The server is older than the condition.

@@ -1,19 +1,24 @@
 /** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
 import { showNote } from '../../cli/error-line.ts';
-import type { Deps } from '../../cli/factory.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout/rollout-history.ts';
+import type { ObjectFormat } from '../../render/printers.ts';
+import type { RolloutDeps } from '../rollout.ts';
 
 /** @param revision 0: all. Returns the exit code. */
 export async function history(
   name: string,
-  { revision, output }: { revision: number; output: 'json' | 'yaml' | undefined },
-  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+  { revision, output }: { revision: number; output: ObjectFormat | undefined },
+  { io, connection }: RolloutDeps,
 ): Promise<number> {
-  const found = await rolloutHistory(name, await connect());
+  const found = await rolloutHistory(name, connection);
   const { pool, revisions } = found;
   const shown = revision === 0 ? revisions : [revisionOf(found, revision)];
   const [one] = shown;
+  if (output === 'name') {
+    for (const { metadata } of shown) io.out(`controllerrevision.apps/${metadata.name}`);
+    return EXIT.done;
+  }
   if (output !== undefined) {
     const { printObjects } = await import('../../render/printers.ts');
     io.out(printObjects(shown, output, revision === 0));

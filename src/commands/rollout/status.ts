@@ -1,23 +1,24 @@
 /** `rollout status`: prints each state until the rollout is done. */
 import { parseDuration } from '../../cli/duration.ts';
 import { showError, showWarning } from '../../cli/error-line.ts';
-import type { Deps } from '../../cli/factory.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { assertLatest } from '../../operations/rollout/rollout-history.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
+import type { RolloutDeps } from '../rollout.ts';
 
 /** A controller that runs takes a new spec within a second or two. */
 const QUIET_MS = 10_000;
 
-/** Returns the exit code. */
+/** Returns the exit code. @param flags `revision`: that which is expected; 0: any */
 export async function status(
   name: string,
-  flags: { watch: boolean; timeout: string },
-  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+  flags: { watch: boolean; timeout: string; revision: number },
+  { io, connection: { cluster } }: RolloutDeps,
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   const { followRollout } = await import('../../operations/rollout/follow-rollout.ts');
   const { systemClock } = await import('../../controller/clock.ts');
-  const { cluster } = await connect();
+  if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
   // Without a controller it would wait for ever, and say nothing.
   const hint = {
     message: `no news for ${QUIET_MS / 1000} s`,

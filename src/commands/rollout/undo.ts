@@ -1,7 +1,6 @@
 /** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
 import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
-import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { impactTeller } from '../../cli/impact.ts';
 import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
@@ -14,6 +13,7 @@ import { poolRef } from '../../render/pool-ref.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 import { renderSpecChanges } from '../../render/rollout-history.ts';
 import { makeStyle } from '../../render/style.ts';
+import type { RolloutDeps } from '../rollout.ts';
 import { hintReconcile } from '../shared/next-step.ts';
 
 export interface UndoFlags {
@@ -28,9 +28,8 @@ export interface UndoFlags {
 export async function undo(
   name: string,
   { toRevision, dryRun, yes, output }: UndoFlags,
-  { io, connect }: Pick<Deps, 'io' | 'connect'>,
+  { io, connection }: RolloutDeps,
 ): Promise<number> {
-  const connection = await connect();
   const { cluster, workloads } = connection;
   // In a dry run, the changes are the result.
   const print = dryRun === 'none' || output !== undefined ? io.err : io.out;

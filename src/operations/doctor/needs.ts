@@ -131,6 +131,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'rollout undo with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
   'rollout with NotReady nodes': ['list nodes'],
   'rollout status': [`get,list,watch ${POOLS}`],
+  'rollout status --revision': [`list ${REVISIONS}`],
   delete: DELETE,
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,

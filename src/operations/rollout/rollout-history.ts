@@ -32,6 +32,15 @@ export function revisionOf({ pool, revisions }: RolloutHistory, number: number):
   throw new NodepoolError('input', 'unable to find the specified revision', whereToLook(pool, revisions));
 }
 
+/** Throws NodepoolError, with kubectl's words, where another revision is rolled out. */
+export async function assertLatest(name: string, wanted: number, deps: RolloutHistoryDeps): Promise<void> {
+  const found = await rolloutHistory(name, deps);
+  const { revision } = found.revisions.at(-1) ?? revisionOf(found, wanted);
+  if (revision === wanted) return;
+  const message = `desired revision (${wanted}) is different from the running revision (${revision})`;
+  throw new NodepoolError('input', message, whereToLook(found.pool, found.revisions));
+}
+
 /** What to do for want of a revision. */
 export function whereToLook(
   { metadata: { name }, spec }: RawPool,
