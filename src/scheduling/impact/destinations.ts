@@ -65,7 +65,7 @@ export function destinationOf(
 }
 
 function ordinal({ name }: Pod): number {
-  return Number(/\d+$/.exec(name)?.[0] ?? 0);
+  return Number(name.slice(name.lastIndexOf('-') + 1)) || 0;
 }
 
 function whyPending(pod: Pod, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {
