@@ -110,10 +110,8 @@ export class Reconciler {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
-    return this.#interruption.until(
-      () => outcome,
-      () => this.#reconcilePoolInto(outcome, pool, valid),
-    );
+    const begun = () => ({ ...outcome, unwritten: Math.max(outcome.unwritten, this.#nodes.pending(name)) });
+    return this.#interruption.until(begun, () => this.#reconcilePoolInto(outcome, pool, valid));
   }
 
   async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
