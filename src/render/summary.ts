@@ -81,6 +81,7 @@ function note({ outcome }: ReconciledPool): string {
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
-  if (outcome.status?.status !== 200) return troubleIn(outcome.status)?.message ?? '';
-  return unfinishedRollout(outcome.status)?.message ?? '';
+  const left = unfinishedRollout(outcome.status)?.message;
+  if (outcome.status?.status === 200) return left ?? '';
+  return [...new Set([troubleIn(outcome.status)?.message, left])].filter(Boolean).join('; ');
 }

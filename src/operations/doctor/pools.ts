@@ -1,7 +1,7 @@
 /** The status of the pools, members that differ, and invalid specs. */
 
 import { plural } from '../../nodepool/plural.ts';
-import { isPaused } from '../../nodepool/rollout.ts';
+import { isPaused, progressOf } from '../../nodepool/rollout.ts';
 import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -13,14 +13,15 @@ import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
 /**
- * Pools that are not 200 are errors; those that were not reconciled lately are warnings.
+ * Pools that are not 200 are errors; those that were not reconciled lately, or whose rollout is stopped, are warnings.
  * @param state undefined where nodes cannot be read
  */
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
   const late = pools.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
-  const details = [...failing.map(whyNot200), ...late.flat()];
+  const stopped = pools.flatMap(stoppedRollout);
+  const details = [...failing.map(whyNot200), ...late.flat(), ...stopped];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
@@ -32,6 +33,12 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
     return warning(
       `${late.length} of ${plural(pools.length, 'pool')} ${late.length === 1 ? 'is' : 'are'} not up to date`,
       RECONCILE,
+      details,
+    );
+  if (stopped.length > 0)
+    return warning(
+      stopped.length === 1 ? 'a rollout is stopped' : `${stopped.length} rollouts are stopped`,
+      'mend the nodes that failed, edit or undo the spec, or accept them with `kubectl nodepool rollout resume POOL`',
       details,
     );
   return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
@@ -97,6 +104,13 @@ function repair(writable: readonly string[], held: readonly string[]): string {
   if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
   const first = 'repair it with `kubectl nodepool reconcile`';
   return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
+}
+
+/** Of a pool whose spec changed since, the status tells of the rollout before. */
+function stoppedRollout(pool: NodePool): string[] {
+  const progress = progressOf(pool);
+  if (progress?.reason !== 'RolloutStopped' || lateness(pool) !== undefined) return [];
+  return [`${pool.metadata.name}: ${progress.message}`];
 }
 
 function whyNot200({ metadata, status }: NodePool): string {

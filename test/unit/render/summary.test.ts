@@ -71,3 +71,23 @@ test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
   assert.ok(render(true).length < 200);
   assert.ok(render(false).endsWith(`  ${'node '.repeat(100)}\\nx`));
 });
+
+test('a pool that is not 200 tells what its rollout has left, too', () => {
+  const summary = reconciled();
+  const left = '2 of 6 nodes updated, 2 settling';
+  summary.outcome.status = {
+    ...workerPool().status,
+    nodeCount: 6,
+    status: 503,
+    conditions: [
+      condition('Ready', 'False', 'NodesNotReady', 'no node is Ready'),
+      condition('Progressing', 'True', 'RolloutInProgress', left),
+    ],
+  };
+  const text = renderSummaries([summary], { suffix: '', isTerminal: false }, plain);
+  assert.match(text, new RegExp(`503.* no node is Ready; ${left}$`));
+});
+
+function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {
+  return { type, status, reason, message, lastTransitionTime: '2026-05-01T12:00:00Z', observedGeneration: 1 };
+}

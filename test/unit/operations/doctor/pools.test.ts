@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkPools } from '../../../../src/operations/doctor/pools.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
+
+test('names pools whose rollout is stopped, unless their spec has changed since', () => {
+  const message = '1 of 4 nodes updated; stopped: node a turned NotReady after the change';
+  const pool = aPool({ rollout: {} }, { generation: 2 });
+  const stopped = (observedGeneration: number) => ({
+    ...pool,
+    status: {
+      status: 200,
+      observedGeneration,
+      nodeCount: 4,
+      conditions: [
+        {
+          type: 'Progressing' as const,
+          status: 'False' as const,
+          reason: 'RolloutStopped',
+          message,
+          lastTransitionTime: '2026-05-01T12:00:00Z',
+          observedGeneration,
+        },
+      ],
+    },
+  });
+  const found = checkPools([stopped(2)]);
+  assert.deepEqual([found.status, found.message], ['warning', 'a rollout is stopped']);
+  assert.deepEqual(found.details, [`worker: ${message}`]);
+  assert.match(found.remedy ?? '', /rollout resume POOL/);
+  assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
+});
