@@ -2,13 +2,14 @@ import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { showError } from '../cli/error-line.ts';
-import type { Connection, Deps } from '../cli/factory.ts';
+import type { Deps } from '../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-choice.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { chosenNames, type PoolChoice } from '../operations/choose-pools.ts';
 import { poolRef } from '../render/pool-ref.ts';
+import type { RolloutDeps } from './rollout/deps.ts';
 import type { UndoFlags } from './rollout/undo.ts';
 import { hintReconcile } from './shared/next-step.ts';
 
@@ -91,8 +92,6 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
 }
 
 const NOBODY: PoolChoice = { names: [] };
-
-export type RolloutDeps = Pick<Deps, 'io'> & { connection: Connection };
 
 async function act(name: string, action: string, flags: FlagsOf<typeof Rollout>, deps: RolloutDeps): Promise<number> {
   const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;

@@ -3,7 +3,7 @@ import { showNote } from '../../cli/error-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout/rollout-history.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
-import type { RolloutDeps } from '../rollout.ts';
+import type { RolloutDeps } from './deps.ts';
 
 /** @param revision 0: all. Returns the exit code. */
 export async function history(

@@ -4,7 +4,7 @@ import { showError, showWarning } from '../../cli/error-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { assertLatest } from '../../operations/rollout/rollout-history.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
-import type { RolloutDeps } from '../rollout.ts';
+import type { RolloutDeps } from './deps.ts';
 
 /** A controller that runs takes a new spec within a second or two. */
 const QUIET_MS = 10_000;

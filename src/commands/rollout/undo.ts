@@ -13,8 +13,8 @@ import { poolRef } from '../../render/pool-ref.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 import { renderSpecChanges } from '../../render/rollout-history.ts';
 import { makeStyle } from '../../render/style.ts';
-import type { RolloutDeps } from '../rollout.ts';
 import { hintReconcile } from '../shared/next-step.ts';
+import type { RolloutDeps } from './deps.ts';
 
 export interface UndoFlags {
   /** 0: the one before. */
