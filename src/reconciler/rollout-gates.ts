@@ -161,11 +161,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: W
   const { metadata, spec } = pool;
   const members = state.members(metadata.name);
   const latest = latestOther(state, pool, members);
-  const nodes = members.map(node => {
-    const { generation } = recordOf(state, node.name, metadata.name) ?? {};
-    const isOfEarlier = generation !== undefined && generation < latest;
-    return { ...nodeOf(state, pool, node, now.getTime(), writes), ...(isOfEarlier ? { isOfEarlier } : {}) };
-  });
+  const nodes = members.map(node => nodeOf(state, pool, node, now.getTime(), latest, writes));
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: now.getTime(),
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
@@ -190,6 +186,7 @@ function nodeOf(
   pool: NodePool,
   { name, ready, readySince: seconds }: Node,
   now: number,
+  latest: number,
   { underWay, refused }: Writes,
 ): RolloutNode {
   const { generation } = pool.metadata;
@@ -199,7 +196,8 @@ function nodeOf(
   const isRefused = refused.has(name);
   const isThis = record?.rollout === rolloutHash(pool);
   const changed = timeOf(record?.changed);
-  const known = { name, ready, readySince, isRefused };
+  const isOfEarlier = record?.generation !== undefined && record.generation < latest;
+  const known = { name, ready, readySince, isRefused, isOfEarlier };
   const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {
     const isCurrent = underWay.get(name) === generation;
