@@ -103,17 +103,22 @@ const MOVABLE_SPEC: Schema = {
 };
 
 /** @param fields see operations/scheduling-port.ts */
-export function scheduledPodDecoder({ labels, placement, owners = false, only }: PodFields): DecodeObject<RawPod> {
-  const schema: Schema = {
-    1: { name: 'metadata', read: message({ ...META, ...(labels ? { 11: LABELS } : {}), ...(owners ? OWNERS : {}) }) },
-    2: { name: 'spec', read: message(placement ? MOVABLE_SPEC : SPEC) },
-    3: { name: 'status', read: message(DEMAND_STATUS) },
-  };
+export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObject<RawPod> {
+  const schema = schemaOf(fields);
   if (only === undefined) return raw => decode(schema, raw);
+  const others = schemaOf({ labels: false, placement: false });
   return raw => {
     const { metadata: { ownerReferences = [] } = {}, spec: { nodeName = '' } = {} }: RawPod = decode(OWNED, raw);
     const isMeant = only(nodeName) || !ownerReferences.some(({ controller }) => controller);
-    return decode(isMeant ? schema : PLACED, raw);
+    return decode(isMeant ? schema : others, raw);
+  };
+}
+
+function schemaOf({ labels, placement, owners = false }: Omit<PodFields, 'only'>): Schema {
+  return {
+    1: { name: 'metadata', read: message({ ...META, ...(labels ? { 11: LABELS } : {}), ...(owners ? OWNERS : {}) }) },
+    2: { name: 'spec', read: message(placement ? MOVABLE_SPEC : SPEC) },
+    3: { name: 'status', read: message(DEMAND_STATUS) },
   };
 }
 
@@ -121,11 +126,6 @@ const PLACE = { name: 'nodeName', read: text };
 const OWNED: Schema = {
   1: { name: 'metadata', read: message(OWNERS) },
   2: { name: 'spec', read: message({ 10: PLACE }) },
-};
-const PLACED: Schema = {
-  1: { name: 'metadata', read: message(META) },
-  2: { name: 'spec', read: message(SPEC) },
-  3: { name: 'status', read: message(DEMAND_STATUS) },
 };
 
 const LABELLED: Schema = {
