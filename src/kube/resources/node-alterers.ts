@@ -58,7 +58,10 @@ export class NodeAlterers {
   }
 
   async #ask(): Promise<boolean> {
-    const [webhooks, policies] = await Promise.all([this.#api.list<Alterer, Alterer>(WEBHOOKS, own), this.#policies()]);
+    const [webhooks, policies] = await Promise.all([
+      this.#api.list<Alterer, Alterer>(WEBHOOKS, asSent),
+      this.#policies(),
+    ]);
     const rules = [
       ...webhooks.flatMap(({ webhooks: each = [] }) => each.flatMap(({ rules = [] }) => rules)),
       ...policies.flatMap(({ spec }) => spec?.matchConstraints?.resourceRules ?? []),
@@ -69,13 +72,13 @@ export class NodeAlterers {
   async #policies(): Promise<Alterer[]> {
     for (const version of POLICY_VERSIONS) {
       const policies = { ...WEBHOOKS, version, plural: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy' };
-      if (await this.#api.isServed(policies)) return this.#api.list<Alterer, Alterer>(policies, own);
+      if (await this.#api.isServed(policies)) return this.#api.list<Alterer, Alterer>(policies, asSent);
     }
     return [];
   }
 }
 
-function own<T>(item: T): T {
+function asSent(item: Alterer): Alterer {
   return item;
 }
 

@@ -114,17 +114,22 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       if (write.kind !== 'written') return write;
       const node = toNode(write.object, answered);
       const isWhole = expected === undefined || write.object.status !== undefined;
-      return { kind: 'written', node: isWhole ? node : withMetadata(expected, node) };
+      return { kind: 'written', node: isWhole ? node : withStatusOf(node, expected) };
     },
   };
 }
 
-/** Spec and status of the one, and metadata of the other. */
-function withMetadata(whole: Node, { name, uid, resourceVersion, creationTimestamp, labels, ...rest }: Node): Node {
-  const { record, mark, maintenance, annotations, keptAnnotations } = rest;
-  const { record: _r, mark: _m, maintenance: _t, annotations: _a, keptAnnotations: _k, ...others } = whole;
-  const metadata = { name, uid, resourceVersion, creationTimestamp, labels };
-  return { ...others, ...metadata, ...defined({ record, mark, maintenance, annotations, keptAnnotations }) };
+/** Metadata of the one, and spec and status of the other. */
+function withStatusOf(node: Node, { taints, ready, unschedulable, allocatable, ...rest }: Node): Node {
+  const { readySince, conditions, omittedResources } = rest;
+  return {
+    ...node,
+    taints,
+    ready,
+    unschedulable,
+    allocatable,
+    ...defined({ readySince, conditions, omittedResources }),
+  };
 }
 
 /** A node exactly as the server sends it; undefined if there is none. */
