@@ -55,20 +55,21 @@ export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]):
 /** Why no waiting lets these pods go, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. The others of `pods` are left out. */
 export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
   const budgetsOf = budgetMatcher(budgets);
-  const whyOf = (pod: DrainPod): string | undefined => {
-    const [first, ...others] = budgetsOf(pod);
-    if (first === undefined) return undefined;
-    if (others.length > 0)
-      return `several PodDisruptionBudgets: ${[first, ...others].map(({ name }) => name).join(', ')}`;
-    const why = pod.isReady || !passesUnready(first) ? neverBecause(first) : undefined;
-    return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
-  };
   return new Map(
     pods.filter(isCounted).flatMap(pod => {
-      const why = whyOf(pod);
+      const why = whyNeverEvicted(budgetsOf(pod), pod.isReady);
       return why === undefined ? [] : [[pod.uid, why] as const];
     }),
   );
+}
+
+/** Why the Eviction API never evicts a pod that these budgets select: the server evicts none with several of them. */
+export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: boolean): string | undefined {
+  if (first === undefined) return undefined;
+  if (others.length > 0)
+    return `several PodDisruptionBudgets: ${[first, ...others].map(({ name }) => name).join(', ')}`;
+  const why = isReady || !passesUnready(first) ? neverBecause(first) : undefined;
+  return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
 }
 
 /** A pod, as far as a budget looks at it. */

@@ -1,5 +1,5 @@
 /** What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here. */
-import { type Budget, budgetMatcher, neverBecause, shortOf } from '../../nodepool/budgets.ts';
+import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/budgets.ts';
 import type { Pod } from '../types.ts';
 import type { EvictedPod } from './leaving-pods.ts';
 import type { BudgetImpact } from './types.ts';
@@ -41,13 +41,10 @@ function heldUp(budget: Budget, pods: number, pending: readonly Pod[]): BudgetIm
   return short && { kind: 'stuck', ...of, ...short, allowed: Math.max(0, currentHealthy - desiredHealthy) };
 }
 
-/** Whether the Eviction API never evicts the pod: see `never`. The server evicts none with several budgets. */
+/** Whether the Eviction API never evicts the pod: see `never`. */
 export function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean {
   const budgetsOf = budgetMatcher(budgets);
-  return ({ pod, isDrained }) => {
-    const own = isDrained ? budgetsOf(pod) : [];
-    return own.length > 1 || own.some(budget => neverBecause(budget) !== undefined);
-  };
+  return ({ pod, isDrained }) => isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
 }
 
 /** Of pods that find no place, those that are evicted before their budget holds up the rest. */
