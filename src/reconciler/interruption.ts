@@ -1,4 +1,4 @@
-/** The end of a reconcile whose signal was aborted: what was written is told, and nothing more is written. */
+/** The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more. */
 import type { ClusterState } from './cluster-state.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
 import type { PoolOutcome } from './pool-outcome.ts';

@@ -111,7 +111,7 @@ test('a one-shot run goes on when its pool is paused and resumed', async t => {
   await pods.budget('p', { app: 'p' }, 0);
   const run = start(t, cluster(), [...productCommand(), 'reconcile', 'web', '--yes']);
   await eventually('it is held', () => /waits for PodDisruptionBudget/.test(run.stderr()));
-  for (const verb of ['pause', 'resume']) assert.equal((await cli(cluster(), ['rollout', verb, 'web'])).code, 0);
+  for (const action of ['pause', 'resume']) assert.equal((await cli(cluster(), ['rollout', action, 'web'])).code, 0);
   await pods.budget('p', { app: 'p' }, 1);
   assert.equal(await run.end('SIGCONT'), 0, run.stderr());
   assert.deepEqual(taintsOf(await testEnv.node('n')), ['web:NoExecute']);
