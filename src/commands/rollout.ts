@@ -8,6 +8,7 @@ import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../cli/pool-ch
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { chosenNames, type PoolChoice } from '../operations/choose-pools.ts';
+import { withoutType } from '../operations/other-kinds.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { RolloutDeps } from './rollout/deps.ts';
 import type { UndoFlags } from './rollout/undo.ts';
@@ -76,12 +77,14 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     const connection = await deps.connect();
     const names = await chosenNames(choice, connection.cluster.pools);
     if (names.length === 0) reportNoPools(deps.io);
+    // `nodepool web`, as in kubectl: the pool of that name may not be what was meant.
+    const isTyped = withoutType('rollout', names) !== undefined;
     let exit: number = EXIT.done;
     for (const name of names) {
       try {
         exit = Math.max(exit, await act(name, args.action, flags, { ...deps, connection }));
       } catch (error) {
-        if (names.length === 1 || !(error instanceof NodepoolError) || error.kind === 'interrupted') throw error;
+        if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted') throw error;
         // As kubectl: the others are still done.
         showError(deps.io, error);
         exit = EXIT.error;

@@ -98,7 +98,7 @@ const HABITS: Habit[] = [
   ['rename web web2', 2, /next: kubectl nodepool create NEW/],
   ['scale web --replicas=3', 2, /creates no machines/],
   ['rollout status web-1', 1, /"web-1" is a node of pool web/],
-  ['rollout status nodepool web', 2, /leave out "nodepool"/],
+  ['rollout status nodepool web', 1, /^error: .*leave out "nodepool"/],
   ['rollout pause --all', 2, /next: kubectl nodepool rollout ACTION NAME/],
   ['restart web', 2, /next: kubectl nodepool reconcile/],
   ['exec web', 2, /next: kubectl exec/],
