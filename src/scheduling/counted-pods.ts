@@ -1,10 +1,10 @@
 /** Which pods matter to the topology spread and the pod (anti-)affinity of others: of 50,000, a few. */
 import { type LabelQuery, matchesQuery } from '../nodepool/label-query.ts';
 import { Selectors } from './label-index.ts';
-import type { Pod } from './types.ts';
+import type { PodTraits } from './types.ts';
 
 /** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
-export function countedBy(pods: readonly Pod[]): ((pod: Pick<Pod, 'labels'>) => boolean) | undefined {
+export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'labels'>) => boolean) | undefined {
   const asked = new Set(
     pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
   );

@@ -19,12 +19,12 @@ import type { Reason } from './reason.ts';
 import { judgeResources } from './resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { Spread } from './spread.ts';
-import type { Pod } from './types.ts';
+import type { PodTraits } from './types.ts';
 import { PodVolumes } from './volumes.ts';
 
 /** One pod and a snapshot, of which it reads what concerns all nodes once: a snapshot that changes later needs a new one. */
 export class Judge {
-  readonly pod: Pod;
+  readonly pod: PodTraits;
   /** Every node refuses the pod: the scheduler looks at none. */
   readonly refusal: Reason | undefined;
   readonly volumes: PodVolumes;
@@ -34,7 +34,7 @@ export class Judge {
   readonly #snapshot: Snapshot;
   readonly #named: ReadonlySet<string> | undefined;
 
-  constructor(pod: Pod, snapshot: Snapshot) {
+  constructor(pod: PodTraits, snapshot: Snapshot) {
     this.pod = pod;
     this.#snapshot = snapshot;
     this.#named = namedNodes(pod.placement.nodeTerms);
@@ -120,7 +120,7 @@ export class Judge {
   }
 }
 
-function gatesRefusal({ gates }: Pod): Reason | undefined {
+function gatesRefusal({ gates }: PodTraits): Reason | undefined {
   if (gates.length === 0) return undefined;
   return { rule: 'gates', words: `waiting for scheduling gates: [${gates.join(' ')}]` };
 }

@@ -30,18 +30,29 @@ export class Labelled<T extends { labels: Record<string, string> }> {
 /** Items with a selector, by a label that it asks for. */
 export class Selectors<T> {
   readonly #anyLabels: T[] = [];
-  readonly #byLabel = new Map<string, T[]>();
+  /** By key, then by value: selectors ask for a few keys. */
+  readonly #byKey = new Map<string, Map<string, T[]>>();
 
   add(selector: LabelQuery | undefined, item: T): void {
     const asked = equalLabel(selector);
-    if (asked === undefined) this.#anyLabels.push(item);
-    else put(this.#byLabel, `${asked.key}=${asked.value}`, item);
+    if (asked === undefined) {
+      this.#anyLabels.push(item);
+      return;
+    }
+    const byValue = this.#byKey.get(asked.key) ?? new Map<string, T[]>();
+    this.#byKey.set(asked.key, byValue);
+    put(byValue, asked.value, item);
   }
 
   /** At least those that select these labels. */
-  near(labels: Record<string, string>): T[] {
-    const found = Object.entries(labels).flatMap(([key, value]) => this.#byLabel.get(`${key}=${value}`) ?? []);
-    return [...this.#anyLabels, ...found];
+  near(labels: Record<string, string>): readonly T[] {
+    let near: readonly T[] = this.#anyLabels;
+    for (const [key, byValue] of this.#byKey) {
+      const value = own(labels, key);
+      const found = value === undefined ? undefined : byValue.get(value);
+      if (found !== undefined) near = near.length === 0 ? found : [...near, ...found];
+    }
+    return near;
   }
 }
 

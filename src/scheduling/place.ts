@@ -4,7 +4,7 @@ import { disksClash } from './disks.ts';
 import { Judge } from './judge.ts';
 import { roomFor } from './resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
-import type { Pod } from './types.ts';
+import type { PodTraits } from './types.ts';
 
 export interface Placed {
   /** At most the limit. */
@@ -19,7 +19,7 @@ export interface Placed {
 }
 
 /** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
-export function place(pod: Pod, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): Placed {
+export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): Placed {
   return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
 }
 
@@ -69,11 +69,11 @@ interface Site {
 }
 
 /** Replicas with a host port or a disk of their own do not share a node. */
-function alone({ hostPorts, disks }: Pod): number {
+function alone({ hostPorts, disks }: PodTraits): number {
   return hostPorts.length > 0 || disksClash(disks, disks) !== undefined ? 1 : Infinity;
 }
 
-function perCluster({ namespace, claims }: Pod, { storage }: Snapshot): number {
+function perCluster({ namespace, claims }: PodTraits, { storage }: Snapshot): number {
   const isExclusive = claims.some(
     ({ name, template }) =>
       template === undefined && storage.claims.get(`${namespace}/${name}`)?.accessModes.includes('ReadWriteOncePod'),

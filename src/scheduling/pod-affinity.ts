@@ -6,7 +6,7 @@ import { withLabelKeys } from './label-keys.ts';
 import type { RawPodTerm } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
 import type { LabelGroup, Snapshot } from './snapshot.ts';
-import type { Pod, PodTerm } from './types.ts';
+import type { PodTerm, PodTraits } from './types.ts';
 
 interface PodKind {
   namespace: string;
@@ -60,7 +60,7 @@ class DomainCounts {
 
 /** The terms that concern one pod, with the domains that a snapshot gives them. */
 export class PodAffinity {
-  readonly #pod: Pod;
+  readonly #pod: PodTraits;
   readonly #near = new DomainCounts();
   readonly #far = new DomainCounts();
   /** Of the pods that run; by topology key. */
@@ -70,7 +70,7 @@ export class PodAffinity {
   readonly #isNearItself: boolean;
   readonly #farFromItself: readonly PodTerm[];
 
-  constructor(pod: Pod, snapshot: Snapshot) {
+  constructor(pod: PodTraits, snapshot: Snapshot) {
     this.#pod = pod;
     const { affinity, antiAffinity } = pod;
     this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));

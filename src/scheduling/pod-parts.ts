@@ -1,7 +1,7 @@
-/** Parts of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
-import type { Pod } from './types.ts';
+/** Traits of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
+import type { PodTraits } from './types.ts';
 
-type Part = Exclude<keyof Pod, 'namespace' | 'name' | 'nodeName' | 'isTerminating'>;
+type Part = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating'>;
 const PARTS: readonly Part[] = [
   'labels',
   'placement',
@@ -17,40 +17,65 @@ const PARTS: readonly Part[] = [
 
 /** Of the pods of one snapshot. */
 export class PodParts {
-  readonly #byText = new Map<string, { id: number; part: object }>();
-  readonly #ids = new WeakMap<object, number>();
+  readonly #byText = new Map<string, Entry>();
+  /** Of the first of equal parts. */
+  readonly #entries = new WeakMap<object, Entry>();
 
   /** The same number for equal parts. Nothing may change them. */
   id(part: object): number {
-    return this.#ids.get(part) ?? this.#entry(part).id;
+    return this.#entry(part).id;
   }
 
-  /** The pod with parts of earlier ones where they are equal. */
-  shared(pod: Pod): Pod {
-    const shared = { ...pod };
-    for (const name of PARTS) this.#share(shared, name);
-    return shared;
+  /** The same object for pods that differ in nothing but their names and nodes. */
+  traits(pod: Omit<PodTraits, 'nodeName'>): PodTraits {
+    const made = this.#shared(pod);
+    const entry = this.#entry(made.labels);
+    entry.labelled ??= [];
+    const known = entry.labelled.find(each => areSame(each, made));
+    if (known === undefined) entry.labelled.push(made);
+    return known ?? made;
   }
 
-  /** The same text for pods that are alike: they differ in nothing but their names and nodes, so the scheduler has the same answer. */
-  kindOf(pod: Pod): string {
-    return `${pod.namespace} ${pod.isTerminating} ${PARTS.map(name => this.id(pod[name])).join(' ')}`;
+  /** The first of those that are equal to it. */
+  first<T extends object>(part: T): T {
+    return this.#entry(part).part as T;
   }
 
-  #share<P extends Part>(pod: Pod, name: P): void {
-    pod[name] = this.#entry(pod[name]).part as Pod[P];
+  #shared({ namespace, isTerminating, ...parts }: Omit<PodTraits, 'nodeName'>): PodTraits {
+    const part = <P extends Part>(name: P) => this.first(parts[name]);
+    return {
+      ...{ namespace, isTerminating, labels: part('labels'), placement: part('placement'), requests: part('requests') },
+      ...{ hostPorts: part('hostPorts'), spread: part('spread'), affinity: part('affinity') },
+      ...{ antiAffinity: part('antiAffinity'), claims: part('claims'), disks: part('disks'), gates: part('gates') },
+    };
   }
 
-  #entry(part: object): { id: number; part: object } {
+  #entry(part: object): Entry {
+    const known = this.#entries.get(part);
+    if (known !== undefined) return known;
     const text = part instanceof Map ? [...part].join() : sortedJson(part);
     let entry = this.#byText.get(text);
     if (entry === undefined) {
       entry = { id: this.#byText.size, part };
       this.#byText.set(text, entry);
+      this.#entries.set(part, entry);
     }
-    this.#ids.set(part, entry.id);
     return entry;
   }
+}
+
+/** Of traits whose parts are the first of the equal ones. */
+function areSame(a: PodTraits, b: PodTraits): boolean {
+  const { namespace, isTerminating } = a;
+  return namespace === b.namespace && isTerminating === b.isTerminating && PARTS.every(name => a[name] === b[name]);
+}
+
+interface Entry {
+  id: number;
+  /** The first of the equal ones. */
+  part: object;
+  /** Of labels, which differ most: the traits that have them. */
+  labelled?: PodTraits[];
 }
 
 /** JSON with the fields of objects in order: maps are in any order in protobuf. */

@@ -11,7 +11,7 @@ import { Labelled, Selectors } from './label-index.ts';
 import { PodParts } from './pod-parts.ts';
 import { allocatableOf, type Requests } from './requests.ts';
 import { NO_STORAGE, type Storage } from './storage.ts';
-import type { Disk, HostPort, Pod, PodTerm } from './types.ts';
+import type { Disk, HostPort, PodTerm, PodTraits } from './types.ts';
 
 export interface NodeState {
   node: Node;
@@ -39,14 +39,14 @@ export interface AntiAffinity {
   nodes: NodeState[];
 }
 
-/** What add() and remove() read. `nodeName` is not one of them. */
+/** What add() and remove() read. */
 export type PlacedPod = Pick<
-  Pod,
+  PodTraits,
   'namespace' | 'labels' | 'requests' | 'hostPorts' | 'antiAffinity' | 'claims' | 'disks' | 'isTerminating'
 >;
 
 /** What topology spread and pod affinity of others ask of a pod. */
-export type CountedPod = Pick<Pod, 'namespace' | 'labels' | 'isTerminating'>;
+export type CountedPod = Pick<PodTraits, 'namespace' | 'labels' | 'isTerminating'>;
 
 export class Snapshot {
   readonly nodes = new Map<string, NodeState>();
@@ -138,7 +138,7 @@ export class Snapshot {
   }
 
   /** At least the terms that select these labels. */
-  antiAffinity(labels: Record<string, string>): AntiAffinity[] {
+  antiAffinity(labels: Record<string, string>): readonly AntiAffinity[] {
     return this.#antiAffinityTerms.near(labels);
   }
 
@@ -158,7 +158,7 @@ export class Snapshot {
     const key = `${namespace} ${this.parts.id(labels)}`;
     let group = this.#groups.get(key);
     if (group === undefined) {
-      group = { namespace, labels, running: [], terminating: [] };
+      group = { namespace, labels: this.parts.first(labels), running: [], terminating: [] };
       this.#groups.set(key, group);
       this.#byLabels.add(group);
     }

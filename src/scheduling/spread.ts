@@ -10,7 +10,7 @@ import { withLabelKeys } from './label-keys.ts';
 import type { RawSpreadConstraint } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { Pod, SpreadConstraint } from './types.ts';
+import type { PodTraits, SpreadConstraint } from './types.ts';
 
 const NONE: readonly SpreadConstraint[] = [];
 
@@ -42,7 +42,7 @@ class Domains {
   /** Domains that have as few pods as that. */
   #atMin = 0;
 
-  constructor(constraint: SpreadConstraint, pod: Pod) {
+  constructor(constraint: SpreadConstraint, pod: PodTraits) {
     this.constraint = constraint;
     this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
   }
@@ -76,10 +76,10 @@ const WORDS = "node(s) didn't match pod topology spread constraints";
 
 /** The constraints of one pod, with what counts for them in a snapshot. */
 export class Spread {
-  readonly #pod: Pod;
+  readonly #pod: PodTraits;
   readonly #domains: Domains[];
 
-  constructor(pod: Pod, snapshot: Snapshot) {
+  constructor(pod: PodTraits, snapshot: Snapshot) {
     this.#pod = pod;
     this.#domains = pod.spread.map(constraint => new Domains(constraint, pod));
     if (this.#domains.length === 0) return;

@@ -4,12 +4,17 @@ import type { PodPlacement } from '../nodepool/placement.ts';
 import type { RawClaimSpec } from './raw-pod.ts';
 import type { Requests } from './requests.ts';
 
-export interface Pod {
-  namespace: string;
+export interface Pod extends PodTraits {
   name: string;
-  labels: Record<string, string>;
-  /** spec.nodeName: the node that runs it, or the only one that may. */
   nodeName: string | undefined;
+}
+
+/** All that the scheduler looks at: alike in most replicas of a workload. */
+export interface PodTraits {
+  namespace: string;
+  labels: Record<string, string>;
+  /** spec.nodeName: the only node that may run it. Absent: the scheduler chooses one. */
+  nodeName?: string | undefined;
   placement: PodPlacement;
   requests: Requests;
   hostPorts: readonly HostPort[];

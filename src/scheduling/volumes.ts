@@ -13,7 +13,7 @@ import type { RawVolume } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
-import type { ClaimUse, Pod } from './types.ts';
+import type { ClaimUse, PodTraits } from './types.ts';
 import { isWithin, otherZone } from './volume-place.ts';
 
 /** Nodes of a volume that are named. */
@@ -46,7 +46,7 @@ export class PodVolumes {
   /** A claim that one pod alone may use is in use. */
   readonly #usedClaim: string | undefined;
 
-  constructor(pod: Pod, snapshot: Snapshot) {
+  constructor(pod: PodTraits, snapshot: Snapshot) {
     const { storage } = snapshot;
     this.#storage = storage;
     this.#nodes = snapshot.nodes;
@@ -152,7 +152,7 @@ interface NamedClaim {
   claim: Claim | undefined;
 }
 
-function claimOf({ namespace }: Pod, use: ClaimUse, storage: Storage): NamedClaim {
+function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): NamedClaim {
   if (use.template === undefined) return { use, claim: storage.claims.get(`${namespace}/${use.name}`) };
   const { storageClassName = defaultClass(storage), ...template } = use.template;
   const claim = readClaim({ metadata: { namespace, name: use.name }, spec: { ...template, storageClassName } });

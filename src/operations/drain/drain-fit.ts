@@ -8,7 +8,7 @@ import { Judge } from '../../scheduling/judge.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { PodParts } from '../../scheduling/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
-import type { Pod } from '../../scheduling/types.ts';
+import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type KeptPod, readSnapshot } from '../read-snapshot.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
@@ -36,7 +36,7 @@ interface FitDeps {
 /** Pods of one owner that differ in nothing but their names. */
 interface Kind {
   owner: string;
-  pod: Pod;
+  pod: PodTraits;
   names: string[];
   /** Nodes that they are on. */
   from: Set<string>;
@@ -63,7 +63,7 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
     return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
   });
   const unfit: UnfitPods[] = [];
-  const withoutPlace: Pod[] = [];
+  const withoutPlace: PodTraits[] = [];
   let fitting = 0;
   let bound = 0;
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
@@ -83,7 +83,7 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
   return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }
 
-function stuckText(budget: Budget, withoutPlace: readonly Pod[]): string | undefined {
+function stuckText(budget: Budget, withoutPlace: readonly PodTraits[]): string | undefined {
   const short = shortOf(budget, withoutPlace);
   if (short === undefined) return undefined;
   const { pending, needs } = short;
@@ -97,17 +97,14 @@ function ownerText(pod: DrainPod | undefined): string {
 }
 
 function kindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod) => string): Kind[] {
-  const kinds = new Map<string, Kind>();
-  for (const { pod: old, node } of moving) {
-    const pod = { ...old, nodeName: undefined, isTerminating: false };
-    const owner = ownerOf(pod);
-    const key = `${owner} ${parts.kindOf(pod)}`;
-    const kind = kinds.get(key) ?? { owner, pod, names: [], from: new Set(), takers: 0 };
-    kind.names.push(podName(pod));
-    kind.from.add(node);
-    kinds.set(key, kind);
-  }
-  return [...kinds.values()];
+  return [...Map.groupBy(moving, ({ pod }) => ownerOf(pod))].flatMap(([owner, group]) => {
+    const alike = Map.groupBy(group, ({ pod }) => parts.traits({ ...pod, isTerminating: false }));
+    return [...alike].map(([traits, pods]): Kind => {
+      const names = pods.map(({ pod }) => podName(pod));
+      const from = new Set(pods.map(({ node }) => node));
+      return { owner, pod: traits, names, from, takers: 0 };
+    });
+  });
 }
 
 /** Those that few nodes take first, then the largest: so most find a place. */
@@ -126,7 +123,7 @@ function isBoundTo({ from }: Kind, { volumes }: Judge): boolean {
   return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
 }
 
-function whyNoMore(pod: Pod, others: readonly string[], snapshot: Snapshot): FitReason[] {
+function whyNoMore(pod: PodTraits, others: readonly string[], snapshot: Snapshot): FitReason[] {
   const judge = new Judge(pod, snapshot);
   const reasons = new FitReasons();
   for (const node of others) reasons.add(judge.firstWhyNot(node));

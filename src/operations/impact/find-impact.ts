@@ -7,8 +7,8 @@ import type { Warning } from '../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf } from '../../scheduling/impact/impact.ts';
-import { movingPods } from '../../scheduling/impact/leaving-pods.ts';
-import { changedKeys, changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
+import { LeavingPods, movingPods } from '../../scheduling/impact/leaving-pods.ts';
+import { changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import type { Pod } from '../../scheduling/types.ts';
@@ -41,10 +41,13 @@ export async function findImpact(
   ports: ImpactPorts,
 ): Promise<FoundImpact> {
   const plans = plansToTheEnd(plan);
-  const changes = changesOf(plans);
+  const leaving = changesOf(plans)
+    .map(change => new LeavingPods(change))
+    .filter(({ keys }) => keys.length > 0);
+  const changes = leaving.map(({ change }) => change);
   const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
   const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);
-  if (changes.length === 0) {
+  if (leaving.length === 0) {
     const given = paths.filter(path => path.given !== undefined);
     const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
     return {
@@ -55,24 +58,25 @@ export async function findImpact(
       poolOf,
     };
   }
-  const labels = new Set(changes.flatMap(changedKeys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
+  const labels = new Set(leaving.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
   const after = new Map(changes.map(change => [change.after.name, change.after]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
   const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
-  const moving: ReadWish['moving'] = (here, storage) => movingPods(changes, byNode(here), storage);
+  const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);
   const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
   const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, bare } = read.running;
   collectGarbage();
   const impact = impactOf({
-    changes,
+    leaving,
     pods: byNode(here),
     daemonSets: read.daemonSets,
     budgets: read.budgets,
     parallel: read.parallel,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
     snapshot,
+    collect: collectGarbage,
   });
   collectGarbage();
   const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
@@ -98,8 +102,7 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
           ofNode.flatMap(({ changes }) => changes),
         )
       : undefined;
-    const change: PlannedChange = { before: first.node, after, ...(meanwhile && { meanwhile }) };
-    return changedKeys(change).length === 0 ? [] : [change];
+    return [{ before: first.node, after, ...(meanwhile && { meanwhile }) }];
   });
 }
 

@@ -39,14 +39,17 @@ export async function readRunningPods(
 ): Promise<RunningPods> {
   const read = quantityReader();
   let found = noPods(nodes);
+  const owners = new Map<string, Owner>();
   const add = (raw: RawPod) => {
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
     const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
     found.snapshot.add(pod, nodeName);
     if (claims.length > 0) found.claiming.add(namespace);
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
-    const owner = ownerOf(raw);
-    if (isChanged(nodeName)) found.here.push({ pod: found.snapshot.parts.shared(pod), node: nodeName, owner });
+    const owner = ownerOf(raw, owners);
+    // Most pods share what they are made of: the name alone is one of 50,000.
+    const node = isChanged(nodeName) ? found.snapshot.nodes.get(nodeName)?.node.name : undefined;
+    if (node !== undefined) found.here.push({ name: pod.name, pod: found.snapshot.parts.traits(pod), node, owner });
     const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
     if (owner === undefined && asks) found.bare.push(pod);
   };
@@ -72,9 +75,17 @@ export async function countOthers(
   await port.placedLabels(pod => snapshot.count(pod, pod.node), begin);
 }
 
-function ownerOf({ metadata: { name = '', labels, ownerReferences } = {} }: RawPod): Owner | undefined {
+/** @param known by kind and name: pods share their owner */
+function ownerOf(
+  { metadata: { name = '', labels, ownerReferences } = {} }: RawPod,
+  known: Map<string, Owner>,
+): Owner | undefined {
   const reference = ownerReferences?.find(({ controller }) => controller);
   if (reference === undefined) return undefined;
   const controller = { kind: reference.kind ?? '', name: reference.name ?? '' };
-  return controllerOf({ name, controller, templateHash: labels?.[TEMPLATE_HASH] });
+  const found = controllerOf({ name, controller, templateHash: labels?.[TEMPLATE_HASH] });
+  const key = `${found.kind}/${found.name}`;
+  const owner = known.get(key) ?? found;
+  known.set(key, owner);
+  return owner;
 }

@@ -1,26 +1,27 @@
 /** What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here. */
 import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/budgets.ts';
-import type { Pod } from '../types.ts';
+import type { PodTraits } from '../types.ts';
 import type { EvictedPod } from './leaving-pods.ts';
-import type { BudgetImpact } from './types.ts';
+import type { BudgetImpact, RunningPod } from './types.ts';
 
 /** In the order of their names. @param pending of the evicted pods, those that stay Pending */
 export function budgetImpacts(
   evicted: readonly EvictedPod[],
-  pending: readonly Pod[],
+  pending: readonly RunningPod[],
   budgets: readonly Budget[],
 ): BudgetImpact[] {
   const budgetsOf = budgetMatcher(budgets);
   const [all, drained] = [new Map<Budget, number>(), new Map<Budget, number>()];
-  for (const { pod, isDrained } of evicted) {
+  for (const { pod, eviction } of evicted) {
     for (const budget of budgetsOf(pod)) {
-      const counts = isDrained ? drained : all;
+      const counts = eviction.isDrained ? drained : all;
       counts.set(budget, (counts.get(budget) ?? 0) + 1);
     }
   }
+  const unplaced = pending.map(({ pod }) => pod);
   const found = [
     ...[...all].flatMap(([budget, pods]) => undercut(budget, pods) ?? []),
-    ...[...drained].flatMap(([budget, pods]) => heldUp(budget, pods, pending) ?? []),
+    ...[...drained].flatMap(([budget, pods]) => heldUp(budget, pods, unplaced) ?? []),
   ];
   return found.toSorted((a, b) => (a.budget < b.budget ? -1 : 1));
 }
@@ -32,7 +33,7 @@ function undercut(budget: Budget, pods: number): BudgetImpact | undefined {
   return { kind: 'undercut', budget: nameOf(budget), pods, allowed };
 }
 
-function heldUp(budget: Budget, pods: number, pending: readonly Pod[]): BudgetImpact | undefined {
+function heldUp(budget: Budget, pods: number, pending: readonly PodTraits[]): BudgetImpact | undefined {
   const of = { budget: nameOf(budget), pods };
   const why = neverBecause(budget);
   if (why !== undefined) return { kind: 'never', ...of, why };
@@ -44,13 +45,13 @@ function heldUp(budget: Budget, pods: number, pending: readonly Pod[]): BudgetIm
 /** Whether the Eviction API never evicts the pod: see `never`. */
 export function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean {
   const budgetsOf = budgetMatcher(budgets);
-  return ({ pod, isDrained }) => isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
+  return ({ pod, eviction }) => eviction.isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
 }
 
 /** Of pods that find no place, those that are evicted before their budget holds up the rest. */
 export class Allowances {
   readonly #left: Map<Budget, number>;
-  readonly #budgetsOf: (pod: Pod) => Budget[];
+  readonly #budgetsOf: (pod: PodTraits) => Budget[];
 
   constructor(found: readonly BudgetImpact[], budgets: readonly Budget[]) {
     const allowed = new Map(found.flatMap(each => (each.kind === 'stuck' ? [[each.budget, each.allowed]] : [])));
@@ -60,7 +61,7 @@ export class Allowances {
   }
 
   /** Whether the budget lets one more go. */
-  take(pod: Pod): boolean {
+  take(pod: PodTraits): boolean {
     const [budget] = this.#budgetsOf(pod);
     if (budget === undefined) return true;
     const left = this.#left.get(budget) ?? 0;

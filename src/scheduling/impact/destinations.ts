@@ -3,9 +3,9 @@ import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
 import { place } from '../place.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { Pod } from '../types.ts';
+import type { PodTraits } from '../types.ts';
 import type { OpenNodes, OpenTo } from './open-nodes.ts';
-import type { Destination, PodsImpact } from './types.ts';
+import type { Destination, PodsImpact, RunningPod } from './types.ts';
 
 /** Whether its controller creates no pod before the earlier ones run. @param parallel StatefulSets with podManagementPolicy Parallel */
 export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySet<string>): boolean {
@@ -19,19 +19,19 @@ export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySe
  * @param inOrder see isInOrder()
  */
 export function destinationOf(
-  pods: readonly Pod[],
+  pods: readonly RunningPod[],
   snapshot: Snapshot,
   open: OpenNodes,
   inOrder: boolean,
 ): Destination {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
-  const pending: Pod[] = [];
+  const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
-  const waiting: Pod[] = [];
+  const waiting: RunningPod[] = [];
   const groups = inOrder
     ? pods.toSorted((a, b) => ordinal(a) - ordinal(b)).map(pod => [pod])
-    : Map.groupBy(pods, pod => snapshot.parts.kindOf(pod)).values();
+    : Map.groupBy(pods, ({ pod }) => snapshot.parts.traits(pod)).values();
   for (const alike of groups) {
     const [first] = alike;
     if (first === undefined) continue;
@@ -40,7 +40,7 @@ export function destinationOf(
       continue;
     }
     // It is created anew, without the node.
-    const pod: Pod = { ...first, nodeName: undefined };
+    const pod = snapshot.parts.traits(first.pod);
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);
     let left = alike.length;
@@ -64,11 +64,11 @@ export function destinationOf(
   return { nodes, returns, returnSeconds, pending, waiting, reasons: reasons ?? new FitReasons() };
 }
 
-function ordinal({ name }: Pod): number {
+function ordinal({ name }: RunningPod): number {
   return Number(name.slice(name.lastIndexOf('-') + 1)) || 0;
 }
 
-function whyPending(pod: Pod, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {
+function whyPending(pod: PodTraits, { nodes, returns, refused }: OpenTo, snapshot: Snapshot): FitReasons {
   const judge = new Judge(pod, snapshot);
   if (judge.refusal === undefined && nodes.length + returns.length === 0) return refused;
   const reasons = new FitReasons();

@@ -3,14 +3,13 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import { isSameTaint } from '../../nodepool/taint.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { Pod } from '../types.ts';
 import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
 import { destinationOf, isInOrder } from './destinations.ts';
 import { type EvictedPod, isScheduled } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
-import type { Destination, Evicted, Impact } from './types.ts';
+import type { Destination, Evicted, Impact, RunningPod } from './types.ts';
 
 interface Among {
   changes: readonly PlannedChange[];
@@ -19,7 +18,12 @@ interface Among {
   parallel: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
+  /** See Scene. */
+  collect: () => void;
 }
+
+/** Owners whose pods leave a few MB of garbage when they are placed. */
+const OWNERS_PER_COLLECTION = 1_000;
 
 /** Takes evicted pods out of the snapshot. Returns those that a drain never evicts. */
 export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: Among): Set<EvictedPod> {
@@ -32,22 +36,22 @@ export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: 
 export function placeEvicted(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
-  { changes, budgets, parallel, snapshot }: Among,
+  { changes, budgets, parallel, snapshot, collect }: Among,
 ): Pick<Impact, 'evicted' | 'budgets'> {
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
-  const groups = destinations(evicted, never, snapshot, parallel);
+  const groups = destinations(evicted, never, { snapshot, parallel, collect });
   const found = budgetImpacts(
     evicted,
     groups.flatMap(({ next }) => unplaced(next)),
     budgets,
   );
-  const drainedPods = new Set(evicted.flatMap(({ pod, isDrained }) => (isDrained ? pod : [])));
+  const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new Allowances(found, budgets);
   const left = groups.map((group): Evicted => {
     const { next, held } = group;
     if (next === undefined || next.pending.length === 0) return group;
-    const goes = (pod: Pod) => !drainedPods.has(pod) || allowances.take(pod);
+    const goes = (each: RunningPod) => !drainedPods.has(each) || allowances.take(each.pod);
     const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
     return { ...group, held: held + unplaced(next).length - unplaced(gone).length, next: gone };
   });
@@ -56,21 +60,21 @@ export function placeEvicted(
   return { evicted: withAfterDrain(left, snapshot, parallel), budgets: found };
 }
 
-function unplaced(next: Destination | undefined): Pod[] {
+function unplaced(next: Destination | undefined): RunningPod[] {
   return next === undefined ? [] : [...next.pending, ...next.waiting];
 }
 
 function destinations(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
-  snapshot: Snapshot,
-  parallel: ReadonlySet<string>,
+  { snapshot, parallel, collect }: Pick<Among, 'snapshot' | 'parallel' | 'collect'>,
 ): Evicted[] {
   const open = new OpenNodes(snapshot);
-  return groupsOf(evicted).map(({ impact, group }): Evicted => {
-    const times = group.flatMap(({ seconds }) => (seconds > 0 ? seconds : []));
+  return groupsOf(evicted).map(({ impact, group }, at): Evicted => {
+    if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
+    const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));
     const going = group.filter(each => !never.has(each));
-    const pods = going.map(({ pod }) => pod).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const pods = going.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const isRecreated = impact.owner !== undefined && group.every(isScheduled);
     return {
       ...impact,

@@ -8,15 +8,15 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } from './daemon-sets.ts';
 import { placeEvicted, takeAway } from './evictions.ts';
-import { type EvictedPod, isScheduled, LeavingPods } from './leaving-pods.ts';
-import { changedKeys, type PlannedChange } from './node-keys.ts';
+import type { EvictedPod, LeavingPods } from './leaving-pods.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { placeStranded } from './stranded-pods.ts';
 import { type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
 
 export interface Scene {
-  changes: readonly PlannedChange[];
+  /** One for each node that changes. */
+  leaving: readonly LeavingPods[];
   /** Of the changed nodes, by node. */
   pods: ReadonlyMap<string, readonly RunningPod[]>;
   daemonSets: readonly DaemonSet[];
@@ -26,16 +26,19 @@ export interface Scene {
   parallel?: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
+  /** Collects garbage, where thousands of pods have left some. */
+  collect?: () => void;
 }
 
 export function impactOf({
-  changes,
+  leaving,
   pods,
   daemonSets,
   selecting,
   budgets,
   parallel = new Set(),
   snapshot,
+  collect = () => {},
 }: Scene): Impact {
   const { storage } = snapshot;
   const byKey = new KeyImpacts();
@@ -43,13 +46,11 @@ export function impactOf({
   const starting: StartingPod[] = [];
   const notAgain: RunningPod[] = [];
   const evicted: EvictedPod[] = [];
-  for (const change of changes) {
-    const keys = changedKeys(change);
-    if (keys.length === 0) continue;
+  for (const ofNode of leaving) {
+    const { change, keys } = ofNode;
     const node = change.after.name;
     byKey.begin(node, keys, change.meanwhile);
     const here = pods.get(node) ?? [];
-    const leaving = new LeavingPods(change, keys, change.meanwhile !== undefined, storage);
     const stopped = new Set<string>();
     for (const { set, kind, causes } of daemonChanges(change, keys, daemonSets, here)) {
       const { namespace, name } = set;
@@ -72,24 +73,26 @@ export function impactOf({
         snapshot.remove(running.pod, node);
         continue;
       }
-      const eviction = leaving.eviction(running);
-      if (eviction !== undefined) {
-        evicted.push({ ...running, ...eviction });
-        byKey.add(eviction.causes, impact => impact.evicted.push(running));
-        continue;
+      const fate = ofNode.fate(running, storage);
+      if ('eviction' in fate) {
+        const leaves = { ...running, eviction: fate.eviction };
+        evicted.push(leaves);
+        byKey.add(fate.eviction.causes, impact => impact.evicted.push(leaves));
+      } else if (fate.causes.length > 0) {
+        notAgain.push(running);
+        byKey.add(fate.causes, impact => impact.notAgain.push(running));
       }
-      const causes = isScheduled(running) ? leaving.whyNotAgain(running) : [];
-      if (causes.length === 0) continue;
-      notAgain.push(running);
-      byKey.add(causes, impact => impact.notAgain.push(running));
     }
   }
-  const among = { changes, budgets, parallel, snapshot };
+  collect();
+  const among = { changes: leaving.map(({ change }) => change), budgets, parallel, snapshot, collect };
   const never = takeAway(evicted, among);
+  collect();
   // Their nodes are certain: they take the room before evicted pods do.
   judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
   const keys = byKey.summarize(selecting, nodes, new OpenNodes(snapshot));
+  collect();
   return {
     keys,
     daemonSets: daemonImpacts(daemons),

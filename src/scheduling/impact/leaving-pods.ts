@@ -5,11 +5,16 @@ import type { Node } from '../../nodepool/types.ts';
 import { isReachable } from '../choose-volume.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
 import type { Storage } from '../storage.ts';
-import type { Pod } from '../types.ts';
-import { type ChangedKey, causesOf, changedKeys, type NodeChange, type PlannedChange } from './node-keys.ts';
+import type { PodTraits } from '../types.ts';
+import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import type { RunningPod } from './types.ts';
 
 export interface EvictedPod extends RunningPod {
+  eviction: Eviction;
+}
+
+/** Pods with the same placement share it. */
+export interface Eviction {
   /** After the change. */
   seconds: number;
   /** By the Eviction API, which asks budgets. */
@@ -17,80 +22,82 @@ export interface EvictedPod extends RunningPod {
   causes: readonly ChangedKey[];
 }
 
-type Eviction = Pick<EvictedPod, 'seconds' | 'isDrained' | 'causes'>;
+/** What becomes of a pod: it is evicted, or `causes` are why the scheduler would not put it there again; none: it would, or would not before. */
+export type Fate = { eviction: Eviction } | { causes: readonly ChangedKey[] };
 
-/** What one change does to pods of its node. Most of them have the same placement, and so the same answer. */
+/** What one change does to pods of its node. Most of them have the same placement, and so the same fate. */
 export class LeavingPods {
-  readonly #change: NodeChange;
-  readonly #keys: readonly ChangedKey[];
-  readonly #isDrained: boolean;
-  readonly #storage: Storage;
-  readonly #evictions = new Map<PodPlacement, Eviction | undefined>();
-  readonly #causes = new Map<PodPlacement, readonly ChangedKey[]>();
+  readonly change: PlannedChange;
+  /** In which the node differs. */
+  readonly keys: readonly ChangedKey[];
+  readonly #fates = new Map<PodPlacement, Fate>();
 
-  /** @param isDrained the taints wait until pods are evicted */
-  constructor(change: NodeChange, keys: readonly ChangedKey[], isDrained: boolean, storage: Storage) {
-    this.#change = change;
-    this.#keys = keys;
-    this.#isDrained = isDrained;
-    this.#storage = storage;
+  constructor(change: PlannedChange) {
+    this.change = change;
+    this.keys = changedKeys(change);
+  }
+
+  fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): Fate {
+    const { placement, claims } = pod;
+    if (!isScheduled({ owner })) {
+      const eviction = this.#eviction(placement);
+      return eviction === undefined ? NONE : { eviction };
+    }
+    const known = claims.length === 0 ? this.#fates.get(placement) : undefined;
+    if (known !== undefined) return known;
+    const eviction = this.#eviction(placement);
+    const fate = eviction === undefined ? { causes: this.#whyNotAgain(pod, storage) } : { eviction };
+    if (claims.length === 0) this.#fates.set(placement, fate);
+    return fate;
+  }
+
+  #whyNotAgain(pod: PodTraits, storage: Storage): readonly ChangedKey[] {
+    const again = (node: Node) => isTakenBy(pod, node, storage);
+    const { before, after } = this.change;
+    return again(before) && !again(after) ? causesOf(again, this.change, this.keys) : [];
   }
 
   /** Undefined: the change does not evict it, or not sooner. */
-  eviction({ pod: { placement } }: RunningPod): Eviction | undefined {
-    if (this.#evictions.has(placement)) return this.#evictions.get(placement);
-    const eviction = this.#evictionOf(placement);
-    this.#evictions.set(placement, eviction);
-    return eviction;
-  }
-
-  /** The keys because of which the scheduler would not put the pod on its node again; none: it would, or would not before. */
-  whyNotAgain({ pod }: RunningPod): readonly ChangedKey[] {
-    const { placement, claims } = pod;
-    const known = claims.length === 0 ? this.#causes.get(placement) : undefined;
-    if (known !== undefined) return known;
-    const again = (node: Node) => isTakenBy(pod, node, this.#storage);
-    const { before, after } = this.#change;
-    const causes = again(before) && !again(after) ? causesOf(again, this.#change, this.#keys) : [];
-    if (claims.length === 0) this.#causes.set(placement, causes);
-    return causes;
-  }
-
-  #evictionOf({ tolerations }: PodPlacement): Eviction | undefined {
+  #eviction({ tolerations }: PodPlacement): Eviction | undefined {
     const due = (node: Node) => evictedAfter(tolerations, node.taints);
-    const [before, after] = [due(this.#change.before), due(this.#change.after)];
+    const [before, after] = [due(this.change.before), due(this.change.after)];
     if (after >= before) return undefined;
-    const isDrained = this.#isDrained;
-    return { seconds: isDrained ? 0 : after, isDrained, causes: causesOf(due, this.#change, this.#keys) };
+    // Its taints wait until pods are evicted.
+    const isDrained = this.change.meanwhile !== undefined;
+    return { seconds: isDrained ? 0 : after, isDrained, causes: causesOf(due, this.change, this.keys) };
   }
 }
 
+const NONE: Fate = { causes: [] };
+
 /** By the rules that read labels and taints of the node alone. */
-function isTakenBy(pod: Pod, node: Node, storage: Storage): boolean {
+function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
   return areVolumesReachable(pod, node, storage);
 }
 
 /** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */
-export function isScheduled({ owner }: RunningPod): boolean {
+export function isScheduled({ owner }: Pick<RunningPod, 'owner'>): boolean {
   return owner?.kind !== 'DaemonSet' && owner?.kind !== 'Node';
 }
 
 /** Of the pods on changed nodes, those that are evicted, or that the scheduler would not put on their node again. */
 export function movingPods(
-  changes: readonly PlannedChange[],
+  nodes: readonly LeavingPods[],
   pods: ReadonlyMap<string, readonly RunningPod[]>,
   storage: Storage,
 ): RunningPod[] {
-  return changes.flatMap(change => {
-    const leaving = new LeavingPods(change, changedKeys(change), change.meanwhile !== undefined, storage);
-    const isMoving = (pod: RunningPod) => leaving.eviction(pod) !== undefined || leaving.whyNotAgain(pod).length > 0;
-    return (pods.get(change.after.name) ?? []).filter(pod => isScheduled(pod) && isMoving(pod));
+  return nodes.flatMap(leaving => {
+    const isMoving = (pod: RunningPod) => {
+      const fate = leaving.fate(pod, storage);
+      return 'eviction' in fate || fate.causes.length > 0;
+    };
+    return (pods.get(leaving.change.after.name) ?? []).filter(pod => isScheduled(pod) && isMoving(pod));
   });
 }
 
-function areVolumesReachable(pod: Pod, node: Node, storage: Storage): boolean {
+function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
   return pod.claims.every(({ name }) => {
     const claim = storage.claims.get(`${pod.namespace}/${name}`);
     return isReachable(storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms, node);

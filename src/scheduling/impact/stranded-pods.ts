@@ -20,7 +20,7 @@ export function placeStranded(
   for (const { pod, node } of moving) snapshot.remove(pod, node);
   const open = new OpenNodes(snapshot);
   return groupsOf(stranded).map(({ impact, group }): StrandedPods => {
-    const pods = group.filter(isScheduled).map(({ pod }) => pod);
+    const pods = group.filter(isScheduled);
     return {
       ...impact,
       next: pods.length === 0 ? undefined : destinationOf(pods, snapshot, open, isInOrder(impact, parallel)),

@@ -29,11 +29,13 @@ interface Found {
 
 export class KeyImpacts {
   readonly #found = new Map<string, Found>();
+  /** Of the keys that begin() was given last. */
+  #current = new Map<ChangedKey, Found>();
 
-  /** The keys that change on a node. @param meanwhile the node while taints wait until pods are evicted */
+  /** The keys that change on a node, until the next call. @param meanwhile the node while taints wait until pods are evicted */
   begin(node: string, keys: readonly ChangedKey[], meanwhile?: Node): void {
-    for (const change of keys) {
-      const found = this.#of(change);
+    this.#current = new Map(keys.map(key => [key, this.#of(key)]));
+    for (const [change, found] of this.#current) {
       found.nodes.push(node);
       if (meanwhile === undefined || !isAwaited(change, meanwhile)) continue;
       const closes = ({ key, effect }: Taint) => key === change.key && effect === 'NoSchedule';
@@ -42,8 +44,9 @@ export class KeyImpacts {
     }
   }
 
+  /** @param causes of the keys that begin() was given */
   add(causes: readonly ChangedKey[], put: (found: Found) => void): void {
-    for (const cause of causes) put(this.#of(cause));
+    for (const cause of causes) put(this.#current.get(cause) ?? this.#of(cause));
   }
 
   /** Labels before taints, in the order of their keys. @param after all nodes after the change @param open of these */
@@ -156,14 +159,13 @@ function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
 
 /** By owner. A pod without one is a group of its own. */
 export function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
-  const idOf = ({ pod, owner }: RunningPod) =>
-    JSON.stringify([pod.namespace, owner?.kind ?? 'Pod', owner?.name ?? pod.name]);
+  const idOf = ({ name, pod, owner }: RunningPod) => `${pod.namespace} ${owner?.kind ?? 'Pod'} ${owner?.name ?? name}`;
   return [...Map.groupBy(pods, idOf)]
     .toSorted(([a], [b]) => compare(a, b))
     .flatMap(([, group]) => {
       const [first] = group;
       if (first === undefined) return [];
-      const names = group.map(({ pod }) => pod.name).toSorted();
+      const names = group.map(({ name }) => name).toSorted();
       return [{ impact: { namespace: first.pod.namespace, owner: first.owner, pods: names }, group }];
     });
 }

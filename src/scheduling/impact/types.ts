@@ -5,7 +5,7 @@ import type { PodPlacement } from '../../nodepool/placement.ts';
 import type { Taint } from '../../nodepool/types.ts';
 import type { FitReasons } from '../fit-reasons.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
-import type { Pod } from '../types.ts';
+import type { PodTraits } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 
 export interface Owner {
@@ -15,7 +15,8 @@ export interface Owner {
 
 /** A pod that is on a node and has not ended. */
 export interface RunningPod {
-  pod: Pod;
+  name: string;
+  pod: PodTraits;
   node: string;
   /** The controller that recreates it: of a Deployment's pod, the Deployment. */
   owner: Owner | undefined;
@@ -94,9 +95,9 @@ export interface Destination {
   /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
   returnSeconds: number;
   /** Those that stay Pending; which ones of a kind is arbitrary. */
-  pending: readonly Pod[];
+  pending: readonly RunningPod[];
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */
-  waiting: readonly Pod[];
+  waiting: readonly RunningPod[];
   /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }

@@ -6,6 +6,7 @@ import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
 import type { Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
@@ -27,11 +28,12 @@ function node(name: string, cpu: string, taints: Taint[] = []): Node {
 function pod(at: number, more: RawPodSpec = {}): RunningPod {
   const labels = { app: 'db', 'statefulset.kubernetes.io/pod-name': `db-${at}` };
   const containers = [{ name: 'c', resources: { requests: { cpu: '2' } } }];
+  const name = `db-${at}`;
   const raw = {
-    metadata: { namespace: 'shop', name: `db-${at}`, labels },
+    metadata: { namespace: 'shop', name, labels },
     spec: { containers, ...more, nodeName: 'a' },
   };
-  return { pod: readPod(raw, read), node: 'a', owner: { kind: 'StatefulSet', name: 'db' } };
+  return { name, pod: readPod(raw, read), node: 'a', owner: { kind: 'StatefulSet', name: 'db' } };
 }
 
 const budget = makeBudget({ namespace: 'shop', name: 'db', selector: { matchLabels: { app: 'db' } } });
@@ -42,7 +44,14 @@ function impact(pods: RunningPod[], others: Node[], isDrained: boolean, budgets 
   const snapshot = new Snapshot([change.after, ...others]);
   for (const each of pods) snapshot.add(each.pod, each.node);
   const byNode = Map.groupBy(pods, each => each.node);
-  return impactOf({ changes: [change], pods: byNode, daemonSets: [], selecting: [], budgets, snapshot });
+  return impactOf({
+    leaving: [new LeavingPods(change)],
+    pods: byNode,
+    daemonSets: [],
+    selecting: [],
+    budgets,
+    snapshot,
+  });
 }
 
 const text = render;
@@ -122,7 +131,14 @@ test('a StatefulSet creates no pod before the earlier ones run, unless it does s
   const next = (parallel: ReadonlySet<string>) => {
     const snapshot = new Snapshot([change.after, ...others]);
     for (const each of pods) snapshot.add(each.pod, each.node);
-    const scene = { changes: [change], daemonSets: [], selecting: [], budgets: [], parallel, snapshot };
+    const scene = {
+      leaving: [new LeavingPods(change)],
+      daemonSets: [],
+      selecting: [],
+      budgets: [],
+      parallel,
+      snapshot,
+    };
     return impactOf({ ...scene, pods: new Map([['a', pods]]) }).evicted[0]?.next;
   };
   const ordered = next(new Set());

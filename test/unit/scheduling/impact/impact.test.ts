@@ -5,6 +5,7 @@ import type { Node, Taint } from '../../../../src/nodepool/types.ts';
 import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
@@ -24,14 +25,14 @@ function node(name: string, more: Partial<Node> = {}): Node {
 
 function pod(name: string, on: string, spec: RawPodSpec, owner?: RunningPod['owner']): RunningPod {
   const raw = { metadata: { namespace: 'shop', name }, spec: { ...spec, nodeName: on } };
-  return { pod: readPod(raw, read), node: on, owner };
+  return { name, pod: readPod(raw, read), node: on, owner };
 }
 
 function impact(changes: PlannedChange[], pods: RunningPod[], daemonSets: DaemonSet[] = [], others: Node[] = []) {
   const snapshot = new Snapshot([...changes.map(({ after }) => after), ...others]);
   for (const { pod: each, node: on } of pods) snapshot.add(each, on);
   return impactOf({
-    changes,
+    leaving: changes.map(change => new LeavingPods(change)),
     pods: Map.groupBy(pods, each => each.node),
     daemonSets,
     selecting: [],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
+import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
 import { placementOf } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
@@ -45,7 +46,14 @@ test('pods that spread over a label which no node has any more would stay Pendin
   const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
   const found = (others: Node[]) => {
     const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    const { keys } = impactOf({
+      leaving: [new LeavingPods(change)],
+      pods: new Map(),
+      daemonSets: [],
+      selecting,
+      budgets: [],
+      snapshot,
+    });
     return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
   };
   assert.deepEqual(found([]), [
@@ -66,7 +74,14 @@ test('new pods of a workload whose selector no node matches any more would stay 
   const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
   const pending = (others: Node[]) => {
     const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({ changes: [change], pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    const { keys } = impactOf({
+      leaving: [new LeavingPods(change)],
+      pods: new Map(),
+      daemonSets: [],
+      selecting,
+      budgets: [],
+      snapshot,
+    });
     return keys[0]?.selectedBy.filter(({ isPending }) => isPending).map(({ name }) => name);
   };
   assert.deepEqual(pending([]), ['placed']);
