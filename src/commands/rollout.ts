@@ -84,7 +84,8 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       try {
         exit = Math.max(exit, await act(name, args.action, flags, { ...deps, connection }));
       } catch (error) {
-        if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted') throw error;
+        if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
+          throw error;
         // As kubectl: the others are still done.
         showError(deps.io, error);
         exit = EXIT.error;

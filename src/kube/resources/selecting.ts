@@ -88,13 +88,13 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
   });
 }
 
-function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse> {
+function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {
   switch (kind) {
     case 'PersistentVolume':
       return keysOfTerms(object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
     case 'StorageClass': {
       const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
-      return new Map((expressions ?? []).map(({ key = '' }) => [key, { where: 'allowedTopologies' }]));
+      return new Map((expressions ?? []).map(({ key = '' }) => [key, [{ where: 'allowedTopologies' }]]));
     }
     case 'RuntimeClass':
       return keysOfLabels(object.scheduling?.nodeSelector);

@@ -148,9 +148,9 @@ test('a preference is not a rule', () => {
     topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }],
   });
   assert.deepEqual(
-    [...keys].map(([key, { where }]) => [key, isPreference(where)]),
+    [...keys].map(([key, uses]) => [key, ...uses.map(({ where }) => isPreference(where))]),
     [
-      ['disk', false],
+      ['disk', false, true],
       ['tier', true],
       ['rack', true],
     ],
