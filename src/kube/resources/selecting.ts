@@ -1,7 +1,7 @@
 /** Objects that select nodes by labels, of all namespaces. */
 import { isObject } from '../../nodepool/json.ts';
 import type { SelectingKind } from '../../operations/impact-port.ts';
-import { keysOfLabels, keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
+import { keysOfLabels, keysOfPod, keysOfVolume } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
 import { placementOf } from '../../scheduling/read-pod.ts';
@@ -12,6 +12,7 @@ import { RUNTIME_CLASSES } from './resource.ts';
 interface Metadata {
   name?: string;
   namespace?: string;
+  labels?: Record<string, string>;
   ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
 }
 
@@ -24,7 +25,7 @@ interface Templated {
   spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } }; podManagementPolicy?: string };
 }
 
-type Terms = Parameters<typeof keysOfTerms>[0];
+type Terms = Parameters<typeof keysOfVolume>[1];
 
 /** Of any of the kinds, what selects nodes. */
 interface SelectingObject extends Templated {
@@ -91,7 +92,7 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
 function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {
   switch (kind) {
     case 'PersistentVolume':
-      return keysOfTerms(object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
+      return keysOfVolume(object.metadata?.labels, object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
     case 'StorageClass': {
       const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
       return new Map((expressions ?? []).map(({ key = '' }) => [key, [{ where: 'allowedTopologies' }]]));

@@ -1,6 +1,7 @@
 /** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
 import { meetsNode, type Requirement } from '../../nodepool/label-query.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
+import { zonesOf } from '../volume-place.ts';
 import type { KeyUse } from './types.ts';
 
 /** Each use of each label, rules before preferences. */
@@ -57,10 +58,13 @@ export function isPreference(where: string): boolean {
   return where.startsWith(PREFERRED);
 }
 
-/** By label key. @param terms required node affinity of a pod or a PersistentVolume */
-export function keysOfTerms(terms: Terms): Keys {
+/** By label key. @param labels of a PersistentVolume: its zone @param terms its required node affinity */
+export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: Terms): Keys {
   const keys: Keys = new Map();
   addTerms(terms, keys);
+  for (const [key, values] of zonesOf(labels)) {
+    addUse(keys, key, { where: 'zone label', requirements: [{ key, operator: 'In', values }] });
+  }
   return keys;
 }
 

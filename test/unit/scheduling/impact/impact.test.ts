@@ -6,10 +6,12 @@ import { renderImpact } from '../../../../src/render/impact.ts';
 import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
+import { keysOfVolume } from '../../../../src/scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
 
 const render = (found: Impact) =>
   renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
@@ -176,4 +178,37 @@ test('two changes that each suffice are both causes', () => {
     [1, 1],
   );
   assert.equal(found.notAgain.length, 1);
+});
+
+test('a pod is not scheduled again where the zone label of its volume is not met', () => {
+  const zone = 'topology.kubernetes.io/zone';
+  const claim = readClaim({
+    metadata: { namespace: 'shop', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'v' },
+    status: { phase: 'Bound' },
+  });
+  const volume = readVolume({ metadata: { name: 'v', labels: { [zone]: 'a__b' } } });
+  const db = pod('db', 'n', { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] }, web);
+  const found = (to: string) => {
+    const change = { before: node('n', { labels: { [zone]: 'a' } }), after: node('n', { labels: { [zone]: to } }) };
+    const snapshot = new Snapshot([change.after]);
+    snapshot.storage = {
+      claims: new Map([['shop/data', claim]]),
+      volumes: new Map([['v', volume]]),
+      classes: new Map(),
+    };
+    snapshot.add(db.pod, 'n');
+    const pods = new Map([['n', [db]]]);
+    const selecting = [
+      { kind: 'PersistentVolume', namespace: '', name: 'v', keys: keysOfVolume(volume.labels, volume.nodeTerms) },
+    ];
+    const scene = { changes: [change], pods, daemonSets: [], selecting, budgets: [], snapshot };
+    const { notAgain, keys } = impactOf(scene);
+    return [
+      ...notAgain.map(({ pods, next }) => [pods, next?.reasons.list().map(({ words }) => words)]),
+      keys[0]?.selectedBy.map(({ where, isAffected }) => [where, isAffected]),
+    ];
+  };
+  assert.deepEqual(found('b'), [[['zone label', false]]]);
+  assert.deepEqual(found('c'), [[['db'], ['node(s) had no available volume zone']], [['zone label', true]]]);
 });
