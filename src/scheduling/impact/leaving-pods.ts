@@ -1,4 +1,5 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+import { own } from '../../nodepool/json.ts';
 import type { PodPlacement } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -46,13 +47,14 @@ export class LeavingPods {
 
   /** The keys because of which the scheduler would not put the pod on its node again; none: it would, or would not before. */
   whyNotAgain({ pod }: RunningPod): readonly ChangedKey[] {
-    const { placement, claims } = pod;
-    const known = claims.length === 0 ? this.#causes.get(placement) : undefined;
+    const { placement, claims, spread, affinity } = pod;
+    const isPlacementAll = claims.length === 0 && spread.length === 0 && affinity.length === 0;
+    const known = isPlacementAll ? this.#causes.get(placement) : undefined;
     if (known !== undefined) return known;
     const again = (node: Node) => isTakenBy(pod, node, this.#storage);
     const { before, after } = this.#change;
     const causes = again(before) && !again(after) ? causesOf(again, this.#change, this.#keys) : [];
-    if (claims.length === 0) this.#causes.set(placement, causes);
+    if (isPlacementAll) this.#causes.set(placement, causes);
     return causes;
   }
 
@@ -69,6 +71,8 @@ export class LeavingPods {
 function isTakenBy(pod: Pod, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
+  if ([...pod.spread, ...pod.affinity].some(({ topologyKey }) => own(node.labels, topologyKey) === undefined))
+    return false;
   return areVolumesReachable(pod, node, storage);
 }
 

@@ -212,3 +212,23 @@ test('a pod is not scheduled again where the zone label of its volume is not met
   assert.deepEqual(found('b'), [[['zone label', false]]]);
   assert.deepEqual(found('c'), [[['db'], ['node(s) had no available volume zone']], [['zone label', true]]]);
 });
+
+test('a pod is not scheduled again where the label is gone that its topology spread or pod affinity is about', () => {
+  const labelSelector = { matchLabels: { app: 'none' } };
+  const rules: RawPodSpec[] = [
+    { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector }] },
+    {
+      affinity: {
+        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'rack', labelSelector }] },
+      },
+    },
+    { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway', labelSelector }] },
+    {},
+  ];
+  const pods = rules.map((spec, at) => pod(`w-${at}`, 'a', spec, web));
+  const before = node('a', { labels: { rack: '1' } });
+  const left = (labels: Record<string, string>) =>
+    impact([{ before, after: node('a', { labels }) }], pods).notAgain.flatMap(each => each.pods);
+  assert.deepEqual(left({}), ['w-0', 'w-1']);
+  assert.deepEqual(left({ rack: '2' }), []);
+});
