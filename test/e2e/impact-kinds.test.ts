@@ -86,3 +86,26 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
     /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\)$/m,
   );
 });
+
+test('a workload with a RuntimeClass, whose tolerations its new pods get', async t => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  t.after(() => raw(cluster()).expect('DELETE', deployments));
+  const taints = [{ key: 'vm', effect: 'NoSchedule' }] as const;
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'web' }, taints });
+  await testEnv.pool('web', { labels: { tier: 'web' } });
+  await testEnv.reconcile();
+  const labels = { app: 'x' };
+  for (const runtimeClassName of ['vm', undefined]) {
+    const spec = { runtimeClassName, nodeSelector: { tier: 'web' }, containers: [{ name: 'c', image: 'i' }] };
+    await raw(cluster()).expect('POST', deployments, {
+      metadata: { name: `${runtimeClassName ?? 'no'}-class` },
+      spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    });
+  }
+  await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/vm-class \(nodeSelector\)$/m,
+  );
+});

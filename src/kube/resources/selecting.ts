@@ -83,9 +83,10 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
     if (ownerReferences.some(({ controller }) => controller)) return undefined;
     const keys = keysOf(kind, object);
     if (keys.size === 0) return undefined;
-    // A Job that has ended creates no pod, and one that runs has one.
-    const spec = kind === 'Job' ? undefined : templateOf(object);
-    return { kind, namespace, name, keys, ...(spec && { placement: placementOf(spec) }) };
+    const spec = templateOf(object);
+    // A Job that has ended creates no pod, and one that runs has one. A RuntimeClass adds tolerations to new pods.
+    const isKnown = kind !== 'Job' && spec !== undefined && !spec.runtimeClassName;
+    return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };
   });
 }
 
