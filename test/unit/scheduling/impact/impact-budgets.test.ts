@@ -55,6 +55,9 @@ test('pods that stay Pending under a budget hold a drain up without end; reasons
     text(found),
     /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, as a PodDisruptionBudget holds up the drain\n/,
   );
+  const held = 'as a PodDisruptionBudget holds up the drain';
+  assert.ok(text(found).includes(`\n  has to evict 3 pods of StatefulSet shop/db; 1 of them stays, ${held}\n`));
+  assert.match(text(impact(three, [node('b', '8')], true)), /\n {2}evicts 3 pods of StatefulSet shop\/db\n/);
   assert.match(
     text(found),
     /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
