@@ -14,17 +14,20 @@ import { wrapIndented } from './width.ts';
 
 const MAX_LINES = 20;
 const NONE = 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
+const UNKNOWN = 'Impact: not known';
+const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is not known.';
 const WELL_KNOWN_ONLY =
   'Custom resources: only well-known fields were looked at; name others with `diff --impact-path`';
 
 /** @param width longer lines are wrapped; undefined: none is */
 export function renderImpact(
-  { impact, poolOf, isWellKnownOnly }: Pick<FoundImpact, 'impact' | 'poolOf' | 'isWellKnownOnly'>,
+  { impact, isKnown, poolOf, isWellKnownOnly }: Omit<FoundImpact, 'warnings'>,
   style: Style,
   width = Infinity,
 ): string {
   const unseen = isWellKnownOnly ? fitted(WELL_KNOWN_ONLY, width) : [];
-  if (impact.keys.every(key => linesOf(key, impact.evicted).length === 0)) return [NONE, ...unseen].join('\n');
+  if (impact.keys.every(key => linesOf(key, impact.evicted).length === 0))
+    return [isKnown ? NONE : UNKNOWN, ...unseen].join('\n');
   const section = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [[head, ...capped(lines, width)].join('\n')];
   return [
@@ -39,6 +42,7 @@ export function renderImpact(
       'Pods that run on, if all of them are recreated:',
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
+    ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
     ...unseen,
   ].join('\n');

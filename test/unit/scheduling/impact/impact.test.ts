@@ -14,7 +14,7 @@ import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
 
 const render = (found: Impact) =>
-  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
+  renderImpact({ impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
 const read = quantityReader();
 const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
 const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
@@ -64,6 +64,17 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
+});
+
+test('where not all could be read, the impact says so', () => {
+  const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
+  const found = impact([change], [pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)]);
+  const unread = { isKnown: false, poolOf: () => undefined, isWellKnownOnly: false };
+  assert.match(
+    renderImpact({ impact: found, ...unread }, makeStyle(false)),
+    /\nPods or DaemonSets could not be read: /,
+  );
+  assert.doesNotMatch(render(found), /could not be read/);
 });
 
 test('a label that comes starts the DaemonSet that selects it, where no taint keeps it away', () => {
