@@ -3,7 +3,7 @@ import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import type { FitReasons } from '../scheduling/fit-reasons.ts';
 import type { DaemonImpact, Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
-export function impactData({ impact, isKnown, poolOf, isWellKnownOnly }: FoundImpact) {
+export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: FoundImpact) {
   return {
     known: isKnown,
     keys: impact.keys.map(
@@ -28,6 +28,7 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly }: FoundIm
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
     wellKnownFieldsOnly: isWellKnownOnly,
+    changedRuntimeClasses: runtimeClasses,
   };
 }
 

@@ -21,7 +21,7 @@ const WELL_KNOWN_ONLY =
 
 /** @param width longer lines are wrapped; undefined: none is */
 export function renderImpact(
-  { impact, isKnown, poolOf, isWellKnownOnly }: Omit<FoundImpact, 'warnings'>,
+  { impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: Omit<FoundImpact, 'warnings'>,
   style: Style,
   width = Infinity,
 ): string {
@@ -44,8 +44,18 @@ export function renderImpact(
     ),
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
+    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(runtimeClasses.map(classText), width) : []),
     ...unseen,
   ].join('\n');
+}
+
+/** Pods of the pool's own handler have it: whether they fit depends on what they get. */
+function classText(name: string): string {
+  return `Not judged: pods with RuntimeClass ${name} get its new node selector and tolerations when they are recreated; above, they have the old ones.`;
+}
+
+function fittedAll(texts: readonly string[], width: number): string[] {
+  return texts.flatMap(text => fitted(sanitizeLine(text), width));
 }
 
 function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {

@@ -5,6 +5,7 @@ import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -108,4 +109,21 @@ test('a workload with a RuntimeClass, whose tolerations its new pods get', async
     stdout,
     /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/vm-class \(nodeSelector\)$/m,
   );
+});
+
+test('pods with the RuntimeClass of the pool get its new selector, which is said not to be judged', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'gold' }, handler: 'runc' });
+  await testEnv.reconcile();
+  const spec = { nodeName: 'a', runtimeClassName: 'node-pool-web', containers: [{ name: 'c', image: 'i' }] };
+  const pods = '/api/v1/namespaces/default/pods';
+  // Its admission knows a RuntimeClass after a moment.
+  const isCreated = async () =>
+    (await raw(cluster()).request('POST', pods, { metadata: { name: 'p' }, spec })).status === 201;
+  await eventually('the pod is created', isCreated);
+  await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(stdout, /^Not judged: pods with RuntimeClass node-pool-web get its new node selector/m);
+  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
 });

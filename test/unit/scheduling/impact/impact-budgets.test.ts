@@ -15,7 +15,10 @@ import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 
 const render = (found: Impact) =>
-  renderImpact({ impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
+  renderImpact(
+    { impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] },
+    makeStyle(false),
+  );
 const read = quantityReader();
 const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
 

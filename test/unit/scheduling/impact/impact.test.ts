@@ -14,7 +14,10 @@ import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
 
 const render = (found: Impact) =>
-  renderImpact({ impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
+  renderImpact(
+    { impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] },
+    makeStyle(false),
+  );
 const read = quantityReader();
 const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
 const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
@@ -69,7 +72,7 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
 test('where not all could be read, the impact says so', () => {
   const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
   const found = impact([change], [pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)]);
-  const unread = { isKnown: false, poolOf: () => undefined, isWellKnownOnly: false };
+  const unread = { isKnown: false, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
   assert.match(
     renderImpact({ impact: found, ...unread }, makeStyle(false)),
     /\nPods or DaemonSets could not be read: /,
