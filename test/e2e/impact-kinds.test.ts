@@ -65,7 +65,14 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
 test('workloads whose next pods no node takes: a CronJob between two runs, a Deployment without replicas', async t => {
   const cronJobs = '/apis/batch/v1/namespaces/default/cronjobs';
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
-  t.after(() => Promise.all([cronJobs, deployments].map(path => raw(cluster()).expect('DELETE', path))));
+  const controllers = '/api/v1/namespaces/default/replicationcontrollers';
+  t.after(() =>
+    Promise.all(
+      [cronJobs, deployments, controllers].map(path =>
+        raw(cluster()).expect('DELETE', `${path}?propagationPolicy=Background`),
+      ),
+    ),
+  );
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'old' } });
   await testEnv.pool('web', { labels: { tier: 'web', disk: 'ssd' } });
   await testEnv.reconcile();
@@ -80,11 +87,15 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
     metadata: { name: 'legacy' },
     spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: spec('web') } },
   });
+  await raw(cluster()).expect('POST', controllers, {
+    metadata: { name: 'older' },
+    spec: { replicas: 0, selector: labels, template: { metadata: { labels }, spec: spec('web') } },
+  });
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\)$/m,
+    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\), ReplicationController default\/older \(nodeSelector: new pods would stay Pending\)$/m,
   );
 });
 

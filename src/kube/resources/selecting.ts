@@ -42,6 +42,7 @@ const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
   Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment' },
   StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' },
   ReplicaSet: { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' },
+  ReplicationController: { group: '', version: 'v1', plural: 'replicationcontrollers', kind: 'ReplicationController' },
   Job: { ...BATCH, plural: 'jobs', kind: 'Job' },
   CronJob: { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
   PersistentVolume: { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume' },
