@@ -17,7 +17,7 @@ export async function impactFinder(
 ): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
   const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('../operations/impact/selector-paths.ts');
   const { findImpact } = await import('../operations/impact/find-impact.ts');
-  const ofEnv = (env[PATHS_ENV] ?? '').split(',').filter(text => text !== '');
+  const ofEnv = (env[PATHS_ENV] ?? '').split(',').flatMap(text => text.trim() || []);
   const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...givenSelectorPaths(paths, '--impact-path')];
   return (plan, state) => findImpact(plan, state, all, connection);
 }

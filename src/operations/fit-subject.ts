@@ -40,6 +40,12 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
 };
 
+/** The kind of an object of a kind without a pod template, as a Service. */
+export function kindWithoutPod({ value }: SubjectDocument): string | undefined {
+  const kind = isObject(value) ? value.kind : undefined;
+  return typeof kind === 'string' && kind !== '' && own(TEMPLATES, kind) === undefined ? kind : undefined;
+}
+
 /** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
 export function subjectOf(document: SubjectDocument, namespace: string): Subject {
   const { value, source } = document;

@@ -3,6 +3,7 @@ import { collectGarbage } from '../controller/collect.ts';
 import { quantityReader } from '../nodepool/amounts.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { parseLabelSelector } from '../nodepool/label-selector.ts';
+import { firstFew } from '../nodepool/plural.ts';
 import { QuantityError } from '../nodepool/quantity.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
 import { FitReasons } from '../scheduling/fit-reasons.ts';
@@ -12,7 +13,7 @@ import { dependsOnItself, placeBy } from '../scheduling/place.ts';
 import { readPod } from '../scheduling/read-pod.ts';
 import type { Snapshot } from '../scheduling/snapshot.ts';
 import type { Pod } from '../scheduling/types.ts';
-import { existingSubject, type Subject, type SubjectDocument, subjectOf } from './fit-subject.ts';
+import { existingSubject, kindWithoutPod, type Subject, type SubjectDocument, subjectOf } from './fit-subject.ts';
 import { poolNotFound } from './not-found.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader } from './ports.ts';
@@ -65,9 +66,12 @@ export interface Fit {
 
 export interface FitResult {
   fits: Fit[];
-  /** Pods on nodes whose amounts cannot be read; each a sentence. */
+  /** Objects that were left out, and pods on nodes whose amounts cannot be read; each a sentence. */
   problems: string[];
 }
+
+/** Kinds of objects that are named. */
+const MAX_KINDS = 5;
 
 /** Throws NodepoolError: what is not there, cannot be read or is invalid, a cluster that refuses. */
 export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult> {
@@ -76,7 +80,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const cluster = allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // Awaited below: until then, a refusal must not count as unhandled.
   cluster.catch(() => {});
-  const subjects = await subjectsOf(options, port);
+  const { subjects, others } = await subjectsOf(options, port);
   const asked = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
   const itself = subjects.find(({ exists }) => exists);
   const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
@@ -114,12 +118,23 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
       notJudged: [...unknown, ...knows.refusals, ...unjudged],
     };
   });
-  return { fits, problems };
+  return { fits, problems: [...others, ...problems] };
 }
 
-async function subjectsOf({ of, namespace: asked }: FitOptions, port: SchedulingPort): Promise<Subject[]> {
+/** @returns `others`: about objects without a pod, which stand beside workloads in most files */
+async function subjectsOf(
+  { of, namespace: asked }: FitOptions,
+  port: SchedulingPort,
+): Promise<{ subjects: Subject[]; others: string[] }> {
   const namespace = asked ?? port.namespace;
-  if ('documents' in of) return of.documents.map(document => subjectOf(document, namespace));
+  if ('documents' in of) {
+    const skipped = of.documents.flatMap(document => kindWithoutPod(document) ?? []);
+    const isSkipped = skipped.length < of.documents.length ? kindWithoutPod : () => undefined;
+    const subjects = of.documents.filter(document => isSkipped(document) === undefined);
+    const kinds = [...new Set(skipped)].toSorted();
+    const others = kinds.length === 0 ? [] : [`left out, as they have no pod template: ${firstFew(kinds, MAX_KINDS)}`];
+    return { subjects: subjects.map(document => subjectOf(document, namespace)), others };
+  }
   const slash = of.pod.indexOf('/');
   const [where, name] = slash < 0 ? [namespace, of.pod] : [of.pod.slice(0, slash), of.pod.slice(slash + 1)];
   const pod = await port.pod(where, name);
@@ -127,7 +142,7 @@ async function subjectsOf({ of, namespace: asked }: FitOptions, port: Scheduling
     const next = `see \`kubectl get pods -n ${where}\`, or name another namespace: NAMESPACE/NAME or -n`;
     throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
   }
-  return [existingSubject(pod, where, name)];
+  return { subjects: [existingSubject(pod, where, name)], others: [] };
 }
 
 interface Asked {

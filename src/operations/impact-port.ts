@@ -8,6 +8,7 @@ export const SELECTING_KINDS = [
   'Deployment',
   'StatefulSet',
   'ReplicaSet',
+  'ReplicationController',
   'Job',
   'CronJob',
   'PersistentVolume',

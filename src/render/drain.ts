@@ -6,7 +6,7 @@ import type { NodeDrain } from '../operations/drain/drain-node.ts';
 import type { PlannedPool } from '../operations/drain/plan-drain.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
-import { evictionLine } from './eviction-line.ts';
+import { evictionLine, REASON_WIDTH } from './eviction-line.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { type Cell, renderTable } from './table.ts';
@@ -19,7 +19,7 @@ export interface DrainWords {
   suffix: string;
 }
 
-/** Characters of a reason in a table or the spinner. */
+/** Characters of a reason in a table on a terminal, or the spinner. */
 const NOTE_WIDTH = 90;
 /** Nodes named in the spinner's line. */
 const MAX_NODES = 2;
@@ -45,7 +45,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'waits':
       return {
         to: 'out',
-        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held))}${suffix}`,
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held, REASON_WIDTH))}${suffix}`,
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
@@ -73,9 +73,10 @@ export function drainHeading(
       ? `${pace.nodes} at a time`
       : `while at most ${plural(pace.nodes, 'member')} ${pace.nodes === 1 ? 'is' : 'are'} unavailable`;
   const cordon = isRolling ? 'each is cordoned right before' : 'all are cordoned first';
+  const drained = nodes.filter(({ isLeftAlone }) => isLeftAlone !== true);
   const limit = timeoutMs === 0 ? 'none' : timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
   return sanitizeLine(
-    `Draining ${plural(nodes.length, 'node')} of pool ${pool}, ${rate}; ${cordon}. Timeout for each node: ${limit}.`,
+    `Draining ${plural(drained.length, 'node')} of pool ${pool}, ${rate}; ${cordon}. Timeout for each node: ${limit}.`,
   );
 }
 
@@ -84,17 +85,17 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
   const parts = underWay.slice(0, MAX_NODES).map(({ node, gone, pods, held }) => {
-    return `; ${node} ${gone}/${plural(pods, 'pod')}${held.size === 0 ? '' : `, ${waiting(held)}`}`;
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${held.size === 0 ? '' : `, ${waiting(held, NOTE_WIDTH)}`}`;
   });
   parts.push(andMore(underWay.length - MAX_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
-/** A line for each node: state, evicted pods, and why pods are not evicted yet. */
-export function renderDrains(drains: readonly NodeDrain[], style: Style): string {
+/** A line for each node: state, evicted pods, and why pods are not evicted yet. @param isTerminal a long reason is cut */
+export function renderDrains(drains: readonly NodeDrain[], style: Style, isTerminal: boolean): string {
   const rows = drains.map((drain): Cell[] => {
     const { node, phase, pods, gone, held } = drain;
-    const note = held.size === 0 ? '' : waiting(held);
+    const note = held.size === 0 ? '' : waiting(held, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
@@ -106,14 +107,14 @@ function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
-function waiting(held: ReadonlyMap<string, string>): string {
+function waiting(held: ReadonlyMap<string, string>, width: number): string {
   // What follows the colon counts healthy pods, and differs from one refusal to the next.
   const groups = [...Map.groupBy(held.values(), why => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
     .map(([why = '', ...same]) => {
       const count = same.length + 1;
-      return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(why, NOTE_WIDTH)}`;
+      return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(why, width)}`;
     });
   return firstFew(texts, MAX_REASONS);
 }

@@ -7,7 +7,7 @@ export type EvictionEvent =
   | { kind: 'held'; node: string; pod: string; why: string };
 
 /** Characters of a reason. */
-const REASON_WIDTH = 1000;
+export const REASON_WIDTH = 1000;
 
 export function evictionLine(event: EvictionEvent): string {
   switch (event.kind) {

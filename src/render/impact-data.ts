@@ -3,8 +3,9 @@ import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import type { FitReasons } from '../scheduling/fit-reasons.ts';
 import type { DaemonImpact, Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 
-export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
+export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: FoundImpact) {
   return {
+    known: isKnown,
     keys: impact.keys.map(
       ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
         ...change,
@@ -27,6 +28,7 @@ export function impactData({ impact, poolOf, isWellKnownOnly }: FoundImpact) {
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
     wellKnownFieldsOnly: isWellKnownOnly,
+    changedRuntimeClasses: runtimeClasses,
   };
 }
 

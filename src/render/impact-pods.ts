@@ -24,6 +24,22 @@ export function evictedLine(group: Evicted, poolOf: PoolOf): string {
   return `${head}: ${next}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
 }
 
+/** Of one key. @param all groups of all keys: how many of their pods a budget holds up is known of the whole group */
+export function evictsLine(group: PodsImpact, all: readonly Evicted[]): string {
+  const { namespace, owner, pods } = group;
+  const isWhole = (each: Evicted) =>
+    each.namespace === namespace &&
+    (owner === undefined
+      ? each.pods[0] === pods[0]
+      : each.owner?.kind === owner.kind && each.owner.name === owner.name);
+  const whole = all.find(isWhole);
+  const held = whole?.held ?? 0;
+  if (held === 0) return `evicts ${podsText(group)}`;
+  const some =
+    pods.length === whole?.pods.length ? `${held} of them ${held === 1 ? 'stays' : 'stay'}` : 'some of them stay';
+  return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${HELD}`;
+}
+
 /** Nothing for the pods of a DaemonSet: where they run on, none is created again. */
 export function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;

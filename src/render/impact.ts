@@ -4,32 +4,35 @@ import { formatTaint } from '../nodepool/syntax.ts';
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
-import type { BudgetImpact, DaemonImpact, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import type { BudgetImpact, DaemonImpact, Evicted, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
 import { PREEMPTION } from '../scheduling/not-judged.ts';
 import { changeCell } from './diff.ts';
-import { evictedLine, MAX_NAMED, podsText, recreatedLine } from './impact-pods.ts';
+import { evictedLine, evictsLine, MAX_NAMED, podsText, recreatedLine } from './impact-pods.ts';
 import { sanitizeLine } from './sanitize.ts';
 import type { Style } from './style.ts';
 import { wrapIndented } from './width.ts';
 
 const MAX_LINES = 20;
 const NONE = 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
+const UNKNOWN = 'Impact: not known';
+const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is not known.';
 const WELL_KNOWN_ONLY =
   'Custom resources: only well-known fields were looked at; name others with `diff --impact-path`';
 
 /** @param width longer lines are wrapped; undefined: none is */
 export function renderImpact(
-  { impact, poolOf, isWellKnownOnly }: Pick<FoundImpact, 'impact' | 'poolOf' | 'isWellKnownOnly'>,
+  { impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: Omit<FoundImpact, 'warnings'>,
   style: Style,
   width = Infinity,
 ): string {
   const unseen = isWellKnownOnly ? fitted(WELL_KNOWN_ONLY, width) : [];
-  if (impact.keys.every(key => linesOf(key).length === 0)) return [NONE, ...unseen].join('\n');
+  if (impact.keys.every(key => linesOf(key, impact.evicted).length === 0))
+    return [isKnown ? NONE : UNKNOWN, ...unseen].join('\n');
   const section = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [[head, ...capped(lines, width)].join('\n')];
   return [
     style.bold('Impact:'),
-    ...impact.keys.map(key => keySection(key, style, width)),
+    ...impact.keys.map(key => keySection(key, impact.evicted, style, width)),
     ...section(
       'Evicted pods:',
       impact.evicted.map(each => evictedLine(each, poolOf)),
@@ -39,9 +42,20 @@ export function renderImpact(
       'Pods that run on, if all of them are recreated:',
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
+    ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
+    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(runtimeClasses.map(classText), width) : []),
     ...unseen,
   ].join('\n');
+}
+
+/** Pods of the pool's own handler have it: whether they fit depends on what they get. */
+function classText(name: string): string {
+  return `Not judged: pods with RuntimeClass ${name} get its new node selector and tolerations when they are recreated; above, they have the old ones.`;
+}
+
+function fittedAll(texts: readonly string[], width: number): string[] {
+  return texts.flatMap(text => fitted(sanitizeLine(text), width));
 }
 
 function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
@@ -49,8 +63,8 @@ function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
   return areLeft || daemonSets.some(({ pending }) => pending.length > 0);
 }
 
-function keySection(key: KeyImpact, style: Style, width: number): string {
-  const lines = linesOf(key);
+function keySection(key: KeyImpact, all: readonly Evicted[], style: Style, width: number): string {
+  const lines = linesOf(key, all);
   const order = lines.length === 0 ? [] : drainLines(key);
   const { text, paint } = changeCell(key.change, style);
   const head = `${text} on ${plural(key.nodes.length, 'node')}`;
@@ -83,12 +97,13 @@ function fitted(text: string, width: number): string[] {
   return width === Infinity ? [text] : wrapIndented(text, width);
 }
 
-function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact): string[] {
+/** @param all groups of evicted pods, of all keys */
+function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
   const [soft, hard] = [selectedBy.filter(isSoft), selectedBy.filter(each => !isSoft(each))];
   const named = (what: KeyImpact['selectedBy']) => firstFew(what.map(selectingText), MAX_LINES);
   return [
     ...daemonSets.flatMap(daemonLines),
-    ...evicted.map(group => `evicts ${podsText(group)}`),
+    ...evicted.map(group => evictsLine(group, all)),
     ...notAgain.map(strandedLine),
     ...(hard.length === 0 ? [] : [`selected by ${named(hard)}`]),
     ...(soft.length === 0 ? [] : [`preferred, not required, by ${named(soft)}`]),

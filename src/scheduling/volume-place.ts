@@ -15,6 +15,9 @@ const STABLE_KEYS: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
 };
 
+/** As Kubernetes writes volumes of several zones. */
+const SEPARATOR = '__';
+
 /** Whether a pod of the node can use the volume. */
 export function isWithin(volume: Volume, node: Node): boolean {
   return isReachable(volume.nodeTerms, node) && otherZone(volume, node) === undefined;
@@ -23,12 +26,17 @@ export function isWithin(volume: Volume, node: Node): boolean {
 /** The label of the volume that the node has not, as `key=value`. A node without a zone is in any. */
 export function otherZone(volume: Volume, { labels }: Node): string | undefined {
   if (!ZONE_LABELS.some(key => own(labels, key) !== undefined)) return undefined;
-  for (const key of ZONE_LABELS) {
-    const zones = own(volume.labels, key);
-    if (zones === undefined) continue;
+  for (const [key, zones] of zonesOf(volume.labels)) {
     const zone = own(labels, key) ?? own(labels, STABLE_KEYS[key] ?? key);
-    // As Kubernetes writes volumes of several zones.
-    if (zone === undefined || !zones.split('__').includes(zone)) return `${key}=${zones}`;
+    if (zone === undefined || !zones.includes(zone)) return `${key}=${zones.join(SEPARATOR)}`;
   }
   return undefined;
+}
+
+/** The zones and regions of a volume, by label. */
+export function zonesOf(labels: Readonly<Record<string, string>> = {}): [key: string, zones: string[]][] {
+  return ZONE_LABELS.flatMap(key => {
+    const zones = own(labels, key);
+    return zones === undefined ? [] : [[key, zones.split(SEPARATOR)] as [string, string[]]];
+  });
 }

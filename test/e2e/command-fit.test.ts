@@ -176,6 +176,15 @@ test('refuses what cannot be read, with the field', async () => {
   }
 });
 
+test('of a file, what has no pod template is left out, and named', async () => {
+  const others = ['Service', 'ConfigMap', 'Service'].map(kind => ({ apiVersion: 'v1', kind, metadata: { name: 'x' } }));
+  const input = [deployment({}), ...others].map(each => JSON.stringify(each)).join('\n---\n');
+  const { code, stdout, stderr } = await cli(cluster(), ['fit', '-f', '-'], { stdin: input });
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(stdout.match(/^\S+ default\/\w+/gm), ['Deployment default/web']);
+  assert.match(stderr, /^warning: left out, as they have no pod template: ConfigMap, Service$/m);
+});
+
 test('-o json has every figure', async () => {
   const { stdout } = await fit('-f', await file(deployment({})), '-o', 'json');
   const { kind, items } = JSON.parse(stdout) as { kind: string; items: { pools: { name: string }[] }[] };

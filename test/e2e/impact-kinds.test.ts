@@ -5,6 +5,7 @@ import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
@@ -64,7 +65,14 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
 test('workloads whose next pods no node takes: a CronJob between two runs, a Deployment without replicas', async t => {
   const cronJobs = '/apis/batch/v1/namespaces/default/cronjobs';
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
-  t.after(() => Promise.all([cronJobs, deployments].map(path => raw(cluster()).expect('DELETE', path))));
+  const controllers = '/api/v1/namespaces/default/replicationcontrollers';
+  t.after(() =>
+    Promise.all(
+      [cronJobs, deployments, controllers].map(path =>
+        raw(cluster()).expect('DELETE', `${path}?propagationPolicy=Background`),
+      ),
+    ),
+  );
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'old' } });
   await testEnv.pool('web', { labels: { tier: 'web', disk: 'ssd' } });
   await testEnv.reconcile();
@@ -79,10 +87,54 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
     metadata: { name: 'legacy' },
     spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: spec('web') } },
   });
+  await raw(cluster()).expect('POST', controllers, {
+    metadata: { name: 'older' },
+    spec: { replicas: 0, selector: labels, template: { metadata: { labels }, spec: spec('web') } },
+  });
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\)$/m,
+    /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\), ReplicationController default\/older \(nodeSelector: new pods would stay Pending\)$/m,
   );
+});
+
+test('a workload with a RuntimeClass, whose tolerations its new pods get', async t => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  t.after(() => raw(cluster()).expect('DELETE', deployments));
+  const taints = [{ key: 'vm', effect: 'NoSchedule' }] as const;
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'web' }, taints });
+  await testEnv.pool('web', { labels: { tier: 'web' } });
+  await testEnv.reconcile();
+  const labels = { app: 'x' };
+  for (const runtimeClassName of ['vm', undefined]) {
+    const spec = { runtimeClassName, nodeSelector: { tier: 'web' }, containers: [{ name: 'c', image: 'i' }] };
+    await raw(cluster()).expect('POST', deployments, {
+      metadata: { name: `${runtimeClassName ?? 'no'}-class` },
+      spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    });
+  }
+  await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(
+    stdout,
+    /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/vm-class \(nodeSelector\)$/m,
+  );
+});
+
+test('pods with the RuntimeClass of the pool get its new selector, which is said not to be judged', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'gold' }, handler: 'runc' });
+  await testEnv.reconcile();
+  const spec = { nodeName: 'a', runtimeClassName: 'node-pool-web', containers: [{ name: 'c', image: 'i' }] };
+  const pods = '/api/v1/namespaces/default/pods';
+  // Its admission knows a RuntimeClass after a moment.
+  const isCreated = async () =>
+    (await raw(cluster()).request('POST', pods, { metadata: { name: 'p' }, spec })).status === 201;
+  await eventually('the pod is created', isCreated);
+  await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(stdout, /^Not judged: pods with RuntimeClass node-pool-web get its new node selector/m);
+  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
 });

@@ -45,6 +45,9 @@ test('every field of a custom resource that names the label', async () => {
   const paths = ['labels', 'annotations', 'labels'].flatMap(field => ['--impact-path', `${POOLS}:.spec.${field}`]);
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact', ...paths]);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels, \.spec\.annotations\)/);
+  const env = { KUBECTL_NODEPOOL_IMPACT_PATHS: `${POOLS}:.spec.labels, ${POOLS}:.spec.annotations,\n` };
+  const ofEnv = await cli(cluster(), ['diff', 'web', '--impact'], { env });
+  assert.equal(ofEnv.stdout, stdout, ofEnv.stderr);
 });
 
 test('pods of the Jobs of a CronJob are one line', async () => {

@@ -156,12 +156,29 @@ test('does not ask about an object that selects the node as before', options, as
   assert.doesNotMatch(run.screen(), /Impact|\[y\/N\]/);
 });
 
-test('asks whoever may not list pods and DaemonSets', options, async t => {
-  const user = await userWith(cluster(), 'blind', [
+/** Who may not list pods and DaemonSets. */
+const blind = (name: string) =>
+  userWith(cluster(), name, [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['*'], verbs: ['*'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['*'] },
     { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['*'] },
   ]);
+
+test('diff --impact of whoever may not list pods and DaemonSets does not say that nothing happens', async () => {
+  await testEnv.edit('web', { spec: { labels: { tier: null } } });
+  const user = await blind('blind');
+  const text = await cli(cluster(), ['diff', 'web', '--impact', '--kubeconfig', user]);
+  assert.match(text.stdout, /\n\nImpact: not known\n/);
+  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json', '--kubeconfig', user]);
+  const known = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  assert.deepEqual(
+    [json, known].map(({ stdout }) => JSON.parse(stdout).impact.known),
+    [false, true],
+  );
+});
+
+test('asks whoever may not list pods and DaemonSets', options, async t => {
+  const user = await blind('asked');
   const args = ['edit', 'web', '--label', 'plain-', '--kubeconfig', user];
   const run = openTerminal(t, cluster(), args, SCREEN);
   await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: not known[\s\S]*Continue\? \[y\/N\]/);

@@ -88,7 +88,10 @@ test('a second person is refused by name, and writes nothing to that node', asyn
     drained.stderr,
     /^warning: node a is in maintenance of alice since .*: disks; not drained; next: ask alice/m,
   );
+  assert.match(drained.stderr, /^Draining 1 node of pool web, /m);
   assert.match(drained.stderr, /^error: unable to cordon node "a": it is in maintenance of alice/m);
+  const none = await cli(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
+  assert.deepEqual([none.code, none.stderr.match(/^(Draining|Maintenance) .*/m)], [1, null]);
   assert.match(
     drained.stderr,
     /^error: nodepool "web" not drained: 1 of 2 nodes left to drain; next: ask the owner of the maintenance, or use --takeover$/m,

@@ -42,7 +42,7 @@ export function report(
     io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
     return EXIT.error;
   }
-  io.out(renderDrains(drains, makeStyle(io.color)));
+  io.out(renderDrains(drains, makeStyle(io.color), io.stdoutIsTTY));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';

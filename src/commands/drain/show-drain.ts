@@ -90,9 +90,11 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   if (plan.pools.length === 0) reportNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
-  if (pools.length > 0 && choice.maintenance !== undefined)
+  // A warning has named the nodes in maintenance of others.
+  const begun = pools.filter(({ nodes }) => nodes.some(({ isLeftAlone }) => isLeftAlone !== true));
+  if (begun.length > 0 && choice.maintenance !== undefined)
     showNote(io, wishText(await drainDeps.maintenance.owner(), choice.maintenance, io.now()));
-  for (const each of pools) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
+  for (const each of begun) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
     const names = pools.map(({ pool }) => pool);

@@ -33,8 +33,8 @@ export async function listCustom(
           if (namesLabel(value, label)) found.set(label, (found.get(label) ?? new Set()).add(`.${fields.join('.')}`));
         }
       }
-      const keys = new Map<string, KeyUse>(
-        [...found].map(([label, wheres]) => [label, { where: [...wheres].join(', ') }]),
+      const keys = new Map<string, KeyUse[]>(
+        [...found].map(([label, wheres]) => [label, [{ where: [...wheres].join(', ') }]]),
       );
       const { name: called = '', namespace = '' } = object.metadata ?? {};
       return keys.size === 0 ? undefined : { kind: resource.kind, namespace, name: called, keys };

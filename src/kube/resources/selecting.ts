@@ -1,7 +1,7 @@
 /** Objects that select nodes by labels, of all namespaces. */
 import { isObject } from '../../nodepool/json.ts';
 import type { SelectingKind } from '../../operations/impact-port.ts';
-import { keysOfLabels, keysOfPod, keysOfTerms } from '../../scheduling/impact/selecting.ts';
+import { keysOfLabels, keysOfPod, keysOfVolume } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
 import { placementOf } from '../../scheduling/read-pod.ts';
@@ -12,6 +12,7 @@ import { RUNTIME_CLASSES } from './resource.ts';
 interface Metadata {
   name?: string;
   namespace?: string;
+  labels?: Record<string, string>;
   ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
 }
 
@@ -24,7 +25,7 @@ interface Templated {
   spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } }; podManagementPolicy?: string };
 }
 
-type Terms = Parameters<typeof keysOfTerms>[0];
+type Terms = Parameters<typeof keysOfVolume>[1];
 
 /** Of any of the kinds, what selects nodes. */
 interface SelectingObject extends Templated {
@@ -41,6 +42,7 @@ const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
   Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment' },
   StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' },
   ReplicaSet: { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' },
+  ReplicationController: { group: '', version: 'v1', plural: 'replicationcontrollers', kind: 'ReplicationController' },
   Job: { ...BATCH, plural: 'jobs', kind: 'Job' },
   CronJob: { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
   PersistentVolume: { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume' },
@@ -82,19 +84,20 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
     if (ownerReferences.some(({ controller }) => controller)) return undefined;
     const keys = keysOf(kind, object);
     if (keys.size === 0) return undefined;
-    // A Job that has ended creates no pod, and one that runs has one.
-    const spec = kind === 'Job' ? undefined : templateOf(object);
-    return { kind, namespace, name, keys, ...(spec && { placement: placementOf(spec) }) };
+    const spec = templateOf(object);
+    // A Job that has ended creates no pod, and one that runs has one. A RuntimeClass adds tolerations to new pods.
+    const isKnown = kind !== 'Job' && spec !== undefined && !spec.runtimeClassName;
+    return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };
   });
 }
 
-function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse> {
+function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {
   switch (kind) {
     case 'PersistentVolume':
-      return keysOfTerms(object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
+      return keysOfVolume(object.metadata?.labels, object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
     case 'StorageClass': {
       const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
-      return new Map((expressions ?? []).map(({ key = '' }) => [key, { where: 'allowedTopologies' }]));
+      return new Map((expressions ?? []).map(({ key = '' }) => [key, [{ where: 'allowedTopologies' }]]));
     }
     case 'RuntimeClass':
       return keysOfLabels(object.scheduling?.nodeSelector);

@@ -36,6 +36,7 @@ const PODS = ['list pods'];
 /** With volumes and namespaceSelector, what `fit` needs; of custom resources, those that the server has. */
 const IMPACT = [
   ...PODS,
+  'list replicationcontrollers',
   ...['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(resource => `list ${resource}.apps`),
   ...['jobs', 'cronjobs'].map(resource => `list ${resource}.batch`),
   'list persistentvolumes',

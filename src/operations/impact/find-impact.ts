@@ -26,6 +26,8 @@ export interface FoundImpact {
   warnings: Warning[];
   /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
   isWellKnownOnly: boolean;
+  /** RuntimeClasses that change: pods get the new node selector and tolerations when they are recreated, which is not judged. */
+  runtimeClasses: string[];
   /** The pool of a node after the change. */
   poolOf: (node: string) => string | undefined;
 }
@@ -35,7 +37,7 @@ export interface FoundImpact {
  * the paths of the command line name. Throws NodepoolError for one of these whose resource the server does not serve.
  */
 export async function findImpact(
-  plan: Pick<ClusterPlan, 'nodes' | 'later'>,
+  plan: Pick<ClusterPlan, 'nodes' | 'later' | 'runtimeClasses'>,
   state: Pick<ClusterState, 'nodes' | 'ownership'>,
   paths: readonly SelectorPath[],
   ports: ImpactPorts,
@@ -54,6 +56,7 @@ export async function findImpact(
       impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
       isKnown: true,
       isWellKnownOnly: false,
+      runtimeClasses: [],
       warnings,
       poolOf,
     };
@@ -80,7 +83,11 @@ export async function findImpact(
   });
   collectGarbage();
   const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
-  return { impact, isKnown: read.isKnown, isWellKnownOnly, warnings: read.warnings, poolOf };
+  const runtimeClasses = plan.runtimeClasses.flatMap(({ name, kind }) =>
+    kind === 'patch' || kind === 'replace' ? name : [],
+  );
+  const { isKnown, warnings } = read;
+  return { impact, isKnown, isWellKnownOnly, runtimeClasses, warnings, poolOf };
 }
 
 /** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */

@@ -1,11 +1,12 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+import { own } from '../../nodepool/json.ts';
 import type { PodPlacement } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { isReachable } from '../choose-volume.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
 import type { Storage } from '../storage.ts';
 import type { PodTraits } from '../types.ts';
+import { isWithin } from '../volume-place.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import type { RunningPod } from './types.ts';
 
@@ -38,16 +39,17 @@ export class LeavingPods {
   }
 
   fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): Fate {
-    const { placement, claims } = pod;
+    const { placement, claims, spread, affinity } = pod;
+    const isPlacementAll = claims.length === 0 && spread.length === 0 && affinity.length === 0;
     if (!isScheduled({ owner })) {
       const eviction = this.#eviction(placement);
       return eviction === undefined ? NONE : { eviction };
     }
-    const known = claims.length === 0 ? this.#fates.get(placement) : undefined;
+    const known = isPlacementAll ? this.#fates.get(placement) : undefined;
     if (known !== undefined) return known;
     const eviction = this.#eviction(placement);
     const fate = eviction === undefined ? { causes: this.#whyNotAgain(pod, storage) } : { eviction };
-    if (claims.length === 0) this.#fates.set(placement, fate);
+    if (isPlacementAll) this.#fates.set(placement, fate);
     return fate;
   }
 
@@ -74,6 +76,8 @@ const NONE: Fate = { causes: [] };
 function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
+  if ([...pod.spread, ...pod.affinity].some(({ topologyKey }) => own(node.labels, topologyKey) === undefined))
+    return false;
   return areVolumesReachable(pod, node, storage);
 }
 
@@ -100,6 +104,7 @@ export function movingPods(
 function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
   return pod.claims.every(({ name }) => {
     const claim = storage.claims.get(`${pod.namespace}/${name}`);
-    return isReachable(storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms, node);
+    const volume = storage.volumes.get(claim?.volumeName ?? '');
+    return volume === undefined || isWithin(volume, node);
   });
 }

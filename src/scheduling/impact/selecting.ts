@@ -1,14 +1,16 @@
 /** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
 import { meetsNode, type Requirement } from '../../nodepool/label-query.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
+import { zonesOf } from '../volume-place.ts';
 import type { KeyUse } from './types.ts';
 
+/** Each use of each label, rules before preferences. */
+type Keys = Map<string, KeyUse[]>;
+
 /** By label key. @param spec of a pod or a template */
-export function keysOfPod(spec: RawPodSpec): Map<string, KeyUse> {
-  const keys = new Map<string, KeyUse>();
-  const add = (where: string, key: string | undefined) => {
-    if (key !== undefined && key !== '' && !keys.has(key)) keys.set(key, { where });
-  };
+export function keysOfPod(spec: RawPodSpec): Keys {
+  const keys: Keys = new Map();
+  const add = (where: string, key: string | undefined) => addUse(keys, key, { where });
   addLabels(spec.nodeSelector, keys);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
@@ -22,7 +24,6 @@ export function keysOfPod(spec: RawPodSpec): Map<string, KeyUse> {
     for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
       add(where, topologyKey);
   }
-  // A rule comes before a preference.
   for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
     for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
   for (const { topologyKey, whenUnsatisfiable } of spread)
@@ -31,8 +32,8 @@ export function keysOfPod(spec: RawPodSpec): Map<string, KeyUse> {
 }
 
 /** @param selector as `{disk: ssd}` */
-export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): Map<string, KeyUse> {
-  const keys = new Map<string, KeyUse>();
+export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): Keys {
+  const keys: Keys = new Map();
   addLabels(selector, keys);
   return keys;
 }
@@ -57,28 +58,35 @@ export function isPreference(where: string): boolean {
   return where.startsWith(PREFERRED);
 }
 
-/** By label key. @param terms required node affinity of a pod or a PersistentVolume */
-export function keysOfTerms(terms: Terms): Map<string, KeyUse> {
-  const keys = new Map<string, KeyUse>();
+/** By label key. @param labels of a PersistentVolume: its zone @param terms its required node affinity */
+export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: Terms): Keys {
+  const keys: Keys = new Map();
   addTerms(terms, keys);
+  for (const [key, values] of zonesOf(labels)) {
+    addUse(keys, key, { where: 'zone label', requirements: [{ key, operator: 'In', values }] });
+  }
   return keys;
 }
 
 type Terms = readonly { matchExpressions?: readonly Partial<Requirement>[] }[] | undefined;
 
-function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Map<string, KeyUse>): void {
+function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Keys): void {
   for (const [key, value] of Object.entries(selector))
-    keys.set(key, { where: 'nodeSelector', requirements: [{ key, operator: 'In', values: [value] }] });
+    addUse(keys, key, { where: 'nodeSelector', requirements: [{ key, operator: 'In', values: [value] }] });
 }
 
-function addTerms(terms: Terms, keys: Map<string, KeyUse>): void {
-  for (const { matchExpressions = [] } of terms ?? []) {
-    for (const { key = '', operator = '', values = [] } of matchExpressions) {
-      if (key === '') continue;
-      const { where = 'node affinity', requirements = [] } = keys.get(key) ?? {};
-      keys.set(key, { where, requirements: [...requirements, { key, operator, values }] });
-    }
-  }
+function addTerms(terms: Terms, keys: Keys): void {
+  const asked = (terms ?? []).flatMap(({ matchExpressions = [] }) =>
+    matchExpressions.map(({ key = '', operator = '', values = [] }): Requirement => ({ key, operator, values })),
+  );
+  for (const [key, requirements] of Map.groupBy(asked, each => each.key))
+    addUse(keys, key, { where: 'node affinity', requirements });
+}
+
+function addUse(keys: Keys, key: string | undefined, use: KeyUse): void {
+  if (key === undefined || key === '') return;
+  const uses = keys.get(key) ?? [];
+  if (!uses.some(({ where }) => where === use.where)) keys.set(key, [...uses, use]);
 }
 
 /** A character of a label key: what stands beside the key in an expression is none. */

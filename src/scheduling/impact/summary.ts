@@ -124,12 +124,14 @@ function selectedBy(
 ): SelectedBy[] {
   return selecting
     .flatMap(({ kind, namespace, name, keys, placement }): SelectedBy[] => {
-      const use = keys.get(key);
-      if (use === undefined) return [];
-      const { where } = use;
-      const isOther = isAffected(use, from, to);
-      const isRefused = isOther && !isPreference(where) && placement !== undefined && !open.isAny(placement);
-      return [{ kind, namespace, name, where, isAffected: isOther, isPending: isRefused || (isGone && needsKey(use)) }];
+      const uses = keys.get(key) ?? [];
+      if (uses.length === 0) return [];
+      const others = uses.filter(use => isAffected(use, from, to));
+      const where = (others.length > 0 ? others : uses).map(use => use.where).join(', ');
+      const isRule = others.some(use => !isPreference(use.where));
+      const isRefused = isRule && placement !== undefined && !open.isAny(placement);
+      const isPending = isRefused || (isGone && uses.some(needsKey));
+      return [{ kind, namespace, name, where, isAffected: others.length > 0, isPending }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }

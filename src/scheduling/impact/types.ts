@@ -36,7 +36,7 @@ export interface Selecting {
   namespace: string;
   name: string;
   /** By label key. */
-  keys: ReadonlyMap<string, KeyUse>;
+  keys: ReadonlyMap<string, readonly KeyUse[]>;
   /** Of an object whose pods the scheduler places. */
   placement?: PodPlacement;
 }

@@ -75,7 +75,8 @@ test("prints a webhook's message as one short line", () => {
   long.held.set('ns/p', 'x'.repeat(1e6));
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
-  assert.ok(renderDrains([long], plain).endsWith(cut));
+  assert.ok(renderDrains([long], plain, true).endsWith(cut));
+  assert.ok(renderDrains([long], plain, false).endsWith(` ${'x'.repeat(999)}…`));
 });
 
 test("prints the spinner's line", () => {
@@ -90,7 +91,7 @@ test("prints the spinner's line", () => {
 
 test('prints the report', () => {
   assert.equal(
-    `\n${renderDrains(drains, plain)}\n`,
+    `\n${renderDrains(drains, plain, true)}\n`,
     `
 NODE     STATE       PODS GONE   NOTE
 node-1   drained     12/12
@@ -99,10 +100,10 @@ node-3   failed      1/2         1 pod waits for PodDisruptionBudget default/web
 node-4   not begun   0/8
 `,
   );
-  assert.match(renderDrains(drains, colored), /\u001b\[32mdrained\u001b\[39m/);
+  assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
   evil.held.set('p', 'a\u001b[2J\nb');
-  assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
+  assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 
 test('says what is about to be done', () => {

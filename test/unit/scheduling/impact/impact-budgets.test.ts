@@ -16,7 +16,10 @@ import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 
 const render = (found: Impact) =>
-  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
+  renderImpact(
+    { impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] },
+    makeStyle(false),
+  );
 const read = quantityReader();
 const NO_EXECUTE: Taint = { key: 'dedicated', value: 'web', effect: 'NoExecute' };
 
@@ -64,6 +67,9 @@ test('pods that stay Pending under a budget hold a drain up without end; reasons
     text(found),
     /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, as a PodDisruptionBudget holds up the drain\n/,
   );
+  const held = 'as a PodDisruptionBudget holds up the drain';
+  assert.ok(text(found).includes(`\n  has to evict 3 pods of StatefulSet shop/db; 1 of them stays, ${held}\n`));
+  assert.match(text(impact(three, [node('b', '8')], true)), /\n {2}evicts 3 pods of StatefulSet shop\/db\n/);
   assert.match(
     text(found),
     /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
@@ -164,9 +170,9 @@ test('a preference is not a rule', () => {
     topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }],
   });
   assert.deepEqual(
-    [...keys].map(([key, { where }]) => [key, isPreference(where)]),
+    [...keys].map(([key, uses]) => [key, ...uses.map(({ where }) => isPreference(where))]),
     [
-      ['disk', false],
+      ['disk', false, true],
       ['tier', true],
       ['rack', true],
     ],

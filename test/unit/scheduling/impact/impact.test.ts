@@ -7,13 +7,18 @@ import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
+import { keysOfVolume } from '../../../../src/scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
+import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
 
 const render = (found: Impact) =>
-  renderImpact({ impact: found, poolOf: () => undefined, isWellKnownOnly: false }, makeStyle(false));
+  renderImpact(
+    { impact: found, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] },
+    makeStyle(false),
+  );
 const read = quantityReader();
 const GPU: Taint = { key: 'gpu', value: 'x', effect: 'NoSchedule' };
 const NO_EXECUTE: Taint = { key: 'gpu', value: 'x', effect: 'NoExecute' };
@@ -63,6 +68,17 @@ test('a label that goes stops the DaemonSet that selects it, and pods are not sc
   const [disk, zone] = found.keys;
   assert.deepEqual([disk?.change.key, disk?.daemonSets.length, disk?.notAgain.length], ['disk', 1, 1]);
   assert.deepEqual([zone?.change.key, zone?.daemonSets.length, zone?.notAgain.length], ['zone', 0, 0]);
+});
+
+test('where not all could be read, the impact says so', () => {
+  const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
+  const found = impact([change], [pod('w', 'a', { nodeSelector: { disk: 'ssd' } }, web)]);
+  const unread = { isKnown: false, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
+  assert.match(
+    renderImpact({ impact: found, ...unread }, makeStyle(false)),
+    /\nPods or DaemonSets could not be read: /,
+  );
+  assert.doesNotMatch(render(found), /could not be read/);
 });
 
 test('a label that comes starts the DaemonSet that selects it, where no taint keeps it away', () => {
@@ -177,4 +193,57 @@ test('two changes that each suffice are both causes', () => {
     [1, 1],
   );
   assert.equal(found.notAgain.length, 1);
+});
+
+test('a pod is not scheduled again where the zone label of its volume is not met', () => {
+  const zone = 'topology.kubernetes.io/zone';
+  const claim = readClaim({
+    metadata: { namespace: 'shop', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'v' },
+    status: { phase: 'Bound' },
+  });
+  const volume = readVolume({ metadata: { name: 'v', labels: { [zone]: 'a__b' } } });
+  const db = pod('db', 'n', { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] }, web);
+  const found = (to: string) => {
+    const change = { before: node('n', { labels: { [zone]: 'a' } }), after: node('n', { labels: { [zone]: to } }) };
+    const snapshot = new Snapshot([change.after]);
+    snapshot.storage = {
+      claims: new Map([['shop/data', claim]]),
+      volumes: new Map([['v', volume]]),
+      classes: new Map(),
+    };
+    snapshot.add(db.pod, 'n');
+    const pods = new Map([['n', [db]]]);
+    const selecting = [
+      { kind: 'PersistentVolume', namespace: '', name: 'v', keys: keysOfVolume(volume.labels, volume.nodeTerms) },
+    ];
+    const scene = { leaving: [new LeavingPods(change)], pods, daemonSets: [], selecting, budgets: [], snapshot };
+    const { notAgain, keys } = impactOf(scene);
+    return [
+      ...notAgain.map(({ pods, next }) => [pods, next?.reasons.list().map(({ words }) => words)]),
+      keys[0]?.selectedBy.map(({ where, isAffected }) => [where, isAffected]),
+    ];
+  };
+  assert.deepEqual(found('b'), [[['zone label', false]]]);
+  assert.deepEqual(found('c'), [[['db'], ['node(s) had no available volume zone']], [['zone label', true]]]);
+});
+
+test('a pod is not scheduled again where the label is gone that its topology spread or pod affinity is about', () => {
+  const labelSelector = { matchLabels: { app: 'none' } };
+  const rules: RawPodSpec[] = [
+    { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector }] },
+    {
+      affinity: {
+        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'rack', labelSelector }] },
+      },
+    },
+    { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway', labelSelector }] },
+    {},
+  ];
+  const pods = rules.map((spec, at) => pod(`w-${at}`, 'a', spec, web));
+  const before = node('a', { labels: { rack: '1' } });
+  const left = (labels: Record<string, string>) =>
+    impact([{ before, after: node('a', { labels }) }], pods).notAgain.flatMap(each => each.pods);
+  assert.deepEqual(left({}), ['w-0', 'w-1']);
+  assert.deepEqual(left({ rack: '2' }), []);
 });

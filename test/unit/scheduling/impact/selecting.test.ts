@@ -24,7 +24,7 @@ test('labels that a pod selects', () => {
     },
     topologySpreadConstraints: [{ topologyKey: 'rack' }],
   });
-  assert.deepEqual(Object.fromEntries([...keys].map(([key, { where }]) => [key, where])), {
+  assert.deepEqual(Object.fromEntries([...keys].map(([key, uses]) => [key, uses.map(({ where }) => where).join()])), {
     disk: 'nodeSelector',
     zone: 'node affinity',
     rack: 'topology spread',
@@ -88,6 +88,46 @@ test('new pods of a workload whose selector no node matches any more would stay 
   const labels = { disk: 'ssd' };
   assert.deepEqual(pending([node('b', { labels })]), []);
   assert.deepEqual(pending([node('b', { labels, taints: [{ key: 'gpu', effect: 'NoSchedule' }] })]), ['placed']);
+});
+
+test('every use of a label in one template counts', () => {
+  const key = 'tier';
+  const requiredDuringSchedulingIgnoredDuringExecution = {
+    nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: ['gold', 'silver'] }] }],
+  };
+  const preferredDuringSchedulingIgnoredDuringExecution = [
+    { preference: { matchExpressions: [{ key, operator: 'Exists' }] } },
+  ];
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution };
+  const topologySpreadConstraints = [{ topologyKey: key, whenUnsatisfiable: 'DoNotSchedule' }];
+  const selecting = [
+    {
+      name: 'prefers',
+      spec: { affinity: { nodeAffinity: { ...nodeAffinity, preferredDuringSchedulingIgnoredDuringExecution } } },
+    },
+    { name: 'spread', spec: { affinity: { nodeAffinity }, topologySpreadConstraints } },
+  ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
+  const found = (to: Record<string, string>) => {
+    const change = { before: node('a', { labels: { tier: 'gold' } }), after: node('a', { labels: to }) };
+    const snapshot = new Snapshot([change.after]);
+    const { keys } = impactOf({
+      leaving: [new LeavingPods(change)],
+      pods: new Map(),
+      daemonSets: [],
+      selecting,
+      budgets: [],
+      snapshot,
+    });
+    return keys[0]?.selectedBy.map(({ where, isAffected, isPending }) => [where, isAffected, isPending]);
+  };
+  assert.deepEqual(found({ tier: 'silver' }), [
+    ['preferred node affinity', true, false],
+    ['topology spread', true, false],
+  ]);
+  assert.deepEqual(found({}), [
+    ['node affinity, preferred node affinity', true, false],
+    ['node affinity, topology spread', true, true],
+  ]);
 });
 
 test('a label in fields of any object', () => {
