@@ -1,4 +1,5 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+import { own } from '../../nodepool/json.ts';
 import type { PodPlacement } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -38,16 +39,17 @@ export class LeavingPods {
   }
 
   fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): Fate {
-    const { placement, claims } = pod;
+    const { placement, claims, spread, affinity } = pod;
     if (!isScheduled({ owner })) {
       const eviction = this.#eviction(placement);
       return eviction === undefined ? NONE : { eviction };
     }
-    const known = claims.length === 0 ? this.#fates.get(placement) : undefined;
+    const isPlacementAlone = claims.length + spread.length + affinity.length === 0;
+    const known = isPlacementAlone ? this.#fates.get(placement) : undefined;
     if (known !== undefined) return known;
     const eviction = this.#eviction(placement);
     const fate = eviction === undefined ? { causes: this.#whyNotAgain(pod, storage) } : { eviction };
-    if (claims.length === 0) this.#fates.set(placement, fate);
+    if (isPlacementAlone) this.#fates.set(placement, fate);
     return fate;
   }
 
@@ -74,7 +76,12 @@ const NONE: Fate = { causes: [] };
 function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
-  return areVolumesReachable(pod, node, storage);
+  return hasTopologyKeys(pod, node) && areVolumesReachable(pod, node, storage);
+}
+
+/** Without one, the node takes no pod with such a rule, wherever others are. Anti-affinity needs none. */
+function hasTopologyKeys({ spread, affinity }: PodTraits, { labels }: Node): boolean {
+  return [...spread, ...affinity].every(({ topologyKey }) => own(labels, topologyKey) !== undefined);
 }
 
 /** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */
