@@ -3,10 +3,10 @@ import { own } from '../../nodepool/json.ts';
 import type { PodPlacement } from '../../nodepool/placement.ts';
 import { evictedAfter } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { isReachable } from '../choose-volume.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
 import type { Storage } from '../storage.ts';
 import type { PodTraits } from '../types.ts';
+import { isWithin } from '../volume-place.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import type { RunningPod } from './types.ts';
 
@@ -107,6 +107,7 @@ export function movingPods(
 function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
   return pod.claims.every(({ name }) => {
     const claim = storage.claims.get(`${pod.namespace}/${name}`);
-    return isReachable(storage.volumes.get(claim?.volumeName ?? '')?.nodeTerms, node);
+    const volume = storage.volumes.get(claim?.volumeName ?? '');
+    return volume === undefined || isWithin(volume, node);
   });
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
-import { NO_STORAGE, type Storage } from '../../../../src/scheduling/storage.ts';
+import { NO_STORAGE, readClaim, readVolume, type Storage } from '../../../../src/scheduling/storage.ts';
 import { pod, site, snapshot, words } from '../fixtures.ts';
 
 /** Of a change from one set of labels to another, the keys because of which the pod would not come back. */
@@ -31,4 +31,17 @@ test('a node that loses a topology key takes no pod back that must spread over i
   assert.deepEqual(causes({ affinity: { podAffinity: terms } }, lost), ['rack']);
   assert.deepEqual(causes({ affinity: { podAntiAffinity: terms } }, lost), []);
   assert.deepEqual(causes(spread('DoNotSchedule'), [{ rack: '1' }, { rack: '2' }]), [], 'another domain');
+});
+
+test('the zone of a volume is the one of its labels, too', () => {
+  const zone = 'topology.kubernetes.io/zone';
+  const claim = readClaim({
+    metadata: { namespace: 'default', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'pv' },
+  });
+  const volume = readVolume({ metadata: { name: 'pv', labels: { [zone]: 'east' } } });
+  const storage = { ...NO_STORAGE, claims: new Map([['default/data', claim]]), volumes: new Map([['pv', volume]]) };
+  const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
+  assert.deepEqual(causes(spec, [{ [zone]: 'east' }, { [zone]: 'west' }], storage), [zone]);
+  assert.deepEqual(causes(spec, [{ [zone]: 'east' }, {}], storage), [], 'a node without a zone is in any');
 });
