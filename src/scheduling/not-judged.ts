@@ -1,5 +1,5 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
-import type { RawPod } from './raw-pod.ts';
+import type { RawPod, RawPodSpec } from './raw-pod.ts';
 
 export interface Knowledge {
   /** Whether the labels of namespaces were read. */
@@ -32,6 +32,7 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
   const unknown = [...new Set(requested.filter(name => name.includes('/') && !offered.has(name)))];
   if (unknown.length > 0)
     texts.push(`whether a DeviceClass provides ${unknown.join(', ')} (dynamic resource allocation)`);
+  if (needsFeatures(spec)) texts.push('which nodes declare the features that it needs (NodeDeclaredFeatures)');
   const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
   );
@@ -39,4 +40,12 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
     texts.push('namespaceSelector: the labels of namespaces cannot be read');
   }
   return texts;
+}
+
+/** As InferForScheduling of the features of k8s.io/component-helpers/nodedeclaredfeatures 1.36. */
+function needsFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: RawPodSpec): boolean {
+  const restartsAll = [...containers, ...initContainers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
+  return restartsAll || (hostNetwork === true && hostUsers === false);
 }
