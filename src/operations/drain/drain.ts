@@ -206,12 +206,18 @@ async function cordonNow(each: NodeDrain, node: Node, { isRolling }: DrainOption
   if (current?.uid !== node.uid) {
     each.phase = 'drained';
     deps.onEvent({ kind: 'cordon', result: { kind: 'gone', node: node.name } });
-  } else if (!deps.isMember(current)) {
+    return;
+  }
+  if (!deps.isMember(current)) {
     each.phase = 'failed';
     deps.onEvent({ kind: 'left', node: node.name, pool: deps.pool, isCordoned: current.unschedulable });
-  } else if (isRolling || !current.unschedulable) await cordonAll([current], [each], deps);
-  // Somebody may have taken it over since.
-  else if (current.maintenance !== undefined) await cordonAll([current], [each], deps, true);
+    return;
+  }
+  // A maintenance that somebody has begun since is not the one that was to be taken over.
+  const takeover = deps.cordon.takeover === true && current.maintenance === node.maintenance;
+  const work = { ...deps, cordon: { ...deps.cordon, takeover } };
+  if (isRolling || !current.unschedulable) await cordonAll([current], [each], work);
+  else if (current.maintenance !== undefined) await cordonAll([current], [each], work, true);
 }
 
 /** As if the server accepted every eviction but those that a budget rules out. */
