@@ -6,27 +6,24 @@ import type { KeyUse } from './types.ts';
 /** By label key. @param spec of a pod or a template */
 export function keysOfPod(spec: RawPodSpec): Map<string, KeyUse> {
   const keys = new Map<string, KeyUse>();
-  const add = (where: string, key: string | undefined) => {
-    if (key !== undefined && key !== '' && !keys.has(key)) keys.set(key, { where });
-  };
   addLabels(spec.nodeSelector, keys);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
   const spread = spec.topologySpreadConstraints ?? [];
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable !== 'ScheduleAnyway') add(SPREAD, topologyKey);
-  for (const [where, affinity] of [
-    [AFFINITY, podAffinity],
-    ['pod anti-affinity', podAntiAffinity],
-  ] as const) {
-    for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
-      add(where, topologyKey);
-  }
+    if (whenUnsatisfiable !== 'ScheduleAnyway') addTopology('topology spread', topologyKey, keys, true);
+  for (const { topologyKey } of podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+    addTopology('pod affinity', topologyKey, keys, true);
+  for (const { topologyKey } of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+    addTopology('pod anti-affinity', topologyKey, keys, false);
   // A rule comes before a preference.
+  const prefer = (where: string, key = '') => {
+    if (key !== '' && !keys.has(key)) keys.set(key, { where: `${PREFERRED}${where}` });
+  };
   for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
-    for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
+    for (const { key } of preference?.matchExpressions ?? []) prefer('node affinity', key);
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable === 'ScheduleAnyway') add(`${PREFERRED}${SPREAD}`, topologyKey);
+    if (whenUnsatisfiable === 'ScheduleAnyway') prefer('topology spread', topologyKey);
   return keys;
 }
 
@@ -43,13 +40,6 @@ export function isAffected({ requirements }: KeyUse, from: string | undefined, t
   return requirements.some(requirement => meetsNode(requirement, from) !== meetsNode(requirement, to));
 }
 
-/** Whether the scheduler takes no node without the label. */
-export function needsKey({ where }: KeyUse): boolean {
-  return where === SPREAD || where === AFFINITY;
-}
-
-const SPREAD = 'topology spread';
-const AFFINITY = 'pod affinity';
 const PREFERRED = 'preferred ';
 
 /** Whether the scheduler may ignore it. @param where of keysOfPod() */
@@ -69,6 +59,14 @@ type Terms = readonly { matchExpressions?: readonly Partial<Requirement>[] }[] |
 function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Map<string, KeyUse>): void {
   for (const [key, value] of Object.entries(selector))
     keys.set(key, { where: 'nodeSelector', requirements: [{ key, operator: 'In', values: [value] }] });
+}
+
+/** Every other value is another domain, whatever else the object asks of it. */
+function addTopology(where: string, key = '', keys: Map<string, KeyUse>, isNeeded: boolean): void {
+  if (key === '') return;
+  const known = keys.get(key);
+  const wheres = known === undefined ? [where] : [...new Set([...known.where.split(', '), where])];
+  keys.set(key, { where: wheres.join(', '), isNeeded: isNeeded || known?.isNeeded === true });
 }
 
 function addTerms(terms: Terms, keys: Map<string, KeyUse>): void {

@@ -5,7 +5,7 @@ import { FitReasons } from '../fit-reasons.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
-import { isAffected, isPreference, needsKey } from './selecting.ts';
+import { isAffected, isPreference } from './selecting.ts';
 import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
@@ -126,10 +126,10 @@ function selectedBy(
     .flatMap(({ kind, namespace, name, keys, placement }): SelectedBy[] => {
       const use = keys.get(key);
       if (use === undefined) return [];
-      const { where } = use;
+      const { where, isNeeded = false } = use;
       const isOther = isAffected(use, from, to);
       const isRefused = isOther && !isPreference(where) && placement !== undefined && !open.isAny(placement);
-      return [{ kind, namespace, name, where, isAffected: isOther, isPending: isRefused || (isGone && needsKey(use)) }];
+      return [{ kind, namespace, name, where, isAffected: isOther, isPending: isRefused || (isGone && isNeeded) }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }

@@ -43,8 +43,10 @@ export interface Selecting {
 
 /** How an object uses a label of nodes. */
 export interface KeyUse {
-  /** Where in the object: `nodeSelector`, `node affinity`, `topology spread`. */
+  /** Where in the object, with commas between: `nodeSelector`, `node affinity`, `topology spread`. */
   where: string;
+  /** The scheduler takes no node without the label. */
+  isNeeded?: boolean;
   /** What it asks of the value. Absent: any other value makes a difference, as of a topology key. */
   requirements?: readonly Requirement[];
 }
