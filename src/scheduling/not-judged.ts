@@ -11,6 +11,11 @@ export interface Knowledge {
 /** A higher priority is no reason to have a place: which pods would lose theirs is not known. */
 export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
 
+export const VOLUME_LIMITS =
+  'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
+
+export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
+
 /** Sentences without a full stop, such as "limits of volumes a node". */
 export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
   const texts: string[] = [];
@@ -22,9 +27,7 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
   if (spec.schedulingGroup !== undefined && spec.schedulingGroup !== null) {
     texts.push('schedulingGroup (gang scheduling): the pods of the group are judged one by one');
   }
-  if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) {
-    texts.push('how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)');
-  }
+  if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) texts.push(VOLUME_LIMITS);
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const requested = containers.flatMap(({ resources = {} }) =>
     Object.keys({ ...resources.limits, ...resources.requests }),
@@ -37,7 +40,7 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
   );
   if (!namespaces && terms.some(({ namespaceSelector }) => namespaceSelector !== undefined)) {
-    texts.push('namespaceSelector: the labels of namespaces cannot be read');
+    texts.push(UNREAD_NAMESPACES);
   }
   return texts;
 }
