@@ -106,6 +106,23 @@ for (const how of [[], ['--rolling']])
     assert.ok((await names()).includes('p'));
   });
 
+test('a drain that said that it leaves a node alone does so, though its maintenance has ended since', async t => {
+  await worker();
+  assert.equal((await cli(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
+  await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
+  await pod({ name: 'p', node: 'w-2' });
+  await budget('web', { app: 'web' }, 0);
+  const draining = background(t, NOW, '--rolling', ...bob);
+  await eventually('w-1 waits', () => draining.stderr().includes(' waits for '));
+  assert.match(draining.stderr(), /^warning: node w-2 is in maintenance of alice .*; not drained/m);
+  assert.equal((await cli(cluster(), ['uncordon', 'worker', '--node=w-2', ...alice])).code, 0);
+  await budget('web', { app: 'web' }, 1);
+  await eventually('it ends', () => draining.stderr().includes('left to drain'), 20_000);
+  await draining.end('SIGCONT');
+  assert.deepEqual([await names(), await state('w-2')], [['elsewhere', 'p'], 'schedulable']);
+  assert.match(draining.stderr(), /^error: .*"w-2": its maintenance ended after the drain began; /m);
+});
+
 test('a drain leaves a node alone that somebody has taken over before its turn', async t => {
   await worker();
   await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
