@@ -48,7 +48,8 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
 
   protected async execute(flags: FlagsOf<typeof Fit>, { pod }: ArgsOf<typeof Fit>, deps: Deps): Promise<number> {
     const { filename = [], replicas, pool: pools = [], selector, output, namespace } = flags;
-    if (pods(pod) + Number(filename.length > 0) !== 1) {
+    if (pod !== undefined) checkPodName(pod);
+    if ((pod === undefined) === (filename.length === 0)) {
       const problem = pod === undefined ? 'no pod is given' : 'a pod and -f exclude each other';
       throw new NodepoolError('usage', problem, 'give the name of a pod, or a file: -f FILE');
     }
@@ -60,13 +61,11 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
   }
 }
 
-function pods(pod: string | undefined): number {
-  if (pod === undefined) return 0;
+function checkPodName(pod: string): void {
   const parts = pod.split('/');
   if (parts.length > 2 || parts.includes('')) {
     throw new NodepoolError('usage', `"${pod}" is not the name of a pod`, 'write it like NAME or NAMESPACE/NAME');
   }
-  return 1;
 }
 
 async function documentsOf(sources: string[], { io }: Deps) {

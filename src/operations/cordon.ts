@@ -109,7 +109,9 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (current?.uid !== uid) return { kind: 'gone', node: name };
     const owner = needsOwner(current, change) ? await maintenance.owner() : undefined;
-    const plan = planCordon(current, change, owner, now());
+    // A maintenance that somebody has begun since is not the one that the user wants to take over.
+    const takeover = change.takeover === true && current.maintenance === node.maintenance;
+    const plan = planCordon(current, { ...change, takeover }, owner, now());
     if (plan.kind === 'refused') {
       if (current !== node) throw heldError(plan.holder, now());
       // It may have ended since the node was seen.

@@ -1,5 +1,5 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
-import type { RawPod } from './raw-pod.ts';
+import type { RawPod, RawPodSpec } from './raw-pod.ts';
 
 export interface Knowledge {
   /** Whether the labels of namespaces were read. */
@@ -10,6 +10,11 @@ export interface Knowledge {
 
 /** A higher priority is no reason to have a place: which pods would lose theirs is not known. */
 export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
+
+export const VOLUME_LIMITS =
+  'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
+
+export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 
 /** Sentences without a full stop, such as "limits of volumes a node". */
 export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
@@ -22,9 +27,7 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
   if (spec.schedulingGroup !== undefined && spec.schedulingGroup !== null) {
     texts.push('schedulingGroup (gang scheduling): the pods of the group are judged one by one');
   }
-  if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) {
-    texts.push('how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)');
-  }
+  if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) texts.push(VOLUME_LIMITS);
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const requested = containers.flatMap(({ resources = {} }) =>
     Object.keys({ ...resources.limits, ...resources.requests }),
@@ -32,11 +35,20 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
   const unknown = [...new Set(requested.filter(name => name.includes('/') && !offered.has(name)))];
   if (unknown.length > 0)
     texts.push(`whether a DeviceClass provides ${unknown.join(', ')} (dynamic resource allocation)`);
+  if (needsFeatures(spec)) texts.push('which nodes declare the features that it needs (NodeDeclaredFeatures)');
   const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
   );
   if (!namespaces && terms.some(({ namespaceSelector }) => namespaceSelector !== undefined)) {
-    texts.push('namespaceSelector: the labels of namespaces cannot be read');
+    texts.push(UNREAD_NAMESPACES);
   }
   return texts;
+}
+
+/** As InferForScheduling of the features of k8s.io/component-helpers/nodedeclaredfeatures 1.36. */
+function needsFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: RawPodSpec): boolean {
+  const restartsAll = [...containers, ...initContainers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
+  return restartsAll || (hostNetwork === true && hostUsers === false);
 }

@@ -11,7 +11,15 @@ const PORTS: Shape = {
   list: { fields: { containerPort: 'number', hostPort: 'number', hostIP: 'text', protocol: 'text' } },
 };
 const CONTAINERS: Shape = {
-  list: { fields: { name: 'text', restartPolicy: 'text', resources: RESOURCES, ports: PORTS } },
+  list: {
+    fields: {
+      name: 'text',
+      restartPolicy: 'text',
+      restartPolicyRules: { list: { fields: { action: 'text' } } },
+      resources: RESOURCES,
+      ports: PORTS,
+    },
+  },
 };
 const POD_TERMS: Shape = {
   fields: {
@@ -87,6 +95,7 @@ const SPEC: Shape = {
     nodeName: 'text',
     nodeSelector: 'map',
     hostNetwork: 'boolean',
+    hostUsers: 'boolean',
     runtimeClassName: 'text',
     schedulerName: 'text',
     priorityClassName: 'text',

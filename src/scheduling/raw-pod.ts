@@ -45,6 +45,7 @@ export interface RawPodSpec {
 }
 
 export interface RawContainer extends Container {
+  restartPolicyRules?: { action?: string }[];
   ports?: { containerPort?: number; hostPort?: number; hostIP?: string; protocol?: string }[];
 }
 

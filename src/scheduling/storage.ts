@@ -58,6 +58,8 @@ export interface StorageClass {
   waits: boolean;
   allowedTopologies: { key: string; values: readonly string[] }[][];
   isDefault: boolean;
+  /** RFC 3339 in UTC. */
+  created: string;
 }
 
 interface RawMeta {
@@ -66,7 +68,7 @@ interface RawMeta {
   uid?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  creationTimestamp?: unknown;
+  creationTimestamp?: string;
   deletionTimestamp?: unknown;
 }
 
@@ -151,6 +153,7 @@ export function readStorageClass(raw: RawStorageClass): StorageClass {
       matchLabelExpressions.map(({ key = '', values = [] }) => ({ key, values })),
     ),
     isDefault: DEFAULT_ANNOTATIONS.some(key => metadata.annotations?.[key] === 'true'),
+    created: metadata.creationTimestamp ?? '',
   };
 }
 

@@ -160,8 +160,13 @@ function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Nam
   return { use, claim: storage.classes.get(claim.className)?.waits ? claim : undefined };
 }
 
+/** Of several the newest, as the server fills it in (GetDefaultClass of pkg/volume/util). */
 function defaultClass({ classes }: Storage): string {
-  return [...classes.values()].find(({ isDefault }) => isDefault)?.name ?? '';
+  const defaults = [...classes.values()].filter(({ isDefault }) => isDefault);
+  const isFirst = (a: StorageClass, b: StorageClass) =>
+    a.created === b.created ? a.name < b.name : a.created > b.created;
+  const [newest] = defaults.toSorted((a, b) => (isFirst(a, b) ? -1 : 1));
+  return newest?.name ?? '';
 }
 
 /** In the order of the scheduler's plugins. */

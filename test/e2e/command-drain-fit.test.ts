@@ -37,6 +37,15 @@ test('drains where all pods have a place', async () => {
   assert.deepEqual(await names(), []);
 });
 
+test('names that limits of volumes are not judged, where a pod has one', async () => {
+  const volumes = (source: object) => [{ name: 'v', ...source }];
+  await pod('a', 'w-1', '1', { volumes: volumes({ emptyDir: {} }) });
+  const flags = ['--check-fit', '--dry-run', '--delete-emptydir-data'];
+  assert.doesNotMatch((await drain(...flags)).stderr, /Not judged/);
+  await pod('b', 'w-2', '1', { volumes: volumes({ persistentVolumeClaim: { claimName: 'none' } }) });
+  assert.match((await drain(...flags)).stderr, /^Not judged: how many volumes a node can attach/m);
+});
+
 test('refuses before anything is cordoned where one has none, and says why', async () => {
   for (const name of ['a', 'b']) await pod(name, 'w-1', '2');
   await pod('c', 'w-2', '1');

@@ -138,3 +138,26 @@ test('pods with the RuntimeClass of the pool get its new selector, which is said
   const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
 });
+
+test('a Job that has ended creates no more pods, so it is not told', async t => {
+  const jobs = '/apis/batch/v1/namespaces/default/jobs';
+  t.after(() => raw(cluster()).expect('DELETE', jobs));
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: 'web' } });
+  await testEnv.reconcile();
+  const template = {
+    spec: { nodeSelector: { tier: 'web' }, containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' },
+  };
+  for (const name of ['runs', 'done', 'gave-up'])
+    await raw(cluster()).expect('POST', jobs, { metadata: { name }, spec: { template } });
+  const at = new Date().toISOString().replace(/\.\d+/, '');
+  const end = async (name: string, types: string[], more: object) => {
+    const conditions = types.map(type => ({ type, status: 'True', lastTransitionTime: at }));
+    await raw(cluster()).expect('PATCH', `${jobs}/${name}/status`, { status: { startTime: at, conditions, ...more } });
+  };
+  await end('done', ['SuccessCriteriaMet', 'Complete'], { completionTime: at, succeeded: 1 });
+  await end('gave-up', ['FailureTarget', 'Failed'], { failed: 1 });
+  await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(stdout, /^ {2}selected by Job default\/runs \(nodeSelector: new pods would stay Pending\)$/m);
+});

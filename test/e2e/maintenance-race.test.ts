@@ -17,7 +17,7 @@ import { eventually } from './watching.ts';
 const testEnv = useTestEnv({ audit: true, own: true });
 const { cluster } = testEnv;
 const { background, budget, pod, worker, names } = poolsWithPods(testEnv);
-const [alice, bob] = [as('alice'), as('bob')];
+const [alice, bob, dan] = [as('alice'), as('bob'), as('dan')];
 const state = (name: string) => stateOf(testEnv, name);
 
 async function pool(): Promise<void> {
@@ -71,6 +71,56 @@ test('who read the nodes before another cordoned them is refused at the write', 
   const { code, stdout, stderr } = await ofBob;
   assert.deepEqual([code, stdout, await state('a')], [1, '', 'cordoned alice disks']);
   assert.match(stderr, /unable to cordon node "a": it is in maintenance of alice since /);
+});
+
+test('--takeover is about the maintenance that was read, not about one that somebody has begun since', async t => {
+  await pool();
+  assert.equal((await cli(cluster(), ['cordon', 'web', '--reason=disks', ...alice])).code, 0);
+  const { proxy, behind } = await proxied(t);
+  const held = Promise.withResolvers<void>();
+  proxy.onRequest(({ method }) => (method === 'PATCH' ? delay(held.promise) : undefined));
+  const ofBob = cli(behind, ['uncordon', 'web', '--takeover', ...bob]);
+  await eventually('bob writes', () => proxy.requests.some(({ method }) => method === 'PATCH'));
+  assert.equal((await cli(cluster(), ['cordon', 'web', '--takeover', '--reason=mine', ...dan])).code, 0);
+  held.resolve();
+  const { code, stdout, stderr } = await ofBob;
+  assert.deepEqual([code, stdout, await state('a')], [1, '', 'cordoned dan mine']);
+  assert.match(stderr, /unable to uncordon node "a": it is in maintenance of dan since /);
+});
+
+for (const how of [[], ['--rolling']])
+  test(`a drain${how.map(flag => ` ${flag}`).join('')} --takeover leaves such a maintenance alone, too`, async t => {
+    await worker();
+    assert.equal((await cli(cluster(), ['cordon', 'worker', '--reason=disks', ...alice])).code, 0);
+    await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
+    await pod({ name: 'p', node: 'w-2' });
+    await budget('web', { app: 'web' }, 0);
+    const draining = background(t, NOW, '--takeover', '--reason=mine', ...how, ...bob);
+    await eventually('w-1 waits', () => draining.stderr().includes(' waits for '));
+    const flags = ['--node=w-2', '--takeover', '--reason=fans'];
+    assert.equal((await cli(cluster(), ['cordon', 'worker', ...flags, ...dan])).code, 0);
+    await budget('web', { app: 'web' }, 1);
+    await eventually('it ends', () => draining.stderr().includes('left to drain'), 20_000);
+    await draining.end('SIGCONT');
+    assert.deepEqual([await state('w-1'), await state('w-2')], ['cordoned bob mine', 'cordoned dan fans']);
+    assert.ok((await names()).includes('p'));
+  });
+
+test('a drain that said that it leaves a node alone does so, though its maintenance has ended since', async t => {
+  await worker();
+  assert.equal((await cli(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
+  await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
+  await pod({ name: 'p', node: 'w-2' });
+  await budget('web', { app: 'web' }, 0);
+  const draining = background(t, NOW, '--rolling', ...bob);
+  await eventually('w-1 waits', () => draining.stderr().includes(' waits for '));
+  assert.match(draining.stderr(), /^warning: node w-2 is in maintenance of alice .*; not drained/m);
+  assert.equal((await cli(cluster(), ['uncordon', 'worker', '--node=w-2', ...alice])).code, 0);
+  await budget('web', { app: 'web' }, 1);
+  await eventually('it ends', () => draining.stderr().includes('left to drain'), 20_000);
+  await draining.end('SIGCONT');
+  assert.deepEqual([await names(), await state('w-2')], [['elsewhere', 'p'], 'schedulable']);
+  assert.match(draining.stderr(), /^error: .*"w-2": its maintenance ended after the drain began; /m);
 });
 
 test('a drain leaves a node alone that somebody has taken over before its turn', async t => {

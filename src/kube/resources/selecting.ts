@@ -34,6 +34,8 @@ interface SelectingObject extends Templated {
   allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
   /** Of a RuntimeClass. */
   scheduling?: { nodeSelector?: Record<string, string> };
+  /** Of a Job. */
+  status?: { conditions?: { type?: string; status?: string }[] };
 }
 
 const APPS = { group: 'apps', version: 'v1' };
@@ -80,15 +82,20 @@ export async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
 export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
   return api.list(RESOURCES[kind], (object: SelectingObject) => {
     const { name = '', namespace = '', ownerReferences = [] } = object.metadata ?? {};
-    // Its owner says the same.
-    if (ownerReferences.some(({ controller }) => controller)) return undefined;
+    // Its owner says the same; and a Job that has ended creates no pod.
+    if (ownerReferences.some(({ controller }) => controller) || (kind === 'Job' && hasEnded(object))) return undefined;
     const keys = keysOf(kind, object);
     if (keys.size === 0) return undefined;
     const spec = templateOf(object);
-    // A Job that has ended creates no pod, and one that runs has one. A RuntimeClass adds tolerations to new pods.
-    const isKnown = kind !== 'Job' && spec !== undefined && !spec.runtimeClassName;
+    // A RuntimeClass adds tolerations to new pods.
+    const isKnown = spec !== undefined && !spec.runtimeClassName;
     return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };
   });
+}
+
+function hasEnded({ status }: SelectingObject): boolean {
+  const ends = ['Complete', 'Failed'];
+  return status?.conditions?.some(({ type = '', status }) => ends.includes(type) && status === 'True') === true;
 }
 
 function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {

@@ -21,7 +21,7 @@ interface Group {
   nodes: string[];
 }
 
-/** Nodes that a command line names; of more, it names the pool alone. */
+/** Nodes that a command line names; of more, it leaves that to the user. */
 const MAX_NODES = 10;
 
 /** @param nodes those of no pool, too */
@@ -74,15 +74,17 @@ function detailOf({ kind, pool, state, nodes }: Group, now: Date): string {
   return `${where}: ${kind}, ${why}: ${ownerText(state.maintenance.owner)} since ${state.maintenance.since}`;
 }
 
-/** What ends it. */
-function stepOf({ kind, pool, nodes }: Group): string {
+/** What ends it on these nodes. Others of the pool, and a node whose annotation does not hold, may be cordoned for another reason. */
+function stepOf({ kind, pool, state, nodes }: Group): string {
   if (kind === 'active') return '';
-  const names = nodes.length > MAX_NODES ? undefined : nodes.toSorted();
+  const names = nodes.length > MAX_NODES ? ['NODE…'] : nodes.toSorted();
+  const annotate = `kubectl annotate node ${names.join(' ')} ${MAINTENANCE_ANNOTATION}-`;
+  const isUncordoned = kind === 'overdue' || (state.kind === 'stale' && state.why === 'schedulable');
+  if (!isUncordoned) return `; \`${annotate}\``;
   if (pool === undefined) {
-    const each = (names ?? ['NODE…']).join(' ');
-    const uncordon = kind === 'overdue' ? `kubectl uncordon ${each} && ` : '';
-    return `; \`${uncordon}kubectl annotate node ${each} ${MAINTENANCE_ANNOTATION}-\``;
+    const uncordon = kind === 'overdue' ? `kubectl uncordon ${names.join(' ')} && ` : '';
+    return `; \`${uncordon}${annotate}\``;
   }
-  const which = names === undefined ? '' : ` --node ${names.join(',')}`;
-  return `; \`kubectl nodepool uncordon ${pool}${which}${kind === 'overdue' ? ' --takeover' : ''}\``;
+  const takeover = kind === 'overdue' ? ' --takeover' : '';
+  return `; \`kubectl nodepool uncordon ${pool} --node ${names.join(',')}${takeover}\``;
 }

@@ -5,6 +5,7 @@ import { toleratesCordon } from '../../nodepool/placement.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { type FitReason, FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
+import { UNREAD_NAMESPACES, VOLUME_LIMITS } from '../../scheduling/not-judged.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { PodParts } from '../../scheduling/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
@@ -78,7 +79,11 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
     if (isBoundTo(kind, judge)) bound += left.length;
     withoutPlace.push(...left.map(() => kind.pod));
   }
-  const notJudged = [...knows.refusals, ...(knows.namespaces ? [] : ['namespaceSelector: the labels of namespaces'])];
+  const notJudged = [
+    ...knows.refusals,
+    ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
+    ...(moving.some(({ pod }) => pod.claims.length > 0) ? [VOLUME_LIMITS] : []),
+  ];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
   return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }

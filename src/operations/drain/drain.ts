@@ -177,17 +177,17 @@ async function cordonAll(
 
 async function drainOne(
   each: NodeDrain,
-  { node, warned }: PlannedNode,
+  planned: PlannedNode,
   options: DrainOptions,
   deps: PoolWork & { pods: PodReader },
 ): Promise<void> {
   const isDry = deps.dryRun === 'server';
   try {
     // A dry run has cordoned nothing.
-    if (options.isRolling || !isDry) await cordonNow(each, node, options, deps);
+    if (options.isRolling || !isDry) await cordonNow(each, planned, options, deps);
     if (each.phase !== 'not begun' || deps.signal.aborted) return;
     each.phase = 'under way';
-    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, warned);
+    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, planned.warned);
     if (isDrained) finish(each, deps);
     else if (isDry && !deps.signal.aborted) waits(each, deps);
   } catch (error) {
@@ -201,17 +201,31 @@ async function drainOne(
  * Reads the node when its turn comes, and cordons it if it is not: somebody may have made it schedulable since. Another node of its
  * name is left alone, as one that is gone, and so is one that has left the pool.
  */
-async function cordonNow(each: NodeDrain, node: Node, { isRolling }: DrainOptions, deps: PoolWork): Promise<void> {
+async function cordonNow(
+  each: NodeDrain,
+  { node, isLeftAlone = false }: PlannedNode,
+  { isRolling }: DrainOptions,
+  deps: PoolWork,
+): Promise<void> {
   const current = await deps.cluster.nodes.get(node.name);
   if (current?.uid !== node.uid) {
     each.phase = 'drained';
     deps.onEvent({ kind: 'cordon', result: { kind: 'gone', node: node.name } });
-  } else if (!deps.isMember(current)) {
+    return;
+  }
+  if (!deps.isMember(current)) {
     each.phase = 'failed';
     deps.onEvent({ kind: 'left', node: node.name, pool: deps.pool, isCordoned: current.unschedulable });
-  } else if (isRolling || !current.unschedulable) await cordonAll([current], [each], deps);
-  // Somebody may have taken it over since.
-  else if (current.maintenance !== undefined) await cordonAll([current], [each], deps, true);
+    return;
+  }
+  // Its pods were neither shown nor agreed to.
+  if (isLeftAlone && (current.maintenance !== node.maintenance || !current.unschedulable))
+    throw new NodepoolError('cluster', 'its maintenance ended after the drain began', 'run the command again');
+  // A maintenance that somebody has begun since is not the one that was to be taken over.
+  const takeover = deps.cordon.takeover === true && current.maintenance === node.maintenance;
+  const work = { ...deps, cordon: { ...deps.cordon, takeover } };
+  if (isRolling || !current.unschedulable) await cordonAll([current], [each], work);
+  else if (current.maintenance !== undefined) await cordonAll([current], [each], work, true);
 }
 
 /** As if the server accepted every eviction but those that a budget rules out. */

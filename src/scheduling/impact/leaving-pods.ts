@@ -40,16 +40,16 @@ export class LeavingPods {
 
   fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): Fate {
     const { placement, claims, spread, affinity } = pod;
-    const isPlacementAll = claims.length === 0 && spread.length === 0 && affinity.length === 0;
     if (!isScheduled({ owner })) {
       const eviction = this.#eviction(placement);
       return eviction === undefined ? NONE : { eviction };
     }
-    const known = isPlacementAll ? this.#fates.get(placement) : undefined;
+    const isPlacementAlone = claims.length + spread.length + affinity.length === 0;
+    const known = isPlacementAlone ? this.#fates.get(placement) : undefined;
     if (known !== undefined) return known;
     const eviction = this.#eviction(placement);
     const fate = eviction === undefined ? { causes: this.#whyNotAgain(pod, storage) } : { eviction };
-    if (isPlacementAll) this.#fates.set(placement, fate);
+    if (isPlacementAlone) this.#fates.set(placement, fate);
     return fate;
   }
 
@@ -76,9 +76,12 @@ const NONE: Fate = { causes: [] };
 function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
   if (judgeTaints(node, pod.placement.tolerations) !== undefined) return false;
   if (judgeAffinity(node, pod.placement) !== undefined) return false;
-  if ([...pod.spread, ...pod.affinity].some(({ topologyKey }) => own(node.labels, topologyKey) === undefined))
-    return false;
-  return areVolumesReachable(pod, node, storage);
+  return hasTopologyKeys(pod, node) && areVolumesReachable(pod, node, storage);
+}
+
+/** Without one, the node takes no pod with such a rule, wherever others are. Anti-affinity needs none. */
+function hasTopologyKeys({ spread, affinity }: PodTraits, { labels }: Node): boolean {
+  return [...spread, ...affinity].every(({ topologyKey }) => own(labels, topologyKey) !== undefined);
 }
 
 /** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */

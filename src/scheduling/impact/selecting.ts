@@ -10,20 +10,17 @@ type Keys = Map<string, KeyUse[]>;
 /** By label key. @param spec of a pod or a template */
 export function keysOfPod(spec: RawPodSpec): Keys {
   const keys: Keys = new Map();
-  const add = (where: string, key: string | undefined) => addUse(keys, key, { where });
+  const add = (where: string, key: string | undefined, isNeeded = false) => addUse(keys, key, { where, isNeeded });
   addLabels(spec.nodeSelector, keys);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
   const spread = spec.topologySpreadConstraints ?? [];
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable !== 'ScheduleAnyway') add(SPREAD, topologyKey);
-  for (const [where, affinity] of [
-    [AFFINITY, podAffinity],
-    ['pod anti-affinity', podAntiAffinity],
-  ] as const) {
-    for (const { topologyKey } of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
-      add(where, topologyKey);
-  }
+    if (whenUnsatisfiable !== 'ScheduleAnyway') add(SPREAD, topologyKey, true);
+  for (const { topologyKey } of podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+    add('pod affinity', topologyKey, true);
+  for (const { topologyKey } of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+    add('pod anti-affinity', topologyKey);
   for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
     for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
   for (const { topologyKey, whenUnsatisfiable } of spread)
@@ -44,13 +41,7 @@ export function isAffected({ requirements }: KeyUse, from: string | undefined, t
   return requirements.some(requirement => meetsNode(requirement, from) !== meetsNode(requirement, to));
 }
 
-/** Whether the scheduler takes no node without the label. */
-export function needsKey({ where }: KeyUse): boolean {
-  return where === SPREAD || where === AFFINITY;
-}
-
 const SPREAD = 'topology spread';
-const AFFINITY = 'pod affinity';
 const PREFERRED = 'preferred ';
 
 /** Whether the scheduler may ignore it. @param where of keysOfPod() */

@@ -5,7 +5,7 @@ import { FitReasons } from '../fit-reasons.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
-import { isAffected, isPreference, needsKey } from './selecting.ts';
+import { isAffected, isPreference } from './selecting.ts';
 import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
@@ -130,7 +130,7 @@ function selectedBy(
       const where = (others.length > 0 ? others : uses).map(use => use.where).join(', ');
       const isRule = others.some(use => !isPreference(use.where));
       const isRefused = isRule && placement !== undefined && !open.isAny(placement);
-      const isPending = isRefused || (isGone && uses.some(needsKey));
+      const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
       return [{ kind, namespace, name, where, isAffected: others.length > 0, isPending }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));

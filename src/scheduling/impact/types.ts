@@ -45,6 +45,8 @@ export interface Selecting {
 export interface KeyUse {
   /** Where in the object: `nodeSelector`, `node affinity`, `topology spread`. */
   where: string;
+  /** The scheduler takes no node without the label. */
+  isNeeded?: boolean;
   /** What it asks of the value. Absent: any other value makes a difference, as of a topology key. */
   requirements?: readonly Requirement[];
 }

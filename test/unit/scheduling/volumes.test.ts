@@ -12,7 +12,7 @@ import {
   readVolume,
   type Storage,
 } from '../../../src/scheduling/storage.ts';
-import { pod, site, snapshot } from './fixtures.ts';
+import { pod, site, snapshot, words } from './fixtures.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const NODES = [
@@ -228,6 +228,23 @@ test('a claim that one pod alone may use', () => {
 test('the first replica binds the claim: where the others go is not known', () => {
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.equal(place(pod(data), ['a1', 'b1'], where).isAtLeast, true);
+});
+
+test('of several default classes, a claim that comes with the pod has the newest', () => {
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  const classOf = (name: string, day: string) =>
+    CLASSES.filter(({ metadata }) => metadata?.name === name).map(each =>
+      readStorageClass({ ...each, metadata: { name, annotations, creationTimestamp: `2026-01-${day}T00:00:00Z` } }),
+    );
+  const refused = (anywhere: string, zoned: string) => {
+    const classes = [...classOf('anywhere', anywhere), ...classOf('zone-b', zoned)];
+    const where = { ...storage([], []), classes: new Map(classes.map(each => [each.name, each])) };
+    const spec = { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] };
+    return words(pod(spec), 'a1', snapshot(NODES, [], where));
+  };
+  assert.deepEqual(refused('01', '02'), [BIND]);
+  assert.deepEqual(refused('02', '01'), []);
+  assert.deepEqual(refused('01', '01'), [], 'the first by name');
 });
 
 test('says where a volume is that the node does not reach, and which nodes reach all of a pod', () => {

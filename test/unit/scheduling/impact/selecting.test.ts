@@ -4,12 +4,18 @@ import type { Node } from '../../../../src/nodepool/types.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 
 function node(name: string, more: Partial<Node> = {}): Node {
   const meta = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
   return { ...meta, labels: {}, taints: [], ready: true, unschedulable: false, allocatable: { pods: '10' }, ...more };
+}
+
+function notIn(key: string, value: string): NonNullable<RawPodSpec['affinity']> {
+  const terms = [{ matchExpressions: [{ key, operator: 'NotIn', values: [value] }] }];
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
 }
 
 test('labels that a pod selects', () => {
@@ -32,16 +38,18 @@ test('labels that a pod selects', () => {
 });
 
 test('pods that spread over a label which no node has any more would stay Pending', () => {
+  const hard = { topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' };
   const selecting = [
     {
       name: 'spread',
-      spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' }] },
+      spec: { topologySpreadConstraints: [hard] },
     },
     {
       name: 'soft',
       spec: { topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }] },
     },
     { name: 'picks', spec: { nodeSelector: { rack: '2' } } },
+    { name: 'both', spec: { affinity: notIn('rack', '9'), topologySpreadConstraints: [hard] } },
   ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
   const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
   const found = (others: Node[]) => {
@@ -57,6 +65,7 @@ test('pods that spread over a label which no node has any more would stay Pendin
     return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
   };
   assert.deepEqual(found([]), [
+    ['both', true, true],
     ['picks', false, false],
     ['soft', true, false],
     ['spread', true, true],

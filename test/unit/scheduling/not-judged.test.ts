@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Knowledge, notJudged } from '../../../src/scheduling/not-judged.ts';
+import type { RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
+import { asks, raw } from './fixtures.ts';
+
+const ALL: Knowledge = { namespaces: true, offered: new Set(['example.com/nic']) };
+const affinity = {
+  podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaceSelector: {} }] },
+};
+
+const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: Knowledge][] = [
+  ['a pod that asks for nothing', {}, undefined],
+  ['another scheduler', { schedulerName: 'mine' }, /^the scheduler mine:/],
+  ['claims of devices', { resourceClaims: [{ name: 'gpu' }] }, /^resourceClaims /],
+  ['a group of pods', { schedulingGroup: { podGroupName: 'g' } }, /^schedulingGroup /],
+  ['volumes', { volumes: [{ name: 'v', csi: {} }] }, /^how many volumes a node can attach/],
+  ['a resource that a node offers', asks({ 'example.com/nic': '1' }), undefined],
+  ['a resource that no node offers', asks({ 'example.com/gpu': '1' }), /DeviceClass provides example\.com\/gpu/],
+  [
+    'a rule that only some kubelets know',
+    { containers: [{ name: 'c', restartPolicyRules: [{ action: 'RestartAllContainers' }] }] },
+    /^which nodes declare the features/,
+  ],
+  [
+    'a rule that all kubelets know',
+    { initContainers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] },
+    undefined,
+  ],
+  ['user namespaces', { hostUsers: false }, undefined],
+  ['user namespaces in the network of the host', { hostUsers: false, hostNetwork: true }, /^which nodes declare/],
+  ['namespaces that were read', { affinity }, undefined],
+  ['namespaces that were not', { affinity }, /^namespaceSelector: /, { ...ALL, namespaces: false }],
+];
+
+for (const [what, spec, named, knows = ALL] of CASES)
+  test(`what is not judged: ${what}`, () => {
+    const texts = notJudged(raw(spec), knows);
+    if (named === undefined) assert.deepEqual(texts, []);
+    else assert.match(texts.join('; '), named);
+  });
