@@ -1,11 +1,12 @@
 /**
- * `npm run bench [-- --nodes N --pools M --rounds R --write]` compares the executable and the npm package with kubectl
- * and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and writes
+ * `npm run bench [-- --nodes N --pools M --rounds R --peers FOLDER --write]` compares the executable and the npm package
+ * with kubectl and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and writes
  * dist/bench/results.json; `--write` updates the page in docs/. Fails when a target is missed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { besideOthers } from '../test/bench/beside-others.ts';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
 import type { Figure } from '../test/bench/figure.ts';
 import { countWrites, recreatePools, timeReconcile } from '../test/bench/from-scratch.ts';
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: String(TARGET.nodes) },
     pools: { type: 'string', default: String(TARGET.pools) },
     rounds: { type: 'string', default: '5' },
+    peers: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -99,11 +101,13 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   // Start-up does not depend on the cluster.
   if (!isLarge) races.push(await race(startUp(programs, env), rounds * QUICK));
   races.push(await race(readPools(programs, env, pools === TARGET.pools), rounds * QUICK));
+  const others = besideOthers(cluster, programs, env, { folder: values.peers, held });
   const before = await countWrites(cluster);
   const all = await race(toRead, rounds * QUICK);
   const writes: Figure = { name: 'writes', value: (await countWrites(cluster)) - before, unit: '', most: 0 };
   const compressed = await measuredEnvironment(cluster, true);
   races.push(all, await race(readCompressed(programs, compressed, held), rounds));
+  races.push(await race(others, rounds * QUICK));
   figures.push({ title: 'Written by all runs with nothing to do, as the server counts', figures: [writes] });
   if (tenth) {
     figures.push({ title: `${nodes} nodes, in times of ${fewer}`, figures: growth(tenth, all) });

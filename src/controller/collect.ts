@@ -4,7 +4,7 @@
  * as heap, so a list of 5,000 nodes would leave 45 MB behind.
  */
 
-/** Three pages of large objects, or 1,500 watch events. A smaller value costs time with 5,000 objects, a larger one memory. */
+/** 1,500 watch events. A smaller value costs time with 5,000 objects, a larger one memory. */
 const MIN_BYTES = 14 * 1024 ** 2;
 /** Garbage that a reconcile leaves for each member while a rollout is in progress, measured on Node. */
 const BYTES_A_MEMBER = 8 * 1024;

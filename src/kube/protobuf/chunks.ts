@@ -1,5 +1,4 @@
-/** A parser's input that arrives in chunks. Copies only messages that span chunks. */
-import { MAX_PIECES } from '../wire.ts';
+/** A parser's input that arrives in chunks, joined in one buffer: views of thousands of chunks cost more than a copy. */
 
 export interface Used {
   /** Bytes consumed from the start. */
@@ -10,51 +9,45 @@ export interface Used {
 
 export class Chunks {
   readonly #read: (bytes: Buffer) => Used;
-  #pieces: Buffer[] = [];
+  /** Bytes that are worth a call of #read. */
+  readonly #worth: number;
+  #buffer = Buffer.alloc(0);
   #length = 0;
-  #needed = 1;
-  /** Buffer for messages that span chunks. */
-  #joined = Buffer.alloc(0);
+  #needed: number;
 
-  /** @param read consumes what it can from the start of the bytes, and must not retain them */
-  constructor(read: (bytes: Buffer) => Used) {
+  /**
+   * @param read consumes what it can from the start of the bytes, and must not retain them
+   * @param worth bytes to wait for, at least, before each call
+   */
+  constructor(read: (bytes: Buffer) => Used, worth = 1) {
     this.#read = read;
+    this.#worth = worth;
+    this.#needed = worth;
   }
 
   push(chunk: Buffer): void {
-    let rest = chunk;
-    // Complete the message that spans chunks: first its head, then its body.
-    while (this.#length > 0 && this.#length + rest.length >= this.#needed) {
-      const missing = this.#needed - this.#length;
-      this.#take(this.#join(rest.subarray(0, missing)));
-      rest = rest.subarray(missing);
-    }
-    if (this.#length === 0) this.#take(rest);
-    else this.#keep(rest);
+    const length = this.#length + chunk.length;
+    if (this.#buffer.length < length) this.#grow(Math.max(length, this.#worth) * 2);
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+    if (length >= this.#needed) this.#take();
   }
 
   /** The bytes that are not consumed. */
   rest(): Buffer {
-    return Buffer.concat(this.#pieces);
+    return this.#buffer.subarray(0, this.#length);
   }
 
-  #take(bytes: Buffer): void {
-    const { used, needed } = this.#read(bytes);
-    [this.#pieces, this.#length, this.#needed] = [[], 0, needed];
-    this.#keep(bytes.subarray(used));
+  #take(): void {
+    const { used, needed } = this.#read(this.rest());
+    this.#buffer.copyWithin(0, used, this.#length);
+    this.#length -= used;
+    this.#needed = Math.max(needed, this.#worth);
   }
 
-  #join(last: Buffer): Buffer {
-    if (this.#joined.length < this.#needed) this.#joined = Buffer.allocUnsafe(this.#needed * 2);
-    let at = 0;
-    // A piece may be part of #joined itself: copy() handles the overlap.
-    for (const piece of [...this.#pieces, last]) at += piece.copy(this.#joined, at);
-    return this.#joined.subarray(0, at);
-  }
-
-  #keep(piece: Buffer): void {
-    if (piece.length === 0) return;
-    if (this.#pieces.push(piece) > MAX_PIECES) throw new Error(`a message came in more than ${MAX_PIECES} pieces`);
-    this.#length += piece.length;
+  #grow(size: number): void {
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
   }
 }

@@ -5,6 +5,8 @@ import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.
 
 /** Limit of a field's tag and length. */
 const HEAD_BYTES = 10;
+/** Bytes to wait for before items are read: servers send half a node at a time. */
+const BLOCK_BYTES = 128 * 1024;
 /** Fields of the envelope (runtime.Unknown) and of the list. */
 const [ENVELOPE_RAW, LIST_META, LIST_ITEM] = [2, 1, 2];
 
@@ -17,7 +19,7 @@ export interface ListHandler {
 
 export class ListReader {
   readonly #handler: ListHandler;
-  readonly #chunks = new Chunks(bytes => this.#read(bytes, HEAD_BYTES));
+  readonly #chunks = new Chunks(bytes => this.#read(bytes, HEAD_BYTES), BLOCK_BYTES);
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
   /** Bytes of the list that are not yet read; undefined before the list. */
   #left: number | undefined;

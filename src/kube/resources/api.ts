@@ -20,8 +20,8 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** Items of one page: 500 nodes are about 5 MB. */
-const PAGE_SIZE = '500';
+/** Items of one page, as kubectl's: 500 nodes are about 5 MB. Later pages in protobuf are not held in memory here. */
+const [PAGE_SIZE, LATER_PAGE_SIZE] = ['500', '2000'];
 
 export type PatchRequest = {
   contentType: string;
@@ -72,14 +72,16 @@ export class Api {
   ): Promise<T[]> {
     const items: T[] = [];
     let asked = resource;
-    const ask = (token?: string) => {
-      const part = { ...query, limit: PAGE_SIZE, continue: token };
+    const ask = (token?: string, limit = PAGE_SIZE) => {
+      const part = { ...query, limit, continue: token };
       return askPage(this.#transport, asked, part, item => map(item as Item));
     };
     let page = ask();
     const tokens = new ContinueTokens();
     for (;;) {
-      const ahead = page.next.then(token => (token === undefined || tokens.isRepeat(token) ? undefined : ask(token)));
+      const ahead = page.next.then(token =>
+        token === undefined || tokens.isRepeat(token) ? undefined : ask(token, LATER_PAGE_SIZE),
+      );
       const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
       if (isUnknown) asked = inJson(asked);
       if (tokens.restart(answer.status)) {

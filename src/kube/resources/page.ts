@@ -68,24 +68,22 @@ export async function requestPage(
     }
   };
   const answer = await transport.request({ path, query, accept: acceptOf(resource), signal, onBody });
+  let end: ReturnType<ListReader['end']> | undefined;
+  try {
+    // Reads the last items.
+    if (problem === undefined && answer.status === 200) end = reader.end();
+  } catch (error) {
+    problem = error;
+  }
   if (bug !== undefined) throw bug.error;
   if (problem instanceof UnknownFieldError) {
     return { ...(await requestPage(transport, inJson(resource), query, { signal })), isUnknown: true };
   }
   if (problem !== undefined) throw unreadable(problem);
-  if (answer.status !== 200) return { answer };
-  const end = endOf(reader);
+  if (end === undefined) return { answer };
   if (end.kind === 'list') return { answer, page: { metadata: end.meta, items } };
   const { status, headers } = answer;
   return { answer: { status, headers, text: end.body.toString('utf8') } };
-}
-
-function endOf(reader: ListReader): ReturnType<ListReader['end']> {
-  try {
-    return reader.end();
-  } catch (error) {
-    throw unreadable(error);
-  }
 }
 
 /** An error of a decoder as UnreadableError, unless it is UnknownFieldError. */

@@ -124,7 +124,8 @@ export function exchange({
       const content = unpacked(response);
       content.on('data', (chunk: Buffer) => {
         take(chunk);
-        countRead(chunk.length);
+        // What is decoded as it comes leaves less than what is kept.
+        countRead(take === keep ? chunk.length : chunk.length / 2);
       });
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;

@@ -31,11 +31,24 @@ describe('reading a list', () => {
     }
   });
 
-  test('returns items as they arrive', () => {
+  test('returns items as they arrive, in blocks', () => {
     const names: (string | undefined)[] = [];
     const reader = new ListReader({ onItem: raw => names.push(decodeNode(raw).metadata?.name) });
-    reader.push(body.subarray(0, body.length - 1_000));
-    assert.deepEqual(names, ['a']);
+    const many = nodeList(
+      Array.from({ length: 200 }, (_, at) => node(`${at}`, [], { 3: encode({ 3: 'x'.repeat(1_000) }) })),
+    );
+    for (const piece of pieces(many.subarray(0, 150_000), 4_096)) reader.push(piece);
+    assert.ok(names.length > 100 && names.length < 150, `${names.length} items`);
+    for (const piece of pieces(many.subarray(150_000), 4_096)) reader.push(piece);
+    assert.deepEqual([reader.end().kind, names.length, names.at(-1)], ['list', 200, '199']);
+  });
+
+  test('reads an item that is longer than a block', () => {
+    const longest = node('longest', [], { 3: encode({ 3: 'x'.repeat(500_000) }) });
+    const list = nodeList([node('a'), longest, node('c')]);
+    for (const size of [4_096, 200_000, list.length]) {
+      assert.deepEqual(readList(pieces(list, size)).names, ['a', 'longest', 'c'], `pieces of ${size}`);
+    }
   });
 
   test('reads an empty list', () => {
@@ -67,7 +80,7 @@ describe('reading a list', () => {
       0xff,
       0x7f,
     ]);
-    assert.throws(() => reader.push(Buffer.concat([head, Buffer.alloc(20)])), /more than 16777216 bytes/);
+    assert.throws(() => reader.push(Buffer.concat([head, Buffer.alloc(128 * 1024)])), /more than 16777216 bytes/);
   });
 
   test('returns a body that is not protobuf unchanged', () => {
