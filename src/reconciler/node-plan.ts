@@ -12,6 +12,12 @@ import { isPaused } from '../nodepool/rollout.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
+/**
+ * Plans that are written at once: a node is planned for the plan of the cluster, before its turn, and for its write. A change of
+ * the node or of any pool's spec replaces the ownership. Plans that wait would take memory (plan-facts.ts).
+ */
+const plans = new WeakMap<Ownership, NodePlan>();
+
 /** Undefined when the node is not known. @param isCleared see planNode() */
 export function planOf(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
   const node = state.node(name);
@@ -20,8 +26,11 @@ export function planOf(state: ClusterState, name: string, isCleared = false): No
   if (state.upToDate.has(ownership)) {
     return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
   }
+  const known = isCleared ? undefined : plans.get(ownership);
+  if (known !== undefined) return known;
   const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
   if (!hasPlan(plan)) state.upToDate.add(ownership);
+  else if (!isCleared && plan.patch !== undefined && !mayWait(plan)) plans.set(ownership, plan);
   return plan;
 }
 

@@ -46,7 +46,7 @@ export class NodeAlterers {
    * of a run that has many. False where the user may not read the answer.
    */
   areNone(): boolean {
-    if (++this.#patches === MANY_PATCHES) {
+    if (this.#patches++ === MANY_PATCHES) {
       this.#ask().then(
         areNone => {
           this.#areNone = areNone;

@@ -22,10 +22,12 @@ const node = (tier: string, applied = 'gold'): Node =>
     resourceVersion: String(++version),
   });
 
-/** As without a memory. */
-function asPlanned(state: ClusterState, name: string) {
+/** As without a memory: a new state has no plans. */
+function asPlanned(known: ClusterState, name: string) {
+  const state = new ClusterState(known.pools(), known.nodes(), known.runtimeClasses());
   const plan = planOf(state, name);
   assert.ok(plan);
+  assert.deepEqual(planOf(known, name), plan);
   const waits = waitsForTurn(plan);
   return {
     isDue: isDue(plan),
@@ -78,4 +80,18 @@ test('facts follow each change of the node and of the pool', () => {
     }
   }
   assert.equal(factsOf(state, 'unknown').isDue, false);
+});
+
+test('a node that is written at once is planned once, one that waits for its turn is not remembered', () => {
+  for (const [spec, isOnce] of [
+    [silver, true],
+    [{ ...silver, rollout }, false],
+  ] as const) {
+    const state = new ClusterState([pool(spec)], [node('gold')], []);
+    const { name } = node('gold');
+    const [first, again] = [planOf(state, name), planOf(state, name)];
+    assert.equal(first === again, isOnce);
+    state.setPool(pool(gold));
+    assert.equal(planOf(state, name)?.patch, undefined);
+  }
 });
