@@ -15,6 +15,8 @@ const FLAGS = [
   // Each command's chunk stays a separate module, whose bytecode is read only when the command runs.
   '--splitting',
   '--bytecode',
+  // Most commands end before more compiled code would pay: bin/executable.ts has the rest.
+  '--compile-jit-policy=30',
   // Does not read .env and similar files of the working directory.
   '--no-compile-autoload-dotenv',
   '--no-compile-autoload-bunfig',

@@ -3,6 +3,7 @@
  * turns them into a line and an exit code (see report-error.ts).
  */
 import { Command } from '@oclif/core/command';
+import type { Config } from '@oclif/core/config';
 import type * as Interfaces from '@oclif/core/interfaces';
 import { ForbiddenError, NodepoolError } from '../nodepool/errors.ts';
 import { type Connection, createFactory, type Deps } from './factory.ts';
@@ -20,6 +21,18 @@ export type RunOptions = { io: Io; root: string };
 
 export abstract class BaseCommand<T extends typeof Command> extends Command {
   static override baseFlags = globalFlags;
+
+  /** On the configuration as it is: oclif's would make it again. */
+  static override async run<C extends Command>(
+    this: new (
+      argv: string[],
+      config: Config,
+    ) => C,
+    argv: string[],
+    config: Config,
+  ): Promise<Awaited<ReturnType<C['run']>>> {
+    return new this(argv, config).run();
+  }
 
   /** Returns the exit code (see EXIT in report-error.ts). */
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;

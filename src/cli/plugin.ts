@@ -1,10 +1,11 @@
 /**
- * The program as an oclif plugin: its commands are known from the manifest, and the module of a command is imported when
+ * The program as oclif sees it: its commands are known from the manifest, and the module of a command is imported when
  * it runs. oclif searches no directories, so sources, bundle and single-file executable behave alike.
  */
 import type { Command } from '@oclif/core/command';
 import { Config } from '@oclif/core/config';
 import type * as Interfaces from '@oclif/core/interfaces';
+import { own } from '../nodepool/json.ts';
 import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 
@@ -29,51 +30,47 @@ export interface Program {
 /** The name in help and messages: users call it through kubectl. */
 const BIN = 'kubectl nodepool';
 
-/** oclif's configuration of one run; it carries the streams to the command (see base-command.ts). */
-export async function createConfig(program: Program, io: Io): Promise<Config> {
-  const plugin = createPlugin(program);
-  const options: Interfaces.LoadOptions & RunOptions = {
-    root: program.root,
-    pjson: plugin.pjson,
-    plugins: new Map([[plugin.name, plugin]]),
-    userPlugins: false,
-    devPlugins: false,
-    io,
-  };
-  const config = new Config(options);
-  await config.load();
-  return config;
-}
+/**
+ * oclif's configuration of one run; it carries the streams to the command (see base-command.ts). Everything in it is known
+ * without oclif's load(), which looks for plugins, themes, the shell and folders.
+ */
+export class ProgramConfig extends Config {
+  readonly #table: CommandTable;
+  readonly #cached: Interfaces.Manifest['commands'];
 
-function createPlugin({ commands: table, manifest, pjson, root }: Program): Interfaces.Plugin {
-  // No command has a ":" in its name: oclif takes the first word alone as the command.
-  const oclif = { bin: BIN, dirname: pjson.name, topicSeparator: ':' as const };
-  const commands = Object.entries(manifest.commands).map(([id, cached]) => ({
-    ...cached,
-    load: async () => loadCommand(table, id),
-  }));
-  const options = { root, isRoot: true };
-  return {
-    _base: '',
-    alias: pjson.name,
-    name: pjson.name,
-    version: pjson.version,
-    pjson: { ...pjson, oclif },
-    root,
-    options,
-    commands,
-    commandIDs: commands.map(command => command.id),
-    commandsDir: undefined,
-    findCommand: (id: string) => loadCommand(table, id),
-    hasManifest: true,
-    hooks: {},
-    isRoot: true,
-    load: async () => {},
-    moduleType: 'module',
-    topics: [],
-    type: 'core',
-    valid: true,
-  };
+  constructor({ commands, manifest, pjson, root }: Program, io: Io) {
+    const options: Interfaces.LoadOptions & RunOptions = { root, io };
+    super(options);
+    this.#table = commands;
+    this.#cached = manifest.commands;
+    // No command has a ":" in its name: oclif takes the first word alone as the command.
+    this.pjson = { ...pjson, oclif: { bin: BIN, dirname: pjson.name, topicSeparator: ':' } };
+    this.root = root;
+    this.name = pjson.name;
+    this.version = pjson.version;
+    this.bin = BIN;
+    this.dirname = pjson.name;
+  }
+
+  override get commandIDs(): string[] {
+    return Object.keys(this.#cached);
+  }
+
+  override get commands(): Command.Loadable[] {
+    return this.commandIDs.flatMap(id => this.findCommand(id) ?? []);
+  }
+
+  override findCommand(id: string, options: { must: true }): Command.Loadable;
+  override findCommand(id: string, options?: { must: boolean }): Command.Loadable | undefined;
+  override findCommand(id: string): Command.Loadable | undefined {
+    const cached = own(this.#cached, id);
+    return cached === undefined ? undefined : { ...cached, load: () => loadCommand(this.#table, id) };
+  }
+
+  /** There are none. */
+  override async runHook(): Promise<Interfaces.Hook.Result<never>> {
+    return { successes: [], failures: [] };
+  }
 }
 
 async function loadCommand(table: CommandTable, id: string): Promise<Command.Class> {

@@ -1,6 +1,5 @@
 /** Turns the error that ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
-import * as Errors from '@oclif/core/errors';
 import { DeclinedError, InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
 import { oneLine } from '../render/error.ts';
@@ -73,7 +72,7 @@ function reportOf(error: unknown, { version, flags, instead, typed, example }: C
     const next = error instanceof InvalidNameError ? (typed ?? error.next) : error.next;
     return { message: error.message, lines: error.lines, next, usage: error.kind === 'usage' };
   }
-  if (error instanceof Errors.CLIError) {
+  if (isParseError(error)) {
     const message = parseErrorText(error, instead === undefined ? flags : [], typed);
     const lacks = example !== undefined && message.startsWith('missing ');
     return { message, next: instead ?? (lacks ? `write it as in \`${example}\`` : undefined), usage: true };
@@ -86,8 +85,15 @@ function reportOf(error: unknown, { version, flags, instead, typed, example }: C
   };
 }
 
+type ParseError = Error & { flags?: unknown; args?: unknown };
+
+/** As every error of oclif, whose class is not imported: the parser is loaded only where a command runs. */
+function isParseError(error: unknown): error is ParseError {
+  return error instanceof Error && 'oclif' in error;
+}
+
 /** oclif's message of a bad command line, on one line. */
-function parseErrorText(error: Error & { flags?: unknown; args?: unknown }, known: string[], typed?: string): string {
+function parseErrorText(error: ParseError, known: string[], typed?: string): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
     const [first] = error.flags.map(String);

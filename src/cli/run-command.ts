@@ -1,11 +1,10 @@
 /** Runs one command line through oclif: from its words to the exit code. */
 
 import type { Command } from '@oclif/core/command';
-import { run } from '@oclif/core/run';
 import { own } from '../nodepool/json.ts';
 import { type CommandLine, OPTIONS } from './command-line.ts';
 import { type Io, withColorFlag } from './io.ts';
-import { createConfig, type Program } from './plugin.ts';
+import { type Program, ProgramConfig } from './plugin.ts';
 import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
@@ -13,7 +12,7 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
   const { words, help: subject } = line;
   const io = withColorFlag(given, line.color);
   const { commands } = program;
-  const config = await createConfig(program, io);
+  const config = new ProgramConfig(program, io);
   const name = subject ?? words[0] ?? '';
   const command = config.findCommand(name);
   try {
@@ -33,7 +32,8 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
       await (command === undefined ? help.showRootHelp() : help.showHelpOf(command));
       return EXIT.done;
     }
-    return Number(await run(words, config));
+    const loaded = await command?.load();
+    return Number(await loaded?.run(words.slice(1), config));
   } catch (error) {
     const { insteadOf, typedInstead } = await import('./unknown-flag.ts');
     return reportError(error, {

@@ -9,17 +9,24 @@ import { POOL_SCHEMA, type Schema, SPEC_FIELDS } from './schema.ts';
 import type { NodePool } from './types.ts';
 import type { Warning } from './warning.ts';
 
+/** Of a field's key in managedFields. */
+const OWNED = 'f:';
+
 /** Names of the spec fields that are missing. The pool must be as the API server returned it, with managedFields. */
 export function droppedFields({ metadata, spec }: NodePool): string[] {
   const { managedFields } = metadata as { managedFields?: unknown };
   const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
-  const set = new Set(
-    entries.flatMap(({ subresource, fieldsV1 }) => {
-      const owned = subresource === undefined && isObject(fieldsV1) ? fieldsV1['f:spec'] : undefined;
-      return isObject(owned) ? Object.keys(owned) : [];
-    }),
-  );
-  return SPEC_FIELDS.filter(field => set.has(`f:${field}`) && !(isObject(spec) && Object.hasOwn(spec, field)));
+  const missing = new Set<string>();
+  for (const { subresource, fieldsV1 } of entries) {
+    const owned = subresource === undefined && isObject(fieldsV1) ? fieldsV1['f:spec'] : undefined;
+    if (!isObject(owned)) continue;
+    for (const key in owned) {
+      if (!key.startsWith(OWNED)) continue;
+      const field = key.slice(OWNED.length);
+      if (!isObject(spec) || !Object.hasOwn(spec, field)) missing.add(field);
+    }
+  }
+  return missing.size === 0 ? [] : SPEC_FIELDS.filter(field => missing.has(field));
 }
 
 /** The pool must not be written. */

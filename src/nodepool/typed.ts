@@ -45,23 +45,32 @@ export function readTyped(value: unknown, schema: Schema, path: string, reading:
   }
 }
 
-/** Whether readTyped() would return the value unchanged: all types are right, nothing is null or unknown. */
+/**
+ * Whether readTyped() would return the value unchanged: all types are right, nothing is null or unknown. In plain loops: a
+ * list of pools is checked before anything is compiled.
+ */
 export function fits(value: unknown, schema: Schema): boolean {
   switch (schema.type) {
     case 'any':
       return true;
     case 'object': {
-      const { fields, required = [] } = schema;
-      if (!isObject(value) || !required.every(name => Object.hasOwn(value, name))) return false;
-      return Object.entries(value).every(([name, item]) => {
-        const field = own(fields, name);
-        return field !== undefined && item !== null && item !== undefined && fits(item, field);
-      });
+      const { fields, required } = schema;
+      if (!isObject(value)) return false;
+      if (required !== undefined) for (const name of required) if (!Object.hasOwn(value, name)) return false;
+      for (const name in value) {
+        const [field, item] = [own(fields, name), value[name]];
+        if (field === undefined || item === null || item === undefined || !fits(item, field)) return false;
+      }
+      return true;
     }
     case 'map':
-      return isObject(value) && Object.values(value).every(item => fits(item, schema.of));
+      if (!isObject(value)) return false;
+      for (const key in value) if (!fits(value[key], schema.of)) return false;
+      return true;
     case 'list':
-      return Array.isArray(value) && value.every(item => fits(item, schema.of));
+      if (!Array.isArray(value)) return false;
+      for (const item of value) if (!fits(item, schema.of)) return false;
+      return true;
     case 'string':
     case 'boolean':
       return typeof value === schema.type;

@@ -28,7 +28,7 @@ const NPM = 'npm package';
 export function startUp({ kubectl, executable, npm }: Programs, env: Environment): Race {
   const [version, usage] = [/^Client Version: /, /^USAGE$/m];
   const complete = [...executable, '__complete'] as Command;
-  const [most, npmMost]: Limits[] = [{ ratio: 0.75 }, { ratio: 3 }];
+  const [most, npmMost]: Limits[] = [{ ratio: 0.5 }, { ratio: 3 }];
   return {
     title: 'Start-up',
     peer: contender('kubectl version --client', [...kubectl, 'version', '--client'], env, version),
@@ -61,7 +61,7 @@ export function readPools({ kubectl, executable, npm }: Programs, env: Environme
     title: 'The table of pools',
     peer: contender('kubectl get nodepools', [...kubectl, 'get', 'nodepools'], env, table),
     others: [
-      contender(`${EXECUTABLE}: get`, [...executable, 'get'], env, table, held ? { ratio: 0.85 } : {}),
+      contender(`${EXECUTABLE}: get`, [...executable, 'get'], env, table, held ? { ratio: 0.6 } : {}),
       ...(npm ? [contender(`${NPM}: get`, [...npm, 'get'], env, table, held ? { ratio: 3 } : {})] : []),
     ],
   };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
-import { dropUnusedColors, wantsColor, withColorFlag } from '../../../src/cli/io.ts';
+import { dropUnusedColors, processIo, wantsColor, withColorFlag } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
 describe('colour', () => {
@@ -25,6 +26,23 @@ describe('colour', () => {
       assert.ok(!(rest.FORCE_COLOR && rest.NO_COLOR));
     });
   }
+});
+
+test('opens stdin when it is first used', () => {
+  let opened = 0;
+  const process = {
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    env: {},
+    get stdin() {
+      opened += 1;
+      return new PassThrough();
+    },
+  };
+  const io = processIo(process as unknown as NodeJS.Process);
+  assert.equal(opened, 0);
+  assert.ok(io.stdin.readable);
+  assert.equal(opened, 1);
 });
 
 test('out() and err() write lines to stdout and stderr', () => {
