@@ -56,10 +56,12 @@ function raceTable({ title, peer, others }: RaceResult): Table {
 function figureTable({ title, figures }: { title: string; figures: Figure[] }): Table {
   return {
     title,
-    heads: ['', 'measured', 'target'],
-    rows: figures.map(({ name, value, unit, most }) => {
+    heads: ['', 'measured', '95 % interval', 'target'],
+    rows: figures.map(({ name, value, unit, most, interval: within }) => {
       const after = unit === '' ? '' : ` ${unit}`;
-      return [name, `${number(value)}${after}`, target([value], most, after)];
+      const range = within === undefined ? '' : `${number(within.low)} - ${number(within.high)}`;
+      const [limit, says] = [most ?? 0, verdictOf(value, within?.low ?? value, most ?? 0)];
+      return [name, `${number(value)}${after}`, range, most === undefined ? '' : `${number(limit)}${after}, ${says}`];
     }),
   };
 }
@@ -73,7 +75,11 @@ export function missed({ races, figures }: Measured): string[] {
     ]),
   );
   const ofFigures = figures.flatMap(({ title, figures }) =>
-    figures.flatMap(({ name, value, unit, most }) => miss(`${title}: ${name}`, [value], most, ` ${unit}`.trimEnd())),
+    figures.flatMap(({ name, value, unit, most, interval: within }) => {
+      const after = ` ${unit}`.trimEnd();
+      if (most === undefined || verdictOf(value, within?.low ?? value, most) !== 'missed') return [];
+      return `${title}: ${name} ${number(value)}${after}, at most ${number(most)}${after}`;
+    }),
   );
   return [...ofRaces, ...ofFigures];
 }
@@ -91,9 +97,15 @@ function rssOf(samples: readonly { rss: number }[]): number[] {
  * Whether the median is within the limit: 'not clear' if it is above and the limit lies in its interval. NaN (not
  * measured) misses every target.
  */
-export function verdict(samples: readonly number[], most: number): 'met' | 'not clear' | 'missed' {
-  if (median(samples) <= most) return 'met';
-  return interval(samples).low <= most ? 'not clear' : 'missed';
+export function verdict(samples: readonly number[], most: number): Verdict {
+  return verdictOf(median(samples), interval(samples).low, most);
+}
+
+type Verdict = 'met' | 'not clear' | 'missed';
+
+function verdictOf(value: number, low: number, most: number): Verdict {
+  if (value <= most) return 'met';
+  return low <= most ? 'not clear' : 'missed';
 }
 
 function target(samples: number[], most: number | undefined, unit: string): string {

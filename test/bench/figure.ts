@@ -1,3 +1,5 @@
+import type { Interval } from './statistics.ts';
+
 /** One measured number. */
 export interface Figure {
   name: string;
@@ -6,4 +8,6 @@ export interface Figure {
   unit: 'x' | 's' | 'MB' | 'ms' | '%' | '';
   /** The limit. */
   most?: number;
+  /** The 95 % interval of the value, where it is known. */
+  interval?: Interval;
 }

@@ -5,7 +5,7 @@ import { plot } from '../../scripts/bench/plot.ts';
 import { asText, missed, type Report, tables, verdict } from '../../scripts/bench/report.ts';
 import { extrapolation, growth } from './growth.ts';
 import { type Contender, type RaceResult, resultOf, runRace } from './race.ts';
-import { interval, median, ratios } from './statistics.ts';
+import { interval, median, quantileRatioInterval, ratios } from './statistics.ts';
 
 const sample = (seconds: number, rss = 50) => ({ seconds, cpu: seconds, rss });
 
@@ -40,6 +40,16 @@ test('a target is missed only when the interval lies above it', () => {
   assert.equal(verdict([Number.NaN], 0.8), 'missed');
 });
 
+test('the interval of a ratio of quantiles', () => {
+  const peer = Array.from({ length: 1_000 }, (_, index) => index + 1);
+  const { low, high } = quantileRatioInterval(
+    peer.map(each => each * 2),
+    peer,
+    0.99,
+  );
+  assert.ok(low > 1.9 && low < 2 && high > 2 && high < 2.1, `${low} ${high}`);
+});
+
 test('rotates the first contender in each round', async () => {
   const order: string[] = [];
   const contender = (name: string): Contender => ({
@@ -71,7 +81,15 @@ function report(seconds: number, rss: number, p99: number): Report {
   const machine = { processor: 'a <processor>', cores: 2, memory: 8, system: 'Linux' };
   return {
     ...{ day: '2000-01-01', machine, versions: {}, nodes: 1, pools: 1, rounds: 2, races: [race] },
-    figures: [{ title: 'watch', figures: [{ name: 'p99', value: p99, unit: 'ms', most: 50 }] }],
+    figures: [
+      {
+        title: 'watch',
+        figures: [
+          { name: 'p99', value: p99, unit: 'ms', most: 50 },
+          { name: 'p50', value: 2, unit: 'x', most: 1.5, interval: { low: 1, high: 3 } },
+        ],
+      },
+    ],
   };
 }
 
@@ -95,7 +113,12 @@ test('renders the tables', () => {
       'kubectl          1.00 s  1.00 s - 1.00 s      1                               1.00 s        50 MB',
       'executable: get  900 ms  900 ms - 900 ms   0.90    0.90 - 0.90  0.85, missed  900 ms       100 MB  110 MB, met',
     ].join('\n'),
-    ['watch', '     measured      target', 'p99     20 ms  50 ms, met'].join('\n'),
+    [
+      'watch',
+      '     measured  95 % interval             target',
+      'p99     20 ms                        50 ms, met',
+      'p50       2 x          1 - 3  1.50 x, not clear',
+    ].join('\n'),
   ]);
 });
 

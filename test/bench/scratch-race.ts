@@ -48,7 +48,7 @@ export async function fromScratch(
       title: `Labels and taints from nothing, ${CONNECTIONS} connections`,
       peer: afresh('bare merge patches', () => measure({ ...bare, env })),
       others: [
-        afresh('executable: reconcile', reconcile(executable), 1.15),
+        afresh('executable: reconcile', reconcile(executable), 1.05),
         ...(npm ? [afresh('npm package: reconcile', reconcile(npm))] : []),
       ],
     },
