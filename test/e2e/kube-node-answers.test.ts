@@ -13,7 +13,7 @@ import { userWith } from './users.ts';
 
 const cluster = useCluster({ own: true }, at => createNodes(at, [{ name: 'a', labels: { tier: 'gold' } }]));
 const MARKER = { key: 'expected', effect: 'NoSchedule' } as const;
-const MANY = 50;
+const MANY = 51;
 /** In which the question is answered. */
 const ANSWER_MS = 1_000;
 
