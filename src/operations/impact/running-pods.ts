@@ -15,10 +15,10 @@ export interface RunningPods {
   snapshot: Snapshot;
   /** On nodes that change. Of 50,000 others, the sums in the snapshot are enough. */
   here: RunningPod[];
+  /** Namespaces of those of them with claims. */
+  claiming: Set<string>;
   /** Without a controller, that ask for labels of nodes, wherever they are. */
   bare: Pod[];
-  /** Namespaces of pods with claims. */
-  claiming: Set<string>;
   /** Whether the labels of namespaces matter to a term of pod affinity. */
   asksForNamespaces: boolean;
   /** Pods whose amounts cannot be read; each a sentence. */
@@ -44,12 +44,12 @@ export async function readRunningPods(
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
     const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
     found.snapshot.add(pod, nodeName);
-    if (claims.length > 0) found.claiming.add(namespace);
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
     const owner = ownerOf(raw, owners);
     // Most pods share what they are made of: the name alone is one of 50,000.
     const node = isChanged(nodeName) ? found.snapshot.nodes.get(nodeName)?.node.name : undefined;
     if (node !== undefined) found.here.push({ name: pod.name, pod: found.snapshot.parts.traits(pod), node, owner });
+    if (node !== undefined && claims.length > 0) found.claiming.add(namespace);
     const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
     if (owner === undefined && asks) found.bare.push(pod);
   };
