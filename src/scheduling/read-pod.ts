@@ -31,7 +31,7 @@ export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: Read
     spread: spreadOf(spec.topologySpreadConstraints, labels),
     affinity: podTermsOf(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, of),
     antiAffinity: podTermsOf(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, of),
-    claims: claimsOf(name, spec.volumes),
+    claims: claimsOf(spec.volumes),
     disks: disksOf(spec.volumes),
     gates: spec.schedulingGates?.map(gate => gate.name ?? '') ?? NO_GATES,
     isTerminating: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,

@@ -5,7 +5,7 @@ import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
-import { bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
+import { around, bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
 import { OWNERS } from './workloads.ts';
 
 const TEXTS = { read: text, repeated: 'list' as const };
@@ -43,17 +43,43 @@ const SOURCE: Schema = {
     }),
   },
 };
-const readVolumeFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(SOURCE) } });
-/** JSON has the source's fields in the volume itself. */
-const readVolume: Read = reader => {
-  const { source, ...volume } = readVolumeFields(reader) as { source?: object };
-  return { ...volume, ...source };
-};
 
 const SELECTOR = message({
   1: { name: 'matchLabels', read: text, repeated: 'map' },
   2: { name: 'matchExpressions', ...REQUIREMENTS },
 });
+
+/** Of a claim that is created with each pod. */
+const CLAIM_SPEC: Schema = {
+  1: { name: 'accessModes', ...TEXTS },
+  2: {
+    name: 'resources',
+    read: message({ 2: { name: 'requests', read: around(text), repeated: 'map' } }),
+  },
+  3: { name: 'volumeName', read: text },
+  4: { name: 'selector', read: SELECTOR },
+  // Empty: no class; absent: the default one.
+  5: { name: 'storageClassName', read: text, keepsZero: true },
+  6: { name: 'volumeMode', read: text },
+  9: { name: 'volumeAttributesClassName', read: text },
+};
+const CLAIM_TEMPLATE = message({ 2: { name: 'spec', read: message(CLAIM_SPEC) } });
+
+/** Also what concerns the pod itself alone. */
+const MOVABLE_SOURCE: Schema = {
+  ...SOURCE,
+  28: { name: 'csi', read: message({}) },
+  29: { name: 'ephemeral', read: message({ 1: { name: 'volumeClaimTemplate', read: CLAIM_TEMPLATE } }) },
+};
+
+/** JSON has the source's fields in the volume itself. */
+function volumeReader(sources: Schema): Read {
+  const readFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(sources) } });
+  return reader => {
+    const { source, ...volume } = readFields(reader) as { source?: object };
+    return { ...volume, ...source };
+  };
+}
 
 const TERM: Schema = {
   1: { name: 'labelSelector', read: SELECTOR },
@@ -82,7 +108,7 @@ const SPREAD: Schema = {
 /** What a pod takes of its node, and what it keeps other pods from. */
 const SPEC: Schema = {
   ...DEMAND_SPEC,
-  1: { name: 'volumes', read: readVolume, repeated: 'list' },
+  1: { name: 'volumes', read: volumeReader(SOURCE), repeated: 'list' },
   2: { name: 'containers', read: message(CONTAINER), repeated: 'list' },
   18: { name: 'affinity', read: message(ANTI_AFFINITY) },
   20: { name: 'initContainers', read: message(CONTAINER), repeated: 'list' },
@@ -92,6 +118,7 @@ const { 7: NODE_SELECTOR, 18: NODE_AFFINITY, 22: TOLERATIONS } = EVICTED_SPEC;
 
 const MOVABLE_SPEC: Schema = {
   ...SPEC,
+  1: { name: 'volumes', read: volumeReader(MOVABLE_SOURCE), repeated: 'list' },
   7: NODE_SELECTOR,
   18: {
     name: 'affinity',
