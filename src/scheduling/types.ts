@@ -26,6 +26,8 @@ export interface PodTraits {
   claims: readonly ClaimUse[];
   disks: readonly Disk[];
   gates: readonly string[];
+  /** See ownNotJudged(). */
+  notJudged: readonly string[];
   /** It has a deletionTimestamp: topology spread does not count it. */
   isTerminating: boolean;
 }

@@ -127,6 +127,8 @@ const MOVABLE_SPEC: Schema = {
   19: { name: 'schedulerName', read: text },
   22: TOLERATIONS,
   33: { name: 'topologySpreadConstraints', read: message(SPREAD), repeated: 'list' },
+  39: { name: 'resourceClaims', read: message({}), repeated: 'list' },
+  43: { name: 'schedulingGroup', read: message({}) },
 };
 
 /** @param fields see operations/scheduling-port.ts */

@@ -53,7 +53,7 @@ export async function findImpact(
     const given = paths.filter(path => path.given !== undefined);
     const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
     return {
-      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
+      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [], notJudged: [] },
       isKnown: true,
       isWellKnownOnly: false,
       runtimeClasses: [],

@@ -2,11 +2,21 @@
 import { own } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
+import { byNotJudged } from '../not-judged.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import { isAffected, isPreference } from './selecting.ts';
-import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
+import type {
+  DaemonImpact,
+  DrainOrder,
+  KeyImpact,
+  NotJudged,
+  PodsImpact,
+  RunningPod,
+  SelectedBy,
+  Selecting,
+} from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
@@ -153,6 +163,11 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
       ];
     })
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+/** @param pods that would be created again */
+export function notJudgedOf(pods: readonly RunningPod[]): NotJudged[] {
+  return [...byNotJudged(pods)].map(([what, some]) => ({ what, pods: byOwner(some) }));
 }
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
