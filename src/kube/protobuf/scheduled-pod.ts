@@ -1,5 +1,6 @@
 /** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
 
+import { isCustomController } from '../../nodepool/custom-controller.ts';
 import type { PodFields } from '../../operations/scheduling-port.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
@@ -138,7 +139,8 @@ export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObjec
   const others = schemaOf({ labels: false, placement: false });
   return raw => {
     const { metadata: { ownerReferences = [] } = {}, spec: { nodeName = '' } = {} }: RawPod = decode(OWNED, raw);
-    const isMeant = only(nodeName) || !ownerReferences.some(({ controller }) => controller);
+    const hasTemplate = ownerReferences.some(owner => owner.controller && !isCustomController(owner));
+    const isMeant = only(nodeName) || !hasTemplate;
     return decode(isMeant ? schema : others, raw);
   };
 }
@@ -151,9 +153,13 @@ function schemaOf({ labels, placement, owners = false }: Omit<PodFields, 'only'>
   };
 }
 
+const CONTROLLER: Schema = { 5: { name: 'apiVersion', read: text }, 6: { name: 'controller', read: bool } };
 const PLACE = { name: 'nodeName', read: text };
 const OWNED: Schema = {
-  1: { name: 'metadata', read: message(OWNERS) },
+  1: {
+    name: 'metadata',
+    read: message({ 13: { name: 'ownerReferences', read: message(CONTROLLER), repeated: 'list' } }),
+  },
   2: { name: 'spec', read: message({ 10: PLACE }) },
 };
 
