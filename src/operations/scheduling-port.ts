@@ -11,7 +11,7 @@ export interface PodFields {
   placement: boolean;
   /** The controller that recreates the pod, and the label by which a Deployment is known. */
   owners?: boolean;
-  /** The three of pods on these nodes, and of pods without a controller, alone. Default: of every pod. */
+  /** The three of pods on these nodes, and of pods without a controller or with that of a custom resource, alone. Default: of every pod. */
   only?: (node: string) => boolean;
 }
 

@@ -27,6 +27,7 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
     notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
+    notJudged: impact.notJudged.map(({ what, pods }) => ({ what, pods: pods.map(podsData) })),
     wellKnownFieldsOnly: isWellKnownOnly,
     changedRuntimeClasses: runtimeClasses,
   };

@@ -4,7 +4,15 @@ import { formatTaint } from '../nodepool/syntax.ts';
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
 import { isPreference } from '../scheduling/impact/selecting.ts';
-import type { BudgetImpact, DaemonImpact, Evicted, Impact, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import type {
+  BudgetImpact,
+  DaemonImpact,
+  Evicted,
+  Impact,
+  KeyImpact,
+  NotJudged,
+  PodsImpact,
+} from '../scheduling/impact/types.ts';
 import { PREEMPTION } from '../scheduling/not-judged.ts';
 import { changeCell } from './diff.ts';
 import { evictedLine, evictsLine, MAX_NAMED, podsText, recreatedLine } from './impact-pods.ts';
@@ -43,10 +51,15 @@ export function renderImpact(
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
+    ...fittedAll(impact.notJudged.map(notJudgedText), width),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
     ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(runtimeClasses.map(classText), width) : []),
     ...unseen,
   ].join('\n');
+}
+
+function notJudgedText({ what, pods }: NotJudged): string {
+  return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
 }
 
 /** Pods of the pool's own handler have it: whether they fit depends on what they get. */

@@ -5,11 +5,6 @@ import { compareQuantities } from '../nodepool/quantity.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { Claim, Volume } from './storage.ts';
 
-/** The smallest claim first, as the scheduler looks for their volumes. */
-export function bySize(claims: readonly Claim[]): Claim[] {
-  return claims.toSorted((a, b) => compareQuantities(a.size, b.size));
-}
-
 /** The volume that is reserved for the claim, or else the smallest that suits. @param taken by other claims of the pod */
 export function chooseVolume(
   claim: Claim,

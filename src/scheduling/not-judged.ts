@@ -1,5 +1,6 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
 import type { RawPod, RawPodSpec } from './raw-pod.ts';
+import type { PodTraits } from './types.ts';
 
 export interface Knowledge {
   /** Whether the labels of namespaces were read. */
@@ -16,10 +17,13 @@ export const VOLUME_LIMITS =
 
 export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 
-/** Sentences without a full stop, such as "limits of volumes a node". */
-export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
+// Shared: of 50,000 pods on nodes most have none.
+const NONE: readonly string[] = [];
+
+/** What follows from the pod alone. Sentences without a full stop, such as "limits of volumes a node". */
+export function ownNotJudged(spec: RawPodSpec): readonly string[] {
   const texts: string[] = [];
-  const { schedulerName = '', volumes = [], affinity } = spec;
+  const { schedulerName = '', volumes = [] } = spec;
   if (schedulerName !== '' && schedulerName !== 'default-scheduler') {
     texts.push(`the scheduler ${schedulerName}: the rules of the default scheduler are used`);
   }
@@ -28,6 +32,13 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowle
     texts.push('schedulingGroup (gang scheduling): the pods of the group are judged one by one');
   }
   if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) texts.push(VOLUME_LIMITS);
+  return texts.length === 0 ? NONE : texts;
+}
+
+/** Sentences as of ownNotJudged(). */
+export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
+  const texts = [...ownNotJudged(spec)];
+  const { affinity } = spec;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const requested = containers.flatMap(({ resources = {} }) =>
     Object.keys({ ...resources.limits, ...resources.requests }),
@@ -51,4 +62,17 @@ function needsFeatures({ containers = [], initContainers = [], hostNetwork, host
     restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
   );
   return restartsAll || (hostNetwork === true && hostUsers === false);
+}
+
+/** The pods by what is not judged of them. */
+export function byNotJudged<P extends { pod: Pick<PodTraits, 'notJudged'> }>(pods: readonly P[]): Map<string, P[]> {
+  const found = new Map<string, P[]>();
+  for (const each of pods) {
+    for (const text of each.pod.notJudged) {
+      const group = found.get(text);
+      if (group === undefined) found.set(text, [each]);
+      else group.push(each);
+    }
+  }
+  return found;
 }

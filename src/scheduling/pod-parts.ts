@@ -13,6 +13,7 @@ const PARTS: readonly Part[] = [
   'claims',
   'disks',
   'gates',
+  'notJudged',
 ];
 
 /** Of the pods of one snapshot. */
@@ -47,6 +48,7 @@ export class PodParts {
       ...{ namespace, isTerminating, labels: part('labels'), placement: part('placement'), requests: part('requests') },
       ...{ hostPorts: part('hostPorts'), spread: part('spread'), affinity: part('affinity') },
       ...{ antiAffinity: part('antiAffinity'), claims: part('claims'), disks: part('disks'), gates: part('gates') },
+      notJudged: part('notJudged'),
     };
   }
 

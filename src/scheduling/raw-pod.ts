@@ -11,7 +11,7 @@ export interface RawPod {
     uid?: string;
     labels?: Record<string, string>;
     deletionTimestamp?: unknown;
-    ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
+    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
   };
   spec?: RawPodSpec;
   status?: DemandingPod['status'];

@@ -5,6 +5,7 @@ import { QuantityError } from '../nodepool/quantity.ts';
 import type { Toleration } from '../nodepool/types.ts';
 import { disksOf } from './disks.ts';
 import { hostPortsOf } from './host-ports.ts';
+import { ownNotJudged } from './not-judged.ts';
 import { podTermsOf } from './pod-affinity.ts';
 import type { RawPod, RawPodSpec } from './raw-pod.ts';
 import { requestsOf } from './requests.ts';
@@ -31,9 +32,10 @@ export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: Read
     spread: spreadOf(spec.topologySpreadConstraints, labels),
     affinity: podTermsOf(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, of),
     antiAffinity: podTermsOf(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, of),
-    claims: claimsOf(name, spec.volumes),
+    claims: claimsOf(spec.volumes),
     disks: disksOf(spec.volumes),
     gates: spec.schedulingGates?.map(gate => gate.name ?? '') ?? NO_GATES,
+    notJudged: ownNotJudged(spec),
     isTerminating: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
   };
 }

@@ -99,7 +99,7 @@ export class Snapshot {
     addRequests(state.requested, pod.requests, 1n);
     for (const port of pod.hostPorts) state.hostPorts.push(port);
     for (const disk of pod.disks) state.disks.push(disk);
-    for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, 1);
+    this.#useClaims(pod, 1);
     if (this.#isCounted(pod)) this.#placesOf(pod).push(state);
     if (pod.antiAffinity.length > 0) this.#antiAffinityOf(pod).push(state);
   }
@@ -114,7 +114,7 @@ export class Snapshot {
       removeFirst(state.hostPorts, other => other.port === port && other.ip === ip);
     }
     for (const disk of pod.disks) removeFirst(state.disks, other => JSON.stringify(other) === JSON.stringify(disk));
-    for (const { name } of pod.claims) this.#useClaim(`${pod.namespace}/${name}`, -1);
+    this.#useClaims(pod, -1);
     if (this.#isCounted(pod)) removeFirst(this.#placesOf(pod), other => other === state);
     if (pod.antiAffinity.length > 0) removeFirst(this.#antiAffinityOf(pod), other => other === state);
   }
@@ -150,8 +150,13 @@ export class Snapshot {
     return this.namespaces?.get(name) ?? { 'kubernetes.io/metadata.name': name };
   }
 
-  #useClaim(key: string, users: 1 | -1): void {
-    this.#claimUsers.set(key, (this.#claimUsers.get(key) ?? 0) + users);
+  #useClaims({ namespace, claims }: PlacedPod, users: 1 | -1): void {
+    for (const { name, template } of claims) {
+      // No other pod uses a claim that is created with its pod.
+      if (template !== undefined) continue;
+      const key = `${namespace}/${name}`;
+      this.#claimUsers.set(key, (this.#claimUsers.get(key) ?? 0) + users);
+    }
   }
 
   #placesOf({ namespace, labels, isTerminating }: CountedPod): NodeState[] {

@@ -26,6 +26,8 @@ export interface PodTraits {
   claims: readonly ClaimUse[];
   disks: readonly Disk[];
   gates: readonly string[];
+  /** See ownNotJudged(). */
+  notJudged: readonly string[];
   /** It has a deletionTimestamp: topology spread does not count it. */
   isTerminating: boolean;
 }
@@ -68,9 +70,9 @@ export interface PodTerm {
   selector: LabelQuery | undefined;
 }
 
-/** A claim that a pod names. */
+/** A claim that a pod names, or that is created with it, owned by it and deleted with it. */
 export interface ClaimUse {
+  /** Of the claim; with a template, of the volume: the claim's name has the pod's, which differs in each replica. */
   name: string;
-  /** Of a claim that is created with each pod. */
   template: RawClaimSpec | undefined;
 }

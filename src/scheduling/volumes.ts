@@ -7,8 +7,9 @@
  */
 import { own } from '../nodepool/json.ts';
 import { noun, plural } from '../nodepool/plural.ts';
+import { compareQuantities } from '../nodepool/quantity.ts';
 import type { Node } from '../nodepool/types.ts';
-import { bySize, chooseVolume, isReachable } from './choose-volume.ts';
+import { chooseVolume, isReachable } from './choose-volume.ts';
 import type { RawVolume } from './raw-pod.ts';
 import type { Reason } from './reason.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -20,15 +21,15 @@ import { isWithin, otherZone } from './volume-place.ts';
 const SHOWN_NODES = 3;
 
 const NONE: readonly ClaimUse[] = [];
+const NO_VOLUMES: ReadonlySet<string> = new Set();
 
-/** @param podName names the claims of its ephemeral volumes */
-export function claimsOf(podName: string, volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
+export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
   let claims: ClaimUse[] | undefined;
   for (const { name = '', persistentVolumeClaim, ephemeral } of volumes ?? []) {
     if (persistentVolumeClaim === undefined && ephemeral === undefined) continue;
     claims ??= [];
     if (persistentVolumeClaim) claims.push({ name: persistentVolumeClaim.claimName ?? '', template: undefined });
-    else claims.push({ name: `${podName}-${name}`, template: ephemeral?.volumeClaimTemplate?.spec ?? {} });
+    else claims.push({ name, template: ephemeral?.volumeClaimTemplate?.spec ?? {} });
   }
   return claims ?? NONE;
 }
@@ -42,7 +43,7 @@ export class PodVolumes {
   /** Of a bound volume, where it is. */
   readonly #places = new Map<string, string>();
   readonly #bound: Volume[] = [];
-  readonly #waiting: Claim[] = [];
+  readonly #waiting: WaitingClaim[] = [];
   /** A claim that one pod alone may use is in use. */
   readonly #usedClaim: string | undefined;
 
@@ -50,14 +51,15 @@ export class PodVolumes {
     const { storage } = snapshot;
     this.#storage = storage;
     this.#nodes = snapshot.nodes;
-    const claims = pod.claims.map(use => claimOf(pod, use, storage));
+    const claims = pod.claims.map((use): NamedClaim => ({ use, claim: claimOf(pod, use, storage) }));
     const words = firstProblem(claims, storage);
     this.refusal = words === undefined ? undefined : { rule: 'claims', words };
     if (this.refusal !== undefined) return;
-    for (const { claim } of claims) {
+    for (const { use, claim } of claims) {
       if (claim === undefined) continue;
       if (claim.isBound) this.#addBound(claim);
-      else if (storage.classes.get(claim.className)?.waits) this.#waiting.push(claim);
+      else if (storage.classes.get(claim.className)?.waits) this.#waiting.push({ use, claim });
+      if (use.template !== undefined) continue;
       const key = `${claim.namespace}/${claim.name}`;
       if (claim.accessModes.includes('ReadWriteOncePod') && snapshot.isClaimUsed(key)) this.#usedClaim = claim.name;
     }
@@ -65,7 +67,7 @@ export class PodVolumes {
 
   /** A claim of theirs is bound by the first pod: after it, other nodes may be out of reach. */
   get isSharedAndUnbound(): boolean {
-    return this.#waiting.some(({ uid }) => uid !== '');
+    return this.#waiting.some(({ use }) => use.template === undefined);
   }
 
   /** Names of all nodes that its bound volumes can be used on; undefined: it has none. */
@@ -90,7 +92,8 @@ export class PodVolumes {
     }
     const unmet = this.#unmetClaim(node);
     if (unmet !== undefined) {
-      add("node(s) didn't find available persistent volumes to bind", `claim ${unmet.name}`);
+      const detail = `claim ${unmet.template === undefined ? '' : 'of volume '}${unmet.name}`;
+      add("node(s) didn't find available persistent volumes to bind", detail);
     }
     return reasons;
   }
@@ -129,21 +132,24 @@ export class PodVolumes {
   }
 
   /** A claim that the node can neither be given an existing volume for, nor a new one. */
-  #unmetClaim(node: Node): Claim | undefined {
+  #unmetClaim(node: Node): ClaimUse | undefined {
     const taken = new Set<string>();
-    const toProvision: Claim[] = [];
-    const toFind: Claim[] = [];
-    for (const claim of this.#waiting) {
-      if (claim.selectedNode === undefined) toFind.push(claim);
-      else if (claim.selectedNode === node.name) toProvision.push(claim);
-      else return claim;
+    const toFind: WaitingClaim[] = [];
+    // Volumes are of one class: those of a class that provisions on the node are not looked for.
+    for (const { use, claim } of this.#waiting) {
+      const { selectedNode } = claim;
+      if (selectedNode !== undefined && selectedNode !== node.name) return use;
+      if (canProvision(this.#storage.classes.get(claim.className), node)) continue;
+      if (selectedNode !== undefined) return use;
+      toFind.push({ use, claim });
     }
-    for (const claim of bySize(toFind)) {
+    // The smallest first, as the scheduler does.
+    for (const { use, claim } of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
       const volume = chooseVolume(claim, this.#storage.volumes.values(), node, taken);
-      if (volume === undefined) toProvision.push(claim);
-      else taken.add(volume.name);
+      if (volume === undefined) return use;
+      taken.add(volume.name);
     }
-    return toProvision.find(claim => !canProvision(this.#storage.classes.get(claim.className), node));
+    return undefined;
   }
 }
 
@@ -152,12 +158,30 @@ interface NamedClaim {
   claim: Claim | undefined;
 }
 
-function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): NamedClaim {
-  if (use.template === undefined) return { use, claim: storage.claims.get(`${namespace}/${use.name}`) };
+interface WaitingClaim extends NamedClaim {
+  claim: Claim;
+}
+
+/** Of a template a new one, also if the pod gets the same name again: the claim of the old pod is deleted with it. */
+function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Claim | undefined {
+  if (use.template === undefined) return storage.claims.get(`${namespace}/${use.name}`);
   const { storageClassName = defaultClass(storage), ...template } = use.template;
-  const claim = readClaim({ metadata: { namespace, name: use.name }, spec: { ...template, storageClassName } });
+  const claim = readClaim({ metadata: { namespace }, spec: { ...template, storageClassName } });
   // Where a volume of a class that does not wait comes to be, only its provisioner knows.
-  return { use, claim: storage.classes.get(claim.className)?.waits ? claim : undefined };
+  return storage.classes.get(claim.className)?.waits ? claim : undefined;
+}
+
+/** Whether the volumes of a pod that is created again can be used on the node: those that are bound, and new ones of templates. */
+export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
+  return pod.claims.every(use => {
+    const claim = claimOf(pod, use, storage);
+    if (use.template === undefined) {
+      const volume = storage.volumes.get(claim?.volumeName ?? '');
+      return volume === undefined || isWithin(volume, node);
+    }
+    if (claim === undefined || canProvision(storage.classes.get(claim.className), node)) return true;
+    return chooseVolume(claim, storage.volumes.values(), node, NO_VOLUMES) !== undefined;
+  });
 }
 
 /** Of several the newest, as the server fills it in (GetDefaultClass of pkg/volume/util). */

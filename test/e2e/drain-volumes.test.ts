@@ -4,6 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
+import { bindScratch, createClasses, scratch, ZONE } from './ephemeral-volumes.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 
@@ -114,4 +115,22 @@ test('where volumes may not be read, the drain goes on, and says so in a dry run
   const { code, stderr } = await cli(as, ['drain', 'worker', '--node', 'w-1', NOW]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(await names(), ['db-2']);
+});
+
+test('--check-fit places pods with ephemeral volumes where a new claim can be provisioned, not where the old one is', async () => {
+  await createClasses(api());
+  for (const [name, zone] of Object.entries({ 'w-1': 'east', 'w-2': 'east', other: 'west' }))
+    await testEnv.patchNode(name, { metadata: { labels: { [ZONE]: zone } } });
+  await pod({ name: 'free', node: 'w-1', more: scratch('anywhere') });
+  await bindScratch(api(), 'free', 'east');
+  const fits = await drain('--check-fit', '--dry-run');
+  assert.equal(fits.code, 0, fits.stderr);
+  assert.match(fits.stderr, /^Not judged: how many volumes a node can attach/m);
+  await pod({ name: 'tied', node: 'w-2', more: scratch('east') });
+  const { code, stderr } = await drain('--check-fit', '--dry-run');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /1 pod would not fit: 1 node\(s\) didn't find available persistent volumes to bind \(claim of volume scratch\): default\/tied$/m,
+  );
 });

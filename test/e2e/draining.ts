@@ -25,6 +25,8 @@ export interface PodSpec {
   emptyDir?: boolean;
   /** Of a volume. */
   claim?: string;
+  /** Further fields of the spec. */
+  more?: object;
   phase?: string;
   finalizers?: string[];
   nodeSelector?: Record<string, string>;
@@ -82,6 +84,7 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
       tolerations = [],
       graceSeconds,
       claim,
+      more = {},
     } = rest;
     const grace = graceSeconds === undefined ? {} : { terminationGracePeriodSeconds: graceSeconds };
     const ownerReferences = owner === null ? [] : [{ ...owner, uid: 'u', controller: true }];
@@ -89,7 +92,7 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
     const volumes = [...(emptyDir ? [{ name: 'cache', emptyDir: {} }] : []), ...claimed];
     await api().expect('POST', `${NAMESPACE}/pods`, {
       metadata: { name, labels, annotations, ownerReferences, finalizers },
-      spec: { nodeName: node, nodeSelector, tolerations, containers: CONTAINERS, volumes, ...grace },
+      spec: { nodeName: node, nodeSelector, tolerations, containers: CONTAINERS, volumes, ...grace, ...more },
     });
     const conditions = [{ type: 'Ready', status: 'True' }];
     await api().expect('PATCH', `${NAMESPACE}/pods/${name}/status`, { status: { phase, conditions } });

@@ -161,3 +161,37 @@ test('a Job that has ended creates no more pods, so it is not told', async t => 
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}selected by Job default\/runs \(nodeSelector: new pods would stay Pending\)$/m);
 });
+
+test('names what is not judged of pods that would be created again', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web');
+  await testEnv.reconcile();
+  const owner = { apiVersion: 'batch.example.com/v1', kind: 'Gang', name: 'train' };
+  const resourceClaims = [{ name: 'gpu', resourceClaimName: 'gpu' }];
+  for (const [name, more] of Object.entries({
+    'train-0': { schedulerName: 'volcano', resourceClaims },
+    'train-1': { schedulerName: 'volcano' },
+    bare: { schedulerName: 'other' },
+    plain: {},
+  }))
+    await pod({ name, node: 'a', owner: name === 'bare' ? null : owner, more });
+  await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.deepEqual(
+    stdout.split('\n').filter(line => line.startsWith('Not judged') && !line.includes('preemption')),
+    [
+      'Not judged: the scheduler volcano: the rules of the default scheduler are used, for 2 pods of Gang default/train.',
+      'Not judged: resourceClaims (dynamic resource allocation), for 1 pod of Gang default/train.',
+    ],
+  );
+  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  assert.deepEqual(JSON.parse(json.stdout).impact.notJudged[1], {
+    what: 'resourceClaims (dynamic resource allocation)',
+    pods: [{ namespace: 'default', owner: { kind: 'Gang', name: 'train' }, pods: ['train-0'] }],
+  });
+  const drained = await cli(cluster(), ['drain', 'web', '--check-fit', '--dry-run', '--force']);
+  assert.match(
+    drained.stderr,
+    /^Not judged: the scheduler volcano: the rules of the default scheduler are used, for default\/train-0, default\/train-1\.$/m,
+  );
+});

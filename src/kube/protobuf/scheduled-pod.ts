@@ -1,11 +1,12 @@
 /** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
 
+import { isCustomController } from '../../nodepool/custom-controller.ts';
 import type { PodFields } from '../../operations/scheduling-port.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
-import { bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
+import { around, bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
 import { OWNERS } from './workloads.ts';
 
 const TEXTS = { read: text, repeated: 'list' as const };
@@ -43,17 +44,43 @@ const SOURCE: Schema = {
     }),
   },
 };
-const readVolumeFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(SOURCE) } });
-/** JSON has the source's fields in the volume itself. */
-const readVolume: Read = reader => {
-  const { source, ...volume } = readVolumeFields(reader) as { source?: object };
-  return { ...volume, ...source };
-};
 
 const SELECTOR = message({
   1: { name: 'matchLabels', read: text, repeated: 'map' },
   2: { name: 'matchExpressions', ...REQUIREMENTS },
 });
+
+/** Of a claim that is created with each pod. */
+const CLAIM_SPEC: Schema = {
+  1: { name: 'accessModes', ...TEXTS },
+  2: {
+    name: 'resources',
+    read: message({ 2: { name: 'requests', read: around(text), repeated: 'map' } }),
+  },
+  3: { name: 'volumeName', read: text },
+  4: { name: 'selector', read: SELECTOR },
+  // Empty: no class; absent: the default one.
+  5: { name: 'storageClassName', read: text, keepsZero: true },
+  6: { name: 'volumeMode', read: text },
+  9: { name: 'volumeAttributesClassName', read: text },
+};
+const CLAIM_TEMPLATE = message({ 2: { name: 'spec', read: message(CLAIM_SPEC) } });
+
+/** Also what concerns the pod itself alone. */
+const MOVABLE_SOURCE: Schema = {
+  ...SOURCE,
+  28: { name: 'csi', read: message({}) },
+  29: { name: 'ephemeral', read: message({ 1: { name: 'volumeClaimTemplate', read: CLAIM_TEMPLATE } }) },
+};
+
+/** JSON has the source's fields in the volume itself. */
+function volumeReader(sources: Schema): Read {
+  const readFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(sources) } });
+  return reader => {
+    const { source, ...volume } = readFields(reader) as { source?: object };
+    return { ...volume, ...source };
+  };
+}
 
 const TERM: Schema = {
   1: { name: 'labelSelector', read: SELECTOR },
@@ -82,7 +109,7 @@ const SPREAD: Schema = {
 /** What a pod takes of its node, and what it keeps other pods from. */
 const SPEC: Schema = {
   ...DEMAND_SPEC,
-  1: { name: 'volumes', read: readVolume, repeated: 'list' },
+  1: { name: 'volumes', read: volumeReader(SOURCE), repeated: 'list' },
   2: { name: 'containers', read: message(CONTAINER), repeated: 'list' },
   18: { name: 'affinity', read: message(ANTI_AFFINITY) },
   20: { name: 'initContainers', read: message(CONTAINER), repeated: 'list' },
@@ -92,6 +119,7 @@ const { 7: NODE_SELECTOR, 18: NODE_AFFINITY, 22: TOLERATIONS } = EVICTED_SPEC;
 
 const MOVABLE_SPEC: Schema = {
   ...SPEC,
+  1: { name: 'volumes', read: volumeReader(MOVABLE_SOURCE), repeated: 'list' },
   7: NODE_SELECTOR,
   18: {
     name: 'affinity',
@@ -100,6 +128,8 @@ const MOVABLE_SPEC: Schema = {
   19: { name: 'schedulerName', read: text },
   22: TOLERATIONS,
   33: { name: 'topologySpreadConstraints', read: message(SPREAD), repeated: 'list' },
+  39: { name: 'resourceClaims', read: message({}), repeated: 'list' },
+  43: { name: 'schedulingGroup', read: message({}) },
 };
 
 /** @param fields see operations/scheduling-port.ts */
@@ -109,7 +139,8 @@ export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObjec
   const others = schemaOf({ labels: false, placement: false });
   return raw => {
     const { metadata: { ownerReferences = [] } = {}, spec: { nodeName = '' } = {} }: RawPod = decode(OWNED, raw);
-    const isMeant = only(nodeName) || !ownerReferences.some(({ controller }) => controller);
+    const hasTemplate = ownerReferences.some(owner => owner.controller && !isCustomController(owner));
+    const isMeant = only(nodeName) || !hasTemplate;
     return decode(isMeant ? schema : others, raw);
   };
 }
@@ -122,9 +153,13 @@ function schemaOf({ labels, placement, owners = false }: Omit<PodFields, 'only'>
   };
 }
 
+const CONTROLLER: Schema = { 5: { name: 'apiVersion', read: text }, 6: { name: 'controller', read: bool } };
 const PLACE = { name: 'nodeName', read: text };
 const OWNED: Schema = {
-  1: { name: 'metadata', read: message(OWNERS) },
+  1: {
+    name: 'metadata',
+    read: message({ 13: { name: 'ownerReferences', read: message(CONTROLLER), repeated: 'list' } }),
+  },
   2: { name: 'spec', read: message({ 10: PLACE }) },
 };
 

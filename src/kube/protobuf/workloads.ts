@@ -12,7 +12,7 @@ export interface NamingObject {
     name?: string;
     namespace?: string;
     labels?: Record<string, string>;
-    ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
+    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
   };
   spec?: {
     /** Of a pod. */
@@ -31,6 +31,7 @@ export const OWNERS: Schema = {
     read: message({
       1: { name: 'kind', read: text },
       3: { name: 'name', read: text },
+      5: { name: 'apiVersion', read: text },
       6: { name: 'controller', read: bool },
     }),
     repeated: 'list',

@@ -1,4 +1,5 @@
 /** Objects that select nodes by labels, of all namespaces. */
+import { isCustomController } from '../../nodepool/custom-controller.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { SelectingKind } from '../../operations/impact-port.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume } from '../../scheduling/impact/selecting.ts';
@@ -13,7 +14,7 @@ interface Metadata {
   name?: string;
   namespace?: string;
   labels?: Record<string, string>;
-  ownerReferences?: { kind?: string; name?: string; controller?: boolean }[];
+  ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
 }
 
 interface Template {
@@ -22,7 +23,12 @@ interface Template {
 
 interface Templated {
   metadata?: Metadata;
-  spec?: { template?: Template; jobTemplate?: { spec?: { template?: Template } }; podManagementPolicy?: string };
+  spec?: {
+    template?: Template;
+    jobTemplate?: { spec?: { template?: Template } };
+    podManagementPolicy?: string;
+    replicas?: number;
+  };
 }
 
 type Terms = Parameters<typeof keysOfVolume>[1];
@@ -81,9 +87,8 @@ export async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
 
 export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
   return api.list(RESOURCES[kind], (object: SelectingObject) => {
-    const { name = '', namespace = '', ownerReferences = [] } = object.metadata ?? {};
-    // Its owner says the same; and a Job that has ended creates no pod.
-    if (ownerReferences.some(({ controller }) => controller) || (kind === 'Job' && hasEnded(object))) return undefined;
+    const { name = '', namespace = '' } = object.metadata ?? {};
+    if (isSaidByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
     const keys = keysOf(kind, object);
     if (keys.size === 0) return undefined;
     const spec = templateOf(object);
@@ -93,6 +98,15 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
   });
 }
 
+function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: SelectingObject): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (owner === undefined) return false;
+  // Of a custom resource nothing is known, so its templates are read, but not those of its earlier revisions.
+  const isTemplate = spec?.template !== undefined || spec?.jobTemplate !== undefined;
+  return !isCustomController(owner) || !isTemplate || (kind === 'ReplicaSet' && spec?.replicas === 0);
+}
+
+/** It creates no pod. */
 function hasEnded({ status }: SelectingObject): boolean {
   const ends = ['Complete', 'Failed'];
   return status?.conditions?.some(({ type = '', status }) => ends.includes(type) && status === 'True') === true;

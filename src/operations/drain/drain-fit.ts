@@ -2,10 +2,10 @@
 import { type Budget, shortOf } from '../../nodepool/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/placement.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
 import { type FitReason, FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
-import { UNREAD_NAMESPACES, VOLUME_LIMITS } from '../../scheduling/not-judged.ts';
+import { byNotJudged, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import type { PodParts } from '../../scheduling/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
@@ -82,10 +82,20 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
   const notJudged = [
     ...knows.refusals,
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
-    ...(moving.some(({ pod }) => pod.claims.length > 0) ? [VOLUME_LIMITS] : []),
+    ...[...byNotJudged(moving)].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
   return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
+}
+
+/** Pods that are named. */
+const MAX_NAMED = 5;
+
+function namesOf(pods: readonly KeptPod[]): string {
+  return firstFew(
+    pods.map(({ pod }) => podName(pod)),
+    MAX_NAMED,
+  );
 }
 
 function stuckText(budget: Budget, withoutPlace: readonly PodTraits[]): string | undefined {

@@ -11,7 +11,6 @@ import { LeavingPods, movingPods } from '../../scheduling/impact/leaving-pods.ts
 import { changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
-import type { Pod } from '../../scheduling/types.ts';
 import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
@@ -53,7 +52,7 @@ export async function findImpact(
     const given = paths.filter(path => path.given !== undefined);
     const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
     return {
-      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [] },
+      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [], notJudged: [] },
       isKnown: true,
       isWellKnownOnly: false,
       runtimeClasses: [],
@@ -69,7 +68,7 @@ export async function findImpact(
   const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);
   const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
   const read = await readAll(wish, node => after.has(node), ports);
-  const { snapshot, here, bare } = read.running;
+  const { snapshot, here, untemplated } = read.running;
   collectGarbage();
   const impact = impactOf({
     leaving,
@@ -77,7 +76,7 @@ export async function findImpact(
     daemonSets: read.daemonSets,
     budgets: read.budgets,
     parallel: read.parallel,
-    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...bare.flatMap(selectingPod)],
+    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...untemplated.selecting()],
     snapshot,
     collect: collectGarbage,
   });
@@ -115,18 +114,4 @@ function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
 
 function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
   return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
-}
-
-/** Of pods with a controller, its template is what selects. */
-function selectingPod({ namespace, name, placement: { nodeSelector, nodeTerms } }: Pod): Selecting[] {
-  const affinity =
-    nodeTerms === undefined
-      ? {}
-      : {
-          affinity: {
-            nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeTerms } },
-          },
-        };
-  const keys = keysOfPod({ nodeSelector, ...affinity });
-  return keys.size === 0 ? [] : [{ kind: 'Pod', namespace, name, keys }];
 }

@@ -1,5 +1,6 @@
 /** The pods on nodes, with the controllers that recreate them. */
 import { quantityReader } from '../../nodepool/amounts.ts';
+import { isCustomController } from '../../nodepool/custom-controller.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { countedBy } from '../../scheduling/counted-pods.ts';
@@ -7,18 +8,18 @@ import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
-import type { Pod } from '../../scheduling/types.ts';
 import type { SchedulingPort } from '../scheduling-port.ts';
+import { UntemplatedPods } from './untemplated-pods.ts';
 
 export interface RunningPods {
   /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
   snapshot: Snapshot;
   /** On nodes that change. Of 50,000 others, the sums in the snapshot are enough. */
   here: RunningPod[];
-  /** Without a controller, that ask for labels of nodes, wherever they are. */
-  bare: Pod[];
-  /** Namespaces of pods with claims. */
+  /** Namespaces of those of them with claims. */
   claiming: Set<string>;
+  /** Wherever they are. */
+  untemplated: UntemplatedPods;
   /** Whether the labels of namespaces matter to a term of pod affinity. */
   asksForNamespaces: boolean;
   /** Pods whose amounts cannot be read; each a sentence. */
@@ -28,7 +29,8 @@ export interface RunningPods {
 /** Before any pod is read. @param nodes all, after the change */
 export function noPods(nodes: readonly Node[]): RunningPods {
   const snapshot = new Snapshot(nodes, undefined, undefined, () => false);
-  return { snapshot, here: [], bare: [], claiming: new Set(), asksForNamespaces: false, problems: [] };
+  const untemplated = new UntemplatedPods(snapshot.parts);
+  return { snapshot, here: [], untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
 /** @param nodes all, after the change @param isChanged whether the node of that name changes */
@@ -42,16 +44,16 @@ export async function readRunningPods(
   const owners = new Map<string, Owner>();
   const add = (raw: RawPod) => {
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
-    const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
+    const { nodeName = '', namespace, claims, affinity, antiAffinity } = pod;
     found.snapshot.add(pod, nodeName);
-    if (claims.length > 0) found.claiming.add(namespace);
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
-    const owner = ownerOf(raw, owners);
+    const controller = raw.metadata?.ownerReferences?.find(reference => reference.controller);
+    const owner = controller && ownerOf(raw, controller, owners);
     // Most pods share what they are made of: the name alone is one of 50,000.
     const node = isChanged(nodeName) ? found.snapshot.nodes.get(nodeName)?.node.name : undefined;
     if (node !== undefined) found.here.push({ name: pod.name, pod: found.snapshot.parts.traits(pod), node, owner });
-    const asks = placement.nodeTerms !== undefined || Object.keys(placement.nodeSelector).length > 0;
-    if (owner === undefined && asks) found.bare.push(pod);
+    if (node !== undefined && claims.length > 0) found.claiming.add(namespace);
+    if (controller === undefined || isCustomController(controller)) found.untemplated.add(pod, owner);
   };
   await port.placedPods({ labels: true, placement: true, owners: true, only: isChanged }, add, () => {
     found = noPods(nodes);
@@ -77,11 +79,10 @@ export async function countOthers(
 
 /** @param known by kind and name: pods share their owner */
 function ownerOf(
-  { metadata: { name = '', labels, ownerReferences } = {} }: RawPod,
+  { metadata: { name = '', labels } = {} }: RawPod,
+  reference: { kind?: string; name?: string },
   known: Map<string, Owner>,
-): Owner | undefined {
-  const reference = ownerReferences?.find(({ controller }) => controller);
-  if (reference === undefined) return undefined;
+): Owner {
   const controller = { kind: reference.kind ?? '', name: reference.name ?? '' };
   const found = controllerOf({ name, controller, templateHash: labels?.[TEMPLATE_HASH] });
   const key = `${found.kind}/${found.name}`;

@@ -8,10 +8,10 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } from './daemon-sets.ts';
 import { placeEvicted, takeAway } from './evictions.ts';
-import type { EvictedPod, LeavingPods } from './leaving-pods.ts';
+import { type EvictedPod, isScheduled, type LeavingPods } from './leaving-pods.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { placeStranded } from './stranded-pods.ts';
-import { type DaemonNode, daemonImpacts, KeyImpacts } from './summary.ts';
+import { type DaemonNode, daemonImpacts, KeyImpacts, notJudgedOf } from './summary.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
 
 export interface Scene {
@@ -99,5 +99,6 @@ export function impactOf({
     // Those that leave are placed first.
     ...placeEvicted(evicted, never, among),
     notAgain: placeStranded(notAgain, snapshot, parallel),
+    notJudged: notJudgedOf([...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled)),
   };
 }

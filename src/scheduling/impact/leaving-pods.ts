@@ -6,7 +6,7 @@ import type { Node } from '../../nodepool/types.ts';
 import { judgeAffinity, judgeTaints } from '../node-rules.ts';
 import type { Storage } from '../storage.ts';
 import type { PodTraits } from '../types.ts';
-import { isWithin } from '../volume-place.ts';
+import { areVolumesReachable } from '../volumes.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import type { RunningPod } from './types.ts';
 
@@ -101,13 +101,5 @@ export function movingPods(
       return 'eviction' in fate || fate.causes.length > 0;
     };
     return (pods.get(leaving.change.after.name) ?? []).filter(pod => isScheduled(pod) && isMoving(pod));
-  });
-}
-
-function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
-  return pod.claims.every(({ name }) => {
-    const claim = storage.claims.get(`${pod.namespace}/${name}`);
-    const volume = storage.volumes.get(claim?.volumeName ?? '');
-    return volume === undefined || isWithin(volume, node);
   });
 }

@@ -2,11 +2,21 @@
 import { own } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
+import { byNotJudged } from '../not-judged.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import { isAffected, isPreference } from './selecting.ts';
-import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
+import type {
+  DaemonImpact,
+  DrainOrder,
+  KeyImpact,
+  NotJudged,
+  PodsImpact,
+  RunningPod,
+  SelectedBy,
+  Selecting,
+} from './types.ts';
 
 export interface DaemonNode {
   namespace: string;
@@ -122,18 +132,34 @@ function selectedBy(
   selecting: readonly Selecting[],
   { isGone, open }: { isGone: boolean; open: OpenNodes },
 ): SelectedBy[] {
-  return selecting
-    .flatMap(({ kind, namespace, name, keys, placement }): SelectedBy[] => {
-      const uses = keys.get(key) ?? [];
-      if (uses.length === 0) return [];
-      const others = uses.filter(use => isAffected(use, from, to));
-      const where = (others.length > 0 ? others : uses).map(use => use.where).join(', ');
-      const isRule = others.some(use => !isPreference(use.where));
-      const isRefused = isRule && placement !== undefined && !open.isAny(placement);
-      const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
-      return [{ kind, namespace, name, where, isAffected: others.length > 0, isPending }];
-    })
+  const found = selecting.flatMap(({ kind, namespace, name, keys, placement }): SelectedInOneWay[] => {
+    const uses = keys.get(key) ?? [];
+    if (uses.length === 0) return [];
+    const others = uses.filter(use => isAffected(use, from, to));
+    const places = (others.length > 0 ? others : uses).map(use => use.where);
+    const isRule = others.some(use => !isPreference(use.where));
+    const isRefused = isRule && placement !== undefined && !open.isAny(placement);
+    const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
+    return [{ kind, namespace, name, places, isAffected: others.length > 0, isPending }];
+  });
+  return [...Map.groupBy(found, ({ kind, namespace, name }) => `${kind} ${namespace} ${name}`).values()]
+    .flatMap(merged)
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+interface SelectedInOneWay extends Omit<SelectedBy, 'where'> {
+  places: string[];
+}
+
+/** Pods of one owner may ask in several ways. */
+function merged(found: readonly SelectedInOneWay[]): SelectedBy[] {
+  const [first] = found;
+  if (first === undefined) return [];
+  const { kind, namespace, name } = first;
+  const affected = found.filter(each => each.isAffected);
+  const where = new Set((affected.length > 0 ? affected : found).flatMap(({ places }) => places));
+  const isPending = found.some(each => each.isPending);
+  return [{ kind, namespace, name, where: [...where].join(', '), isAffected: affected.length > 0, isPending }];
 }
 
 export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
@@ -153,6 +179,11 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
       ];
     })
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
+}
+
+/** @param pods that would be created again */
+export function notJudgedOf(pods: readonly RunningPod[]): NotJudged[] {
+  return [...byNotJudged(pods)].map(([what, some]) => ({ what, pods: byOwner(some) }));
 }
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {

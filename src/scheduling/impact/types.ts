@@ -156,4 +156,12 @@ export interface Impact {
   evicted: Evicted[];
   /** Those that the evictions undercut, or that hold them up without end. */
   budgets: BudgetImpact[];
+  /** What is not judged of pods that would be created again. */
+  notJudged: NotJudged[];
+}
+
+export interface NotJudged {
+  /** See ownNotJudged(). */
+  what: string;
+  pods: PodsImpact[];
 }

@@ -225,6 +225,20 @@ test('a claim that one pod alone may use', () => {
   assert.deepEqual(new Judge(pod(data), where).whyNot('a1'), []);
 });
 
+test('the claim of an ephemeral volume is not the claim with the name of the volume', () => {
+  const exclusive = storage(
+    [claim({ accessModes: ['ReadWriteOncePod'], volumeName: 'v' }, { annotations: bound })],
+    [volume('v')],
+  );
+  const spec = { accessModes: ['ReadWriteOncePod'], storageClassName: 'anywhere' };
+  const ephemeral = pod({ volumes: [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec } } }] });
+  const where = snapshot(NODES, [['a1', ephemeral]], exclusive);
+  assert.deepEqual(new Judge(pod(data), where).whyNot('b1'), []);
+  where.add(pod(data), 'b1');
+  assert.deepEqual(new Judge(ephemeral, where).whyNot('b1'), []);
+  assert.equal(place(ephemeral, ['a1', 'b1'], where, 3).replicas, 3);
+});
+
 test('the first replica binds the claim: where the others go is not known', () => {
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.equal(place(pod(data), ['a1', 'b1'], where).isAtLeast, true);
