@@ -5,7 +5,7 @@ import { FitReasons } from '../fit-reasons.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
-import { isAffected, isPreference } from './selecting.ts';
+import { isAffected } from './selecting.ts';
 import type { DaemonImpact, DrainOrder, KeyImpact, PodsImpact, RunningPod, SelectedBy, Selecting } from './types.ts';
 
 export interface DaemonNode {
@@ -127,11 +127,12 @@ function selectedBy(
       const uses = keys.get(key) ?? [];
       if (uses.length === 0) return [];
       const others = uses.filter(use => isAffected(use, from, to));
-      const where = (others.length > 0 ? others : uses).map(use => use.where).join(', ');
-      const isRule = others.some(use => !isPreference(use.where));
-      const isRefused = isRule && placement !== undefined && !open.isAny(placement);
+      const shown = others.length > 0 ? others : uses;
+      const where = shown.map(use => use.where).join(', ');
+      const isPreferred = shown.every(({ isPreference = false }) => isPreference);
+      const isRefused = others.length > 0 && !isPreferred && placement !== undefined && !open.isAny(placement);
       const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
-      return [{ kind, namespace, name, where, isAffected: others.length > 0, isPending }];
+      return [{ kind, namespace, name, where, isPreferred, isAffected: others.length > 0, isPending }];
     })
     .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
 }
