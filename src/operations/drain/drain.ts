@@ -35,9 +35,11 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
     return { planned, state, deps };
   });
   if (!options.isRolling) {
-    for (const { planned, state, deps } of work) await cordonAll(nodesOf(planned), state.drains, deps);
+    const wereOpen = new Set<string>();
+    for (const { planned, state, deps } of work)
+      for (const name of await cordonAll(planned.nodes, state.drains, deps)) wereOpen.add(name);
     // Not only when their turn comes, which may be hours later: the plan has just been made.
-    for (const { planned, state, deps } of work) finishEmpty(planned, state.drains, deps);
+    for (const { planned, state, deps } of work) finishEmpty(planned, state.drains, deps, wereOpen);
   }
   for (const { planned, state, deps } of work) {
     const { pool } = planned;
@@ -47,18 +49,25 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
   }
 }
 
-/** Nodes that the plan found empty and cordoned. A dry run cordons nothing. */
-function finishEmpty(pool: PlannedPool, drains: readonly NodeDrain[], deps: Work): void {
+/**
+ * Nodes that the plan found empty and cordoned. A dry run cordons nothing.
+ * @param wereOpen those that were schedulable when they were cordoned: pods may have come
+ */
+function finishEmpty(
+  { nodes }: PlannedPool,
+  drains: readonly NodeDrain[],
+  deps: Work,
+  wereOpen: ReadonlySet<string>,
+): void {
   if (deps.dryRun === 'client') return;
-  const cordoned = new Set(nodesOf(pool).flatMap(({ name, unschedulable }) => (unschedulable ? [name] : [])));
+  // Of those that are left alone, the pods were not read.
+  const read = new Map(nodes.flatMap(({ node, isLeftAlone }) => (isLeftAlone ? [] : [[node.name, node]])));
   for (const each of drains) {
-    const isEmpty = each.phase === 'not begun' && each.pods === 0;
-    if (isEmpty && (cordoned.has(each.node) || deps.dryRun === 'server')) finish(each, deps);
+    const node = read.get(each.node);
+    if (node === undefined || each.phase !== 'not begun' || each.pods > 0) continue;
+    const stayedCordoned = node.unschedulable && !wereOpen.has(node.name);
+    if (stayedCordoned || deps.dryRun === 'server') finish(each, deps);
   }
-}
-
-function nodesOf({ nodes }: PlannedPool): Node[] {
-  return nodes.map(({ node }) => node);
 }
 
 /** How many of its nodes may be drained at a time: a share is one of all members. */
@@ -79,7 +88,7 @@ async function drainPool(pool: PlannedPool, drains: NodeDrain[], options: DrainO
   const planned = new Map(pool.nodes.map(each => [each.node.name, each]));
   if (deps.dryRun === 'client') {
     for (const each of drains) {
-      if (options.isRolling) await cordonAll(nodesOf(pool), [each], deps);
+      if (options.isRolling) await cordonAll(pool.nodes, [each], deps);
       preview(each, planned.get(each.node)?.pods ?? [], deps);
     }
     return;
