@@ -13,12 +13,22 @@ import { type InputDocument, parseDocuments } from './yaml.ts';
 const MAX_BYTES = 4 * MAX_TEXT_LENGTH;
 const EXTENSIONS = ['.json', '.yaml', '.yml'];
 
+export interface InputOptions {
+  /** What the command takes, for the next step of an error: `a pool`. */
+  what?: string;
+  /** Longest wait for a URL; 0 waits for ever; default 30,000. */
+  urlDeadlineMs?: number | undefined;
+}
+
 /**
  * All documents of the sources, in order. A directory gives its *.yaml, *.yml and *.json, sorted, without subdirectories,
  * as for `kubectl create -f`. Throws an input error that names the source, and the line where there is one.
- * @param urlDeadlineMs longest wait for a URL; 0 waits for ever; default 30,000
  */
-export async function readInput(sources: string[], io: Io, urlDeadlineMs?: number): Promise<InputDocument[]> {
+export async function readInput(
+  sources: string[],
+  io: Io,
+  { what = 'a pool', urlDeadlineMs }: InputOptions = {},
+): Promise<InputDocument[]> {
   if (sources.filter(source => source === '-').length > 1) {
     throw new NodepoolError('usage', '-f - is given twice, and stdin can be read once');
   }
@@ -30,7 +40,7 @@ export async function readInput(sources: string[], io: Io, urlDeadlineMs?: numbe
   }
   if (documents.length === 0) {
     const names = sources.map(sourceName).join(', ');
-    throw new NodepoolError('input', `${names}: no object in it`, 'write a pool into it, or name another file');
+    throw new NodepoolError('input', `${names}: no object in it`, `write ${what} into it, or name another file`);
   }
   return documents;
 }

@@ -39,7 +39,7 @@ async function chosenPools(
   }
   const { readInput } = await import('../cli/input.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
-  const documents = await readInput(flags.filename, io, requestTimeoutMs);
+  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
   return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
 }
 

@@ -68,9 +68,9 @@ function checkPodName(pod: string): void {
   }
 }
 
-async function documentsOf(sources: string[], { io }: Deps) {
+async function documentsOf(sources: string[], { io, requestTimeoutMs }: Deps) {
   const { readInput } = await import('../cli/input.ts');
-  return readInput(sources, io);
+  return readInput(sources, io, { what: 'a pod or a workload', urlDeadlineMs: requestTimeoutMs });
 }
 
 async function show(

@@ -8,6 +8,7 @@ import { noHeadersFlag, poolName, withoutKind } from '../cli/flags.ts';
 import { terminalWidth } from '../cli/io.ts';
 import { EXIT } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/plural.ts';
 import type { History, Subject } from '../operations/history/history.ts';
 
 /** What no source has. */
@@ -78,10 +79,15 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   }
 }
 
-function notesOn({ subject: { name }, unread, hasNamesake }: History): string[] {
+function notesOn({ subject: { name }, unread, hasNamesake, ofEarlier }: History): string[] {
   return [
     ...(unread > 0 ? [`Who changed or cordoned nodes is shown for the first ones, and not for ${unread} more.`] : []),
     ...(hasNamesake ? [`A node has this name, too: \`kubectl nodepool history node/${name}\`.`] : []),
+    ...(ofEarlier > 0
+      ? [
+          `Left out: ${plural(ofEarlier, 'Event')} of an earlier pool of this name; \`kubectl nodepool events ${name}\` has them.`,
+        ]
+      : []),
     LIMITS,
   ];
 }

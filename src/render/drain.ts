@@ -1,8 +1,8 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
 import type { DrainPace } from '../nodepool/drain-slots.ts';
 import { andMore, firstFew, plural } from '../nodepool/plural.ts';
-import type { DrainEvent, DrainOptions } from '../operations/drain/drain.ts';
 import type { NodeDrain } from '../operations/drain/drain-node.ts';
+import type { DrainEvent, DrainOptions } from '../operations/drain/drain-work.ts';
 import type { PlannedPool } from '../operations/drain/plan-drain.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';

@@ -1,7 +1,14 @@
 /** `impact` of `diff --impact -o json|yaml`. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import type { FitReasons } from '../scheduling/fit-reasons.ts';
-import type { DaemonImpact, Destination, Evicted, KeyImpact, PodsImpact } from '../scheduling/impact/types.ts';
+import type {
+  DaemonImpact,
+  Destination,
+  Evicted,
+  KeyImpact,
+  PodsImpact,
+  SelectedBy,
+} from '../scheduling/impact/types.ts';
 
 export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: FoundImpact) {
   return {
@@ -15,12 +22,7 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
         daemonSets: daemonSets.map(daemonData),
         notScheduledAgain: notAgain.map(podsData),
         evicted: evicted.map(podsData),
-        selectedBy: selectedBy.map(({ namespace, isAffected: affected, isPending: newPodsPending, ...rest }) => ({
-          ...(namespace === '' ? {} : { namespace }),
-          ...rest,
-          affected,
-          newPodsPending,
-        })),
+        selectedBy: selectedBy.map(selectingData),
       }),
     ),
     daemonSets: impact.daemonSets.map(daemonData),
@@ -31,6 +33,11 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
     wellKnownFieldsOnly: isWellKnownOnly,
     changedRuntimeClasses: runtimeClasses,
   };
+}
+
+function selectingData({ kind, namespace, name, where, isPreferred, isAffected, isPending }: SelectedBy) {
+  const names = { kind, ...(namespace === '' ? {} : { namespace }), name };
+  return { ...names, where, preferred: isPreferred, affected: isAffected, newPodsPending: isPending };
 }
 
 function daemonData({ reasons, ...found }: DaemonImpact) {

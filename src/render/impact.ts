@@ -3,7 +3,6 @@ import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
-import { isPreference } from '../scheduling/impact/selecting.ts';
 import type {
   BudgetImpact,
   DaemonImpact,
@@ -112,7 +111,7 @@ function fitted(text: string, width: number): string[] {
 
 /** @param all groups of evicted pods, of all keys */
 function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
-  const [soft, hard] = [selectedBy.filter(isSoft), selectedBy.filter(each => !isSoft(each))];
+  const [soft, hard] = [selectedBy.filter(each => each.isPreferred), selectedBy.filter(each => !each.isPreferred)];
   const named = (what: KeyImpact['selectedBy']) => firstFew(what.map(selectingText), MAX_LINES);
   return [
     ...daemonSets.flatMap(daemonLines),
@@ -121,10 +120,6 @@ function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact, all: 
     ...(hard.length === 0 ? [] : [`selected by ${named(hard)}`]),
     ...(soft.length === 0 ? [] : [`preferred, not required, by ${named(soft)}`]),
   ];
-}
-
-function isSoft({ where }: KeyImpact['selectedBy'][number]): boolean {
-  return isPreference(where);
 }
 
 function strandedLine(group: PodsImpact): string {

@@ -9,7 +9,9 @@ import type { Cell } from './table.ts';
 import { formatDuration } from './time.ts';
 import { cut } from './width.ts';
 
-const MINUTE_MS = 60_000;
+const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
+/** From here on, formatDuration() shows whole minutes. */
+const NO_SECONDS_MS = 10 * MINUTE_MS;
 
 type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
@@ -36,9 +38,10 @@ function endText(until: string, now: Date): string {
   return left > 0 ? `${formatLeft(left)}-left` : `overdue-${formatDuration(-left)}`;
 }
 
-/** Rounded up to a minute: what was set to 3 days is not shown as 2 days and 23 hours. */
+/** Rounded up to the unit that is shown: what was set to 3 days is not shown as 2 days and 23 hours. */
 function formatLeft(milliseconds: number): string {
-  return formatDuration(Math.ceil(milliseconds / MINUTE_MS) * MINUTE_MS);
+  const unit = milliseconds > NO_SECONDS_MS ? MINUTE_MS : SECOND_MS;
+  return formatDuration(Math.ceil(milliseconds / unit) * unit);
 }
 
 function ownerName({ name, from }: Owner): string {

@@ -1,6 +1,9 @@
 /** `fit`: its output, exit codes and refusals. Its decisions: fit-scheduler.test.ts. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
@@ -183,6 +186,23 @@ test('of a file, what has no pod template is left out, and named', async () => {
   assert.equal(code, 0, stderr);
   assert.deepEqual(stdout.match(/^\S+ default\/\w+/gm), ['Deployment default/web']);
   assert.match(stderr, /^warning: left out, as they have no pod template: ConfigMap, Service$/m);
+});
+
+test('a file without an object, and a URL that does not answer', async t => {
+  const empty = await cli(cluster(), ['fit', '-f', '-'], { stdin: '' });
+  assert.deepEqual(
+    [empty.code, empty.stderr],
+    [2, 'error: stdin: no object in it; next: write a pod or a workload into it, or name another file\n'],
+  );
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const silent = await fit('-f', `http://127.0.0.1:${port}/web.yaml`, '--request-timeout', '1s');
+  assert.match(silent.stderr, /no answer within 1 s; next: try again, or wait longer with --request-timeout/);
 });
 
 test('-o json has every figure', async () => {

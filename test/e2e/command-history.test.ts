@@ -256,6 +256,18 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
   assert.ok(whats(await historyOf('gpu')).includes('NodeJoined'), 'its Events are left');
 });
 
+test('Events of an earlier pool of the name are left out, and counted in a note', async () => {
+  await gpu();
+  await product('delete', 'gpu', '--yes');
+  await testEnv.pool('gpu');
+  const { stdout, stderr } = await cli(cluster(), ['history', 'gpu']);
+  assert.doesNotMatch(stdout, /NodeJoined/);
+  const [, count] = /^Left out: (\d+) Events? of an earlier pool of this name; /m.exec(stderr) ?? [];
+  const { stdout: events } = await cli(cluster(), ['events', 'gpu', '-o', 'json']);
+  assert.equal(Number(count), JSON.parse(events).items.length, stderr);
+  assert.ok(events.includes('NodeJoined'));
+});
+
 test('formats, --since and --limit', async () => {
   await gpu();
   const all = await historyOf('gpu');

@@ -26,7 +26,7 @@ export async function poolsToCreate(
   }
   const { readInput } = await import('../../cli/input.ts');
   const { decodePool, withoutServerFields } = await import('../../nodepool/decode.ts');
-  const documents = await readInput(flags.filename, io, requestTimeoutMs);
+  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
   return documents.map(({ value, source, placeOf }) => {
     const pool = decodePool(value, source, placeOf);
     const { namespace } = pool.metadata;

@@ -36,6 +36,8 @@ export interface History {
   forbidden: NodepoolError[];
   /** Of a pool: a node has the same name. */
   hasNamesake: boolean;
+  /** Events about an earlier pool of the same name, which are left out. */
+  ofEarlier: number;
 }
 
 export interface HistoryDeps {
@@ -87,19 +89,20 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
   );
   const held = state.held(name);
   const { read, unread } = await readTouched(held, deps);
+  const isOwn = ({ poolUid = '' }: PoolEventRecord) => poolUid === '' || poolUid === uid;
   const entries = [
     ...registrations(held),
     ...read,
     ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
-    ...itemsOf(events)
-      .filter(({ poolUid = '' }) => poolUid === '' || poolUid === uid)
-      .map(ofPoolEvent),
+    ...itemsOf(events).filter(isOwn).map(ofPoolEvent),
     ...itemsOf(ended)
       .filter(({ node, uid }) => held.some(each => each.name === node && each.uid === uid))
       .map(event => eventEntry(event, { node: event.node })),
   ];
   const hasNamesake = state.node(name) !== undefined;
-  return historyOf({ kind: 'NodePool', name }, entries, { denied: [events, revisions], unread, hasNamesake });
+  const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
+  const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
+  return historyOf({ kind: 'NodePool', name }, entries, rest);
 }
 
 /** Undefined where there is neither the node nor an Event about it. */
@@ -186,12 +189,13 @@ function historyOf(
     denied,
     unread = 0,
     hasNamesake = false,
-  }: { denied: readonly Permitted<unknown>[]; unread?: number; hasNamesake?: boolean },
+    ofEarlier = 0,
+  }: Partial<History> & { denied: readonly Permitted<unknown>[] },
 ): History {
   const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
   const whole = entries.map(entry => ({ ...entry, ...about }));
   const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
-  return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake };
+  return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake, ofEarlier };
 }
 
 function ofPoolEvent(event: PoolEventRecord): HistoryEntry {

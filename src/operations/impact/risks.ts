@@ -2,7 +2,6 @@
 import type { Change } from '../../nodepool/change.ts';
 import { allChanges, plansToTheEnd } from '../../nodepool/plan.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
-import { isPreference } from '../../scheduling/impact/selecting.ts';
 import type { Impact } from '../../scheduling/impact/types.ts';
 
 /** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
@@ -18,7 +17,7 @@ export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
 export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): boolean {
   const isSelected = keys.some(
     ({ change, selectedBy }) =>
-      change.from !== undefined && selectedBy.some(({ where, isAffected }) => isAffected && !isPreference(where)),
+      change.from !== undefined && selectedBy.some(({ isPreferred, isAffected }) => isAffected && !isPreferred),
   );
   return isSelected || notAgain.length > 0 || evicted.length > 0 || daemonSets.some(({ stops }) => stops.length > 0);
 }

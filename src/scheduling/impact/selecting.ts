@@ -11,6 +11,8 @@ type Keys = Map<string, KeyUse[]>;
 export function keysOfPod(spec: RawPodSpec): Keys {
   const keys: Keys = new Map();
   const add = (where: string, key: string | undefined, isNeeded = false) => addUse(keys, key, { where, isNeeded });
+  const prefer = (what: string, key: string | undefined) =>
+    addUse(keys, key, { where: `preferred ${what}`, isPreference: true });
   addLabels(spec.nodeSelector, keys);
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   addTerms(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, keys);
@@ -22,9 +24,9 @@ export function keysOfPod(spec: RawPodSpec): Keys {
   for (const { topologyKey } of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
     add('pod anti-affinity', topologyKey);
   for (const { preference } of nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
-    for (const { key } of preference?.matchExpressions ?? []) add(`${PREFERRED}node affinity`, key);
+    for (const { key } of preference?.matchExpressions ?? []) prefer('node affinity', key);
   for (const { topologyKey, whenUnsatisfiable } of spread)
-    if (whenUnsatisfiable === 'ScheduleAnyway') add(`${PREFERRED}${SPREAD}`, topologyKey);
+    if (whenUnsatisfiable === 'ScheduleAnyway') prefer(SPREAD, topologyKey);
   return keys;
 }
 
@@ -42,12 +44,6 @@ export function isAffected({ requirements }: KeyUse, from: string | undefined, t
 }
 
 const SPREAD = 'topology spread';
-const PREFERRED = 'preferred ';
-
-/** Whether the scheduler may ignore it. @param where of keysOfPod() */
-export function isPreference(where: string): boolean {
-  return where.startsWith(PREFERRED);
-}
 
 /** By label key. @param labels of a PersistentVolume: its zone @param terms its required node affinity */
 export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: Terms): Keys {

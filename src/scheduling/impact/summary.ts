@@ -6,7 +6,7 @@ import { byNotJudged } from '../not-judged.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
-import { isAffected, isPreference } from './selecting.ts';
+import { isAffected } from './selecting.ts';
 import type {
   DaemonImpact,
   DrainOrder,
@@ -136,11 +136,12 @@ function selectedBy(
     const uses = keys.get(key) ?? [];
     if (uses.length === 0) return [];
     const others = uses.filter(use => isAffected(use, from, to));
-    const places = (others.length > 0 ? others : uses).map(use => use.where);
-    const isRule = others.some(use => !isPreference(use.where));
-    const isRefused = isRule && placement !== undefined && !open.isAny(placement);
+    const shown = others.length > 0 ? others : uses;
+    const places = shown.map(use => use.where);
+    const isPreferred = shown.every(({ isPreference = false }) => isPreference);
+    const isRefused = others.length > 0 && !isPreferred && placement !== undefined && !open.isAny(placement);
     const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
-    return [{ kind, namespace, name, places, isAffected: others.length > 0, isPending }];
+    return [{ kind, namespace, name, places, isPreferred, isAffected: others.length > 0, isPending }];
   });
   return [...Map.groupBy(found, ({ kind, namespace, name }) => `${kind} ${namespace} ${name}`).values()]
     .flatMap(merged)
@@ -157,9 +158,11 @@ function merged(found: readonly SelectedInOneWay[]): SelectedBy[] {
   if (first === undefined) return [];
   const { kind, namespace, name } = first;
   const affected = found.filter(each => each.isAffected);
-  const where = new Set((affected.length > 0 ? affected : found).flatMap(({ places }) => places));
+  const shown = affected.length > 0 ? affected : found;
+  const where = [...new Set(shown.flatMap(({ places }) => places))].join(', ');
+  const isPreferred = shown.every(each => each.isPreferred);
   const isPending = found.some(each => each.isPending);
-  return [{ kind, namespace, name, where: [...where].join(', '), isAffected: affected.length > 0, isPending }];
+  return [{ kind, namespace, name, where, isPreferred, isAffected: affected.length > 0, isPending }];
 }
 
 export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {

@@ -47,6 +47,8 @@ export interface KeyUse {
   where: string;
   /** The scheduler takes no node without the label. */
   isNeeded?: boolean;
+  /** The scheduler may ignore it. */
+  isPreference?: boolean;
   /** What it asks of the value. Absent: any other value makes a difference, as of a topology key. */
   requirements?: readonly Requirement[];
 }
@@ -142,6 +144,8 @@ export interface SelectedBy {
   namespace: string;
   name: string;
   where: string;
+  /** Of what `where` names, the scheduler may ignore all. */
+  isPreferred: boolean;
   /** Whether the object selects the node otherwise after the change, by this label alone. */
   isAffected: boolean;
   /** No node takes new pods of it after the change, or, as a topology key asks, has the label. */

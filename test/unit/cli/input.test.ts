@@ -77,6 +77,9 @@ describe('readInput', () => {
       message: `${empty}: no object in it`,
       next: 'write a pool into it, or name another file',
     });
+    await assert.rejects(readInput([empty], testIo(), { what: 'a pod' }), {
+      next: 'write a pod into it, or name another file',
+    });
     await assert.rejects(readInput(['-', '-'], testIo({ stdin: '' })), { kind: 'usage' });
     rmSync(empty);
   });
@@ -105,7 +108,7 @@ describe('readInput', () => {
       [`https:user:SECRET@${'h'.repeat(300)}`]: `https:${'h'.repeat(300)}`,
     };
     for (const [source, name] of Object.entries(shown)) {
-      await assert.rejects(readInput([source], testIo(), 1_000), error => {
+      await assert.rejects(readInput([source], testIo(), { urlDeadlineMs: 1_000 }), error => {
         assert.ok(error instanceof NodepoolError);
         assert.equal(error.message.slice(0, name.length + 1), `${name}:`, source);
         assert.doesNotMatch(inspect(error), /SECRET|ss@|CRET/, source);
@@ -167,7 +170,7 @@ describe('readInput', () => {
     });
     for (const url of [`${base}/never`, `${base}/slow`]) {
       const start = performance.now();
-      await assert.rejects(readInput([url], testIo(), 200), {
+      await assert.rejects(readInput([url], testIo(), { urlDeadlineMs: 200 }), {
         kind: 'input',
         message: `${url}: no answer within 0.2 s`,
         next: 'try again, or wait longer with --request-timeout',
@@ -193,7 +196,7 @@ describe('readInput', () => {
       }
     });
     assert.equal((await readInput([`${base}/full`], testIo())).length, 1);
-    await assert.rejects(readInput([`${base}/endless`], testIo(), 0), {
+    await assert.rejects(readInput([`${base}/endless`], testIo(), { urlDeadlineMs: 0 }), {
       kind: 'input',
       message: `${base}/endless: more than 3 MiB, which is what an API server takes at once`,
       next: 'check the URL, or split it into several files',

@@ -8,9 +8,12 @@ import fc from 'fast-check';
 const { NODEPOOL_FUZZ_SEED, NODEPOOL_FUZZ_TIMES, NODEPOOL_FUZZ_PATH } = process.env;
 const seed = Number(NODEPOOL_FUZZ_SEED ?? 1);
 
+/** A property only computes: the limit ends one that does so for ever, also on a machine with much else to do. */
+const TIMEOUT_MS = 600_000;
+
 /** @param runs examples in `npm test`; `npm run fuzz` tries many times as many */
 export function property(name: string, checked: fc.IProperty<unknown> | fc.IAsyncProperty<unknown>, runs = 100): void {
-  test(name, async () => {
+  test(name, { timeout: TIMEOUT_MS }, async () => {
     const numRuns = runs * Number(NODEPOOL_FUZZ_TIMES ?? 1);
     const path = NODEPOOL_FUZZ_PATH === undefined ? {} : { path: NODEPOOL_FUZZ_PATH };
     const found = await fc.check(checked as fc.IAsyncProperty<unknown>, { seed, numRuns, ...path });

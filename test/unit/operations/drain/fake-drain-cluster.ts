@@ -5,8 +5,9 @@ import type { DrainPod, DrainRules } from '../../../../src/nodepool/drain-filter
 import type { DrainPace } from '../../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { type DrainDeps, type DrainOptions, drain } from '../../../../src/operations/drain/drain.ts';
+import { drain } from '../../../../src/operations/drain/drain.ts';
 import type { NodeDrain } from '../../../../src/operations/drain/drain-node.ts';
+import type { DrainDeps, DrainOptions } from '../../../../src/operations/drain/drain-work.ts';
 import { planDrain } from '../../../../src/operations/drain/plan-drain.ts';
 import type { ReadVolumes } from '../../../../src/operations/drain/unplaced-pods.ts';
 import type { DrainPort, PodRemoval, Removal } from '../../../../src/operations/drain-port.ts';

@@ -8,7 +8,7 @@ import { makeStyle } from '../../../../src/render/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
-import { isPreference, keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
+import { keysOfPod } from '../../../../src/scheduling/impact/selecting.ts';
 import type { Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { readPod } from '../../../../src/scheduling/read-pod.ts';
@@ -170,7 +170,7 @@ test('a preference is not a rule', () => {
     topologySpreadConstraints: [{ topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' }],
   });
   assert.deepEqual(
-    [...keys].map(([key, uses]) => [key, ...uses.map(({ where }) => isPreference(where))]),
+    [...keys].map(([key, uses]) => [key, ...uses.map(({ isPreference = false }) => isPreference)]),
     [
       ['disk', false, true],
       ['tier', true],

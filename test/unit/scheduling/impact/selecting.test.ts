@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
+import { impactData } from '../../../../src/render/impact-data.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
@@ -119,23 +120,19 @@ test('every use of a label in one template counts', () => {
   const found = (to: Record<string, string>) => {
     const change = { before: node('a', { labels: { tier: 'gold' } }), after: node('a', { labels: to }) };
     const snapshot = new Snapshot([change.after]);
-    const { keys } = impactOf({
-      leaving: [new LeavingPods(change)],
-      pods: new Map(),
-      daemonSets: [],
-      selecting,
-      budgets: [],
-      snapshot,
-    });
-    return keys[0]?.selectedBy.map(({ where, isAffected, isPending }) => [where, isAffected, isPending]);
+    const leaving = [new LeavingPods(change)];
+    const impact = impactOf({ leaving, pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    const found = { impact, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
+    const { keys } = impactData({ ...found, warnings: [] });
+    return keys[0]?.selectedBy.map(each => [each.where, each.preferred, each.affected, each.newPodsPending]);
   };
   assert.deepEqual(found({ tier: 'silver' }), [
-    ['preferred node affinity', true, false],
-    ['topology spread', true, false],
+    ['preferred node affinity', true, true, false],
+    ['topology spread', false, true, false],
   ]);
   assert.deepEqual(found({}), [
-    ['node affinity, preferred node affinity', true, false],
-    ['node affinity, topology spread', true, true],
+    ['node affinity, preferred node affinity', false, true, false],
+    ['node affinity, topology spread', false, true, true],
   ]);
 });
 
