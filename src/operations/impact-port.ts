@@ -37,7 +37,7 @@ export interface CustomSelecting {
 
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
-  /** Of pods with a controller, the controller is asked. Objects that select no node are left out. */
+  /** Of pods with a controller, the controller is asked. Other objects than pod templates that select no node are left out. */
   selecting(kind: SelectingKind): Promise<Selecting[]>;
   /** Those of the custom resources that name one of the labels in one of the fields. */
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;

@@ -14,7 +14,7 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
   return {
     known: isKnown,
     keys: impact.keys.map(
-      ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, selectedBy }: KeyImpact) => ({
+      ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, shutOut, selectedBy }: KeyImpact) => ({
         ...change,
         nodes,
         otherNodes: holders ?? null,
@@ -22,6 +22,7 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
         daemonSets: daemonSets.map(daemonData),
         notScheduledAgain: notAgain.map(podsData),
         evicted: evicted.map(podsData),
+        shutOut,
         selectedBy: selectedBy.map(selectingData),
       }),
     ),

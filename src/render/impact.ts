@@ -110,16 +110,24 @@ function fitted(text: string, width: number): string[] {
 }
 
 /** @param all groups of evicted pods, of all keys */
-function linesOf({ daemonSets, evicted, notAgain, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
+function linesOf({ daemonSets, evicted, notAgain, shutOut, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
   const [soft, hard] = [selectedBy.filter(each => each.isPreferred), selectedBy.filter(each => !each.isPreferred)];
   const named = (what: KeyImpact['selectedBy']) => firstFew(what.map(selectingText), MAX_LINES);
   return [
     ...daemonSets.flatMap(daemonLines),
     ...evicted.map(group => evictsLine(group, all)),
     ...notAgain.map(strandedLine),
+    ...(shutOut.length === 0 ? [] : [`no node takes new pods any more of ${shutOutText(shutOut)}`]),
     ...(hard.length === 0 ? [] : [`selected by ${named(hard)}`]),
     ...(soft.length === 0 ? [] : [`preferred, not required, by ${named(soft)}`]),
   ];
+}
+
+function shutOutText(shutOut: KeyImpact['shutOut']): string {
+  return firstFew(
+    shutOut.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    MAX_LINES,
+  );
 }
 
 function strandedLine(group: PodsImpact): string {

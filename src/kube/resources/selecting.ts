@@ -90,8 +90,8 @@ export function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[
     const { name = '', namespace = '' } = object.metadata ?? {};
     if (isSaidByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
     const keys = keysOf(kind, object);
-    if (keys.size === 0) return undefined;
     const spec = templateOf(object);
+    if (keys.size === 0 && spec === undefined) return undefined;
     // A RuntimeClass adds tolerations to new pods.
     const isKnown = spec !== undefined && !spec.runtimeClassName;
     return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };

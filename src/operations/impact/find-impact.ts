@@ -10,6 +10,7 @@ import { impactOf } from '../../scheduling/impact/impact.ts';
 import { LeavingPods, movingPods } from '../../scheduling/impact/leaving-pods.ts';
 import { changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
+import { isClosing } from '../../scheduling/impact/shut-out.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
@@ -66,7 +67,8 @@ export async function findImpact(
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
   const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
   const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);
-  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
+  const mayShutOut = leaving.some(({ keys }) => keys.some(isClosing));
+  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, mayShutOut, moving };
   const read = await readAll(wish, node => after.has(node), ports);
   const { snapshot, here, untemplated } = read.running;
   collectGarbage();

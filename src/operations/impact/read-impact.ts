@@ -7,7 +7,13 @@ import type { Warning } from '../../nodepool/warning.ts';
 import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
-import { type ImpactPort, type ImpactPorts, SELECTING_KINDS, type SelectorPath } from '../impact-port.ts';
+import {
+  type ImpactPort,
+  type ImpactPorts,
+  SELECTING_KINDS,
+  type SelectingKind,
+  type SelectorPath,
+} from '../impact-port.ts';
 import { countOthers, noPods, type RunningPods, readRunningPods } from './running-pods.ts';
 
 export interface ReadWish {
@@ -18,6 +24,8 @@ export interface ReadWish {
   nodes: readonly Node[];
   /** Whether a taint with NoExecute comes: budgets are read. */
   mayEvict: boolean;
+  /** Whether a taint comes that keeps pods away: workloads without pods are read. */
+  mayShutOut: boolean;
   /** Which of the pods on changed nodes would be scheduled anew. */
   moving: (here: readonly RunningPod[], storage: Storage) => readonly RunningPod[];
 }
@@ -36,7 +44,7 @@ export interface ReadImpact {
 
 /** @param isChanged whether the node of that name changes */
 export async function readAll(
-  { paths, labels, nodes, mayEvict, moving }: ReadWish,
+  { paths, labels, nodes, mayEvict, mayShutOut, moving }: ReadWish,
   isChanged: (node: string) => boolean,
   ports: ImpactPorts,
 ): Promise<ReadImpact> {
@@ -48,7 +56,7 @@ export async function readAll(
     unread.push({ what, refusal: answer.refusal });
     return otherwise;
   };
-  const kinds = labels.length === 0 ? [] : SELECTING_KINDS;
+  const kinds = labels.length > 0 ? SELECTING_KINDS : mayShutOut ? WITHOUT_PODS : [];
   const asked = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.drain()).budgets();
@@ -79,6 +87,8 @@ export async function readAll(
   return { running, daemonSets, selecting: all, budgets: held, parallel, isKnown, warnings };
 }
 
+/** Those that may have no pod for long, as between two runs, or with 0 replicas. */
+const WITHOUT_PODS: readonly SelectingKind[] = ['Deployment', 'StatefulSet', 'CronJob'];
 const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
 const DAEMON_SETS = 'DaemonSets';

@@ -19,7 +19,13 @@ export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): 
     ({ change, selectedBy }) =>
       change.from !== undefined && selectedBy.some(({ isPreferred, isAffected }) => isAffected && !isPreferred),
   );
-  return isSelected || notAgain.length > 0 || evicted.length > 0 || daemonSets.some(({ stops }) => stops.length > 0);
+  return (
+    isSelected ||
+    keys.some(({ shutOut }) => shutOut.length > 0) ||
+    notAgain.length > 0 ||
+    evicted.length > 0 ||
+    daemonSets.some(({ stops }) => stops.length > 0)
+  );
 }
 
 function isRisk({ kind, effect, from, to }: Change): boolean {

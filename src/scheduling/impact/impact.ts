@@ -10,6 +10,7 @@ import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } f
 import { placeEvicted, takeAway } from './evictions.ts';
 import { type EvictedPod, isScheduled, type LeavingPods } from './leaving-pods.ts';
 import { OpenNodes } from './open-nodes.ts';
+import { shutOut } from './shut-out.ts';
 import { placeStranded } from './stranded-pods.ts';
 import { type DaemonNode, daemonImpacts, KeyImpacts, notJudgedOf } from './summary.ts';
 import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
@@ -91,7 +92,11 @@ export function impactOf({
   // Their nodes are certain: they take the room before evicted pods do.
   judgeRoom(starting, snapshot);
   const nodes = [...snapshot.nodes.values()].map(({ node }) => node);
-  const keys = byKey.summarize(selecting, nodes, new OpenNodes(snapshot));
+  const open = new OpenNodes(snapshot);
+  const told = [...evicted, ...notAgain].map(({ pod, owner }) => ({ namespace: pod.namespace, owner }));
+  for (const { workload, causes } of shutOut(selecting, leaving, open, told))
+    byKey.add([...causes], found => found.shutOut.push(workload));
+  const keys = byKey.summarize(selecting, nodes, open);
   collect();
   return {
     keys,

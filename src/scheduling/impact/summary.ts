@@ -35,6 +35,7 @@ interface Found {
   daemons: DaemonNode[];
   notAgain: RunningPod[];
   evicted: RunningPod[];
+  shutOut: Selecting[];
 }
 
 export class KeyImpacts {
@@ -63,7 +64,7 @@ export class KeyImpacts {
   summarize(selecting: readonly Selecting[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted }]) => ({
+    return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted, shutOut }]) => ({
       change,
       nodes: nodes.toSorted(),
       holders: counts.holders(change),
@@ -71,6 +72,7 @@ export class KeyImpacts {
       daemonSets: daemonImpacts(daemons),
       notAgain: byOwner(notAgain),
       evicted: byOwner(evicted),
+      shutOut: shutOut.map(({ kind, namespace, name }) => ({ kind, namespace, name })).toSorted(byName),
       selectedBy:
         change.kind === 'label' ? selectedBy(change, selecting, { isGone: counts.isGone(change.key), open }) : [],
     }));
@@ -81,7 +83,7 @@ export class KeyImpacts {
     const id = JSON.stringify([kind, key, effect, from, to]);
     let found = this.#found.get(id);
     if (found === undefined) {
-      found = { change, nodes: [], drain: undefined, daemons: [], notAgain: [], evicted: [] };
+      found = { change, nodes: [], drain: undefined, daemons: [], notAgain: [], evicted: [], shutOut: [] };
       this.#found.set(id, found);
     }
     return found;
@@ -145,7 +147,13 @@ function selectedBy(
   });
   return [...Map.groupBy(found, ({ kind, namespace, name }) => `${kind} ${namespace} ${name}`).values()]
     .flatMap(merged)
-    .toSorted((a, b) => compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name));
+    .toSorted(byName);
+}
+
+type Named = Pick<Selecting, 'kind' | 'namespace' | 'name'>;
+
+function byName(a: Named, b: Named): number {
+  return compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
 }
 
 interface SelectedInOneWay extends Omit<SelectedBy, 'where'> {

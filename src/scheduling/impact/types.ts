@@ -135,6 +135,8 @@ export interface KeyImpact {
   /** Pods that go on running, and that the scheduler would not put on their node again. */
   notAgain: PodsImpact[];
   evicted: PodsImpact[];
+  /** Of a taint: workloads without pods here whose new pods no node takes any more. */
+  shutOut: Pick<Selecting, 'kind' | 'namespace' | 'name'>[];
   /** In the order of kind, namespace and name. */
   selectedBy: SelectedBy[];
 }
