@@ -28,7 +28,9 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
     evicted: impact.evicted.map(group => evictedData(group, poolOf)),
     podDisruptionBudgets: impact.budgets,
     wellKnownFieldsOnly: isWellKnownOnly,
-    changedRuntimeClasses: runtimeClasses,
+    changedRuntimeClasses: runtimeClasses.flatMap(({ name, kind }) =>
+      kind === 'patch' || kind === 'replace' ? name : [],
+    ),
   };
 }
 

@@ -44,14 +44,16 @@ export function renderImpact(
     ),
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
-    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(runtimeClasses.map(classText), width) : []),
+    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(deletedText(runtimeClasses), width) : []),
     ...unseen,
   ].join('\n');
 }
 
-/** Pods of the pool's own handler have it: whether they fit depends on what they get. */
-function classText(name: string): string {
-  return `Not judged: pods with RuntimeClass ${name} get its new node selector and tolerations when they are recreated; above, they have the old ones.`;
+function deletedText(classes: FoundImpact['runtimeClasses']): string[] {
+  const deleted = classes.filter(({ kind }) => kind === 'delete');
+  return deleted.map(
+    ({ name }) => `Not judged: RuntimeClass ${name} is deleted, and no pod that names it can be created afterwards.`,
+  );
 }
 
 function fittedAll(texts: readonly string[], width: number): string[] {

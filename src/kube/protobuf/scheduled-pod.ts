@@ -99,6 +99,7 @@ const MOVABLE_SPEC: Schema = {
   },
   19: { name: 'schedulerName', read: text },
   22: TOLERATIONS,
+  29: { name: 'runtimeClassName', read: text },
   33: { name: 'topologySpreadConstraints', read: message(SPREAD), repeated: 'list' },
 };
 
