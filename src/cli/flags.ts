@@ -4,6 +4,7 @@ import * as Flags from '@oclif/core/flags';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { DryRun } from '../operations/ports.ts';
 import { GLOBAL as GLOBAL_GROUP } from './completion/grammar.ts';
+import { NODE_KIND, POOL_KIND } from './kind-prefix.ts';
 
 /** The CRD's name in messages, as kubectl prints it. */
 export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';
@@ -176,7 +177,7 @@ async function notEmpty(name: string): Promise<string> {
 
 /** Accepts a pool as `-o name` prints it. */
 export async function poolName(name: string): Promise<string> {
-  return notEmpty(name.replace(/^(?:nodepools?|npool|pools?)(?:\.nodes\.lailin\.xyz)?\//, ''));
+  return notEmpty(name.replace(POOL_KIND, ''));
 }
 
 /** Accepts a node as `kubectl get nodes -o name` prints it. */
@@ -194,7 +195,7 @@ export const membersFlag = Flags.string({
 
 /** `node/a` is `a`. */
 export function withoutKind(node: string): string {
-  return node.replace(/^nodes?\//, '');
+  return node.replace(NODE_KIND, '');
 }
 
 export function nodesArg() {

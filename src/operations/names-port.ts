@@ -1,6 +1,6 @@
 /** What completion asks for: names, and whose they are, fast or not at all. */
 
-export type NamesKind = 'pools' | 'nodes' | 'revisions';
+export type NamesKind = 'pools' | 'nodes' | 'revisions' | 'namespaces' | 'pods';
 
 export interface Names {
   names: string[];
@@ -38,8 +38,13 @@ export interface NamesPort {
    * the kubeconfig names none.
    */
   identity(): string;
+  /** That of the context, or `default`. Throws as identity() does. */
+  namespace(): string;
   /** Whether the login can be done without a person; only then list() may be called. */
   isQuiet(): boolean;
-  /** All of a kind; none for a user who may not list them. Rejects after the time, and with any other error. */
-  list(kind: NamesKind, timeoutMs: number): Promise<Names>;
+  /**
+   * All of a kind, of pods the first ones; none for a user who may not list them. Rejects after the time, and with any
+   * other error. @param namespace of pods
+   */
+  list(kind: NamesKind, timeoutMs: number, namespace?: string): Promise<Names>;
 }

@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
+import { raw } from '../cluster/raw.ts';
+import { startProxy } from '../fault/proxy.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -51,6 +53,38 @@ test('completes pools, nodes and label keys of the cluster', async () => {
   assert.equal(await complete(['create', 'x', '--nodes', 'node-b,']), 'node-b,node-a\n:4\n');
   assert.equal(await complete(['create', 'x', '--node-selector', 'tie']), 'tier=\n:6\n');
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
+});
+
+test('completes pods of one namespace, a limited number, and namespaces', async t => {
+  const api = raw(cluster());
+  const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
+  await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'bakery' } });
+  const spec = { containers: [{ name: 'c', image: 'i' }], nodeName: 'node-a' };
+  t.after(async () => {
+    await api.expect('DELETE', `${pods('bakery')}?gracePeriodSeconds=0`);
+    await api.expect('DELETE', `${pods('default')}?gracePeriodSeconds=0`);
+  });
+  for (const [namespace, name] of [
+    ['default', 'here'],
+    ['bakery', 'web-2'],
+    ['bakery', 'web-1'],
+  ] as const)
+    await api.expect('POST', pods(namespace), { metadata: { name, labels: { a: 'b' } }, spec });
+  assert.equal(await complete(['fit', '']), 'here\n:4\n');
+  assert.equal(await complete(['fit', '-n', 'bakery', '']), 'web-1\nweb-2\n:4\n');
+  assert.equal(await complete(['fit', 'bakery/']), 'bakery/web-1\nbakery/web-2\n:4\n');
+  assert.equal(await complete(['fit', '-n', 'bak']), 'bakery\n:4\n');
+  assert.equal(await complete(['fit', '-n', 'none', '']), ':4\n');
+  await objects();
+  assert.equal(await complete(['history', 'node/node-']), 'node/node-a\nnode/node-b\n:4\n');
+  const proxy = await startProxy(cluster(), cluster().dir);
+  t.after(() => proxy.stop());
+  const { kubeconfig } = proxy;
+  assert.equal(await complete(['fit', '-n', 'bakery', ''], { kubeconfig }), 'web-1\nweb-2\n:4\n');
+  assert.equal(await complete(['fit', ''], { kubeconfig, keep: true }), 'here\n:4\n');
+  assert.equal(await complete(['fit', '-n', 'bakery', ''], { kubeconfig, keep: true }), 'web-1\nweb-2\n:4\n');
+  const asked = proxy.requests.map(({ path, query }) => `${path}?${query}`);
+  assert.deepEqual(asked, [`${pods('bakery')}?limit=1000`, `${pods('default')}?limit=1000`]);
 });
 
 test('completes the revisions of the named pool', async () => {

@@ -8,6 +8,7 @@ import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
+import { splitPrefix } from './typed-prefix.ts';
 import { type CompletionLine, readWords } from './words.ts';
 
 /** cobra's ShellCompDirective bits. */
@@ -83,8 +84,29 @@ async function find(options: CompletionOptions): Promise<Found> {
       return { ...found, candidates: found.candidates.map(({ value }) => ({ value: prefix + value })) };
     }
     case 'argument':
-      return values(sourceOfArg(command, wanted.arg), current, line.given, line, options);
+      return argumentValues(sourceOfArg(command, wanted.arg), current, line, options);
   }
+}
+
+/** With the kind or the namespace that was typed before the name. */
+async function argumentValues(
+  source: Source,
+  typed: string,
+  line: CompletionLine,
+  options: CompletionOptions,
+): Promise<Found> {
+  if (source.kind !== 'live') return values(source, typed, line.given, line, options);
+  const { prefix, what, namespace } = splitPrefix(source.what, typed);
+  const flags = namespace === undefined ? line.flags : new Map([...line.flags, ['namespace', [namespace]]]);
+  const rest = typed.slice(prefix.length);
+  const found = await values({ ...source, what }, rest, line.given, { ...line, flags }, options);
+  const isNew = (name: string) => !line.given.includes(name);
+  return {
+    candidates: found.candidates
+      .map(({ value }) => prefix + value)
+      .filter(isNew)
+      .map(value => ({ value })),
+  };
 }
 
 function commandNames(commands: Grammar): Candidate[] {
@@ -122,7 +144,12 @@ async function values(
 ): Promise<Found> {
   const { io, openNames } = options;
   const live = async (what: Live, labelKey?: string) =>
-    liveNames(what, await openNames(accessFlags(line, io.env)), { ...io, pools: poolsBefore(line), labelKey });
+    liveNames(what, await openNames(accessFlags(line, io.env)), {
+      ...io,
+      pools: poolsBefore(line),
+      labelKey,
+      namespace: line.flags.get('namespace')?.at(-1),
+    });
   switch (source.kind) {
     case 'none':
       return { candidates: [] };

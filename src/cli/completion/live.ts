@@ -21,6 +21,8 @@ export interface LiveOptions {
   pools?: readonly string[];
   /** For poolLabels and nodeLabels: the values of this key in place of the keys. */
   labelKey?: string | undefined;
+  /** Of pods; undefined: that of the kubeconfig. */
+  namespace?: string | undefined;
   env: Record<string, string | undefined>;
   now: () => Date;
 }
@@ -38,6 +40,8 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return port.access()[what];
     case 'pools':
     case 'nodes':
+    case 'namespaces':
+    case 'pods':
       return (await cached(what, port, options)).names;
     case 'poolsAndNodes': {
       const both = (['pools', 'nodes'] as const).map(async kind => (await cached(kind, port, options)).names);
@@ -86,15 +90,20 @@ function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: reado
   return names.filter(name => !taken.has(name));
 }
 
-async function cached(kind: NamesKind, port: NamesPort, { env, now }: LiveOptions): Promise<Names> {
+async function cached(kind: NamesKind, port: NamesPort, { env, now, ...options }: LiveOptions): Promise<Names> {
   const folder = cachePath('completion', env);
-  const key = `${createHash('sha256').update(port.identity()).digest('hex').slice(0, 32)}-${kind}.json`;
+  const namespace = kind === 'pods' ? options.namespace || port.namespace() : undefined;
+  // It becomes a part of a path.
+  if (namespace !== undefined && !/^[a-z0-9-]+$/.test(namespace)) throw new Error('not the name of a namespace');
+  const hash = createHash('sha256').update(port.identity());
+  if (namespace !== undefined) hash.update(`\n${namespace}`);
+  const key = `${hash.digest('hex').slice(0, 32)}-${kind}.json`;
   const found = folder === undefined ? undefined : readCache(folder, key, now());
   if (found !== undefined && found.ageMs < FRESH_MS) return found.names;
   const old = found !== undefined && found.ageMs < USABLE_MS ? found.names : undefined;
   try {
     if (!port.isQuiet()) throw new Error('a person would have to log in');
-    const names = await port.list(kind, old === undefined ? TIMEOUT_MS : SHORT_TIMEOUT_MS);
+    const names = await port.list(kind, old === undefined ? TIMEOUT_MS : SHORT_TIMEOUT_MS, namespace);
     if (folder !== undefined) writeCache(folder, key, names, now());
     return names;
   } catch (error) {

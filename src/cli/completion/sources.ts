@@ -21,6 +21,9 @@ export type Live =
   /** Numbers of the revisions of the pool in the command line. */
   | 'revisions'
   | 'resources'
+  | 'namespaces'
+  /** Of the namespace in the command line, or that of the context. */
+  | 'pods'
   | 'contexts'
   | 'clusters'
   | 'users';
@@ -82,6 +85,7 @@ const ARGS: Record<string, Source> = {
   name: { kind: 'live', what: 'pools' },
   node: { kind: 'live', what: 'members' },
   poolOrNode: { kind: 'live', what: 'poolsAndNodes' },
+  pod: { kind: 'live', what: 'pods' },
 };
 
 /** The measures of a resource in `top --sort-by`. */
@@ -110,6 +114,8 @@ const NODE_SORT_PATHS = [
 
 /** Commands that select nodes: with -l, others select pools. */
 const SELECT_NODES = ['nodes', 'add', 'remove', 'move'];
+/** Commands about an object with a namespace, and no command yet: to others, a namespace means nothing. */
+const OF_NAMESPACE = ['', 'fit'];
 /** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
 /** Formats of `get -o`, a free text for the parser. */
@@ -137,6 +143,7 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
       ending: helpValue.includes('=') ? '=' : '',
     };
   if (name === 'for' && command === 'events') return { kind: 'live', what: 'pools' };
+  if (name === 'namespace') return OF_NAMESPACE.includes(command) ? { kind: 'live', what: 'namespaces' } : NONE;
   if (name === 'label-columns') return { kind: 'live', what, list: true };
   if (name === 'sort-by' && command === 'top') return { kind: 'sortKeys' };
   if (name === 'sort-by') return { kind: 'words', words: command === 'nodes' ? NODE_SORT_PATHS : SORT_PATHS };

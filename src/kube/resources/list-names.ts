@@ -1,4 +1,4 @@
-/** Lists pools, or the metadata of nodes, for completion. Loads none of the other clients. */
+/** Lists pools and revisions, or the metadata of other objects, for completion. Loads none of the other clients. */
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
@@ -11,10 +11,11 @@ import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
+import type { Query } from '../transport/request.ts';
 import { Transport } from '../transport/transport.ts';
 import { userAgent } from '../transport/user-agent.ts';
 import { requestPage } from './page.ts';
-import { CONTROLLER_REVISIONS, NODE_POOLS, NODES, ONLY_METADATA, type Resource } from './resource.ts';
+import { CONTROLLER_REVISIONS, NAMESPACES, NODE_POOLS, NODES, ONLY_METADATA, PODS, type Resource } from './resource.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */
@@ -22,15 +23,20 @@ export interface ListNamesOptions {
   /** This program's version, for the User-Agent. */
   version: string;
   env: Record<string, string | undefined>;
+  /** Of pods. */
+  namespace?: string | undefined;
 }
+
+/** More than anybody reads through; a namespace can have many more, and each has a kilobyte of metadata. */
+const MAX_PODS = 1_000;
 
 /** Opens a connection and closes it. Rejects with any error. */
 export async function listNames(
   kind: NamesKind,
   access: Access,
-  { deadlineMs, version, env }: ListNamesOptions,
+  { deadlineMs, version, env, namespace }: ListNamesOptions,
 ): Promise<Names> {
-  const resource = { pools: NODE_POOLS, nodes: NODES, revisions: CONTROLLER_REVISIONS }[kind];
+  const resource = resourceOf(kind, namespace);
   const ended = new AbortController();
   // A plugin's stderr would be printed into the line that is being typed.
   const login = { env, signal: ended.signal, terminal: { ...NO_TERMINAL, stderr: 'ignore' as const } };
@@ -44,31 +50,55 @@ export async function listNames(
     log: () => {},
   });
   try {
-    // Pools and revisions are few, and more than metadata is needed. Nodes with status would be large.
-    const asked: Resource = kind === 'nodes' ? { ...resource, ...ONLY_METADATA } : resource;
-    // From the server's watch cache: slightly old names are good enough.
-    const query = { resourceVersion: '0', ...(kind === 'revisions' ? { labelSelector: POOL_LABEL } : {}) };
-    const { answer, page } = await requestPage(transport, asked, query);
+    const { answer, page } = await requestPage(transport, resource, queryOf(kind));
     // A user without permission, or a cluster without the resource, has no names; nor does the cache.
     if ([401, 403, 404].includes(answer.status)) return namesOf([]);
     if (answer.status !== 200) throw new NodepoolError('cluster', `no names of ${resource.plural}: ${answer.status}`);
-    if (page?.items !== undefined) return nodesOf(page.items as NamedLabels[]);
-    const items = itemsOf(answer.text);
-    if (kind === 'revisions') return { ...namesOf([]), revisions: revisionsOf(items) };
-    const metadata = items.map(item => item.metadata as NamedLabels);
-    return kind === 'nodes'
-      ? nodesOf(metadata)
-      : {
+    const items = page === undefined ? itemsOf(answer.text) : [];
+    const metadata = (page?.items ?? items.map(item => item.metadata)) as NamedLabels[];
+    switch (kind) {
+      case 'nodes':
+        return nodesOf(metadata);
+      case 'namespaces':
+      case 'pods':
+        return { names: metadata.flatMap(({ name }) => name ?? []), labelKeys: [] };
+      case 'revisions':
+        return { ...namesOf([]), revisions: revisionsOf(items) };
+      case 'pools':
+        return {
           ...namesOf(metadata),
           resources: resourcesOf(items),
           taints: taintsOf(items, 'taints'),
           startupTaints: taintsOf(items, 'startupTaints'),
           annotations: annotationsOf(items),
         };
+    }
   } finally {
     ended.abort();
     transport.close();
   }
+}
+
+/** Pools and revisions are few, and more than metadata is needed. Others would be large. */
+function resourceOf(kind: NamesKind, namespace: string | undefined): Resource {
+  switch (kind) {
+    case 'pools':
+      return NODE_POOLS;
+    case 'revisions':
+      return CONTROLLER_REVISIONS;
+    case 'nodes':
+      return { ...NODES, ...ONLY_METADATA };
+    case 'namespaces':
+      return { ...NAMESPACES, ...ONLY_METADATA };
+    case 'pods':
+      return { ...PODS, ...ONLY_METADATA, namespace: namespace ?? 'default' };
+  }
+}
+
+/** From the server's watch cache: slightly old names are good enough. With that version, the server ignores a limit. */
+function queryOf(kind: NamesKind): Query {
+  if (kind === 'pods') return { limit: `${MAX_PODS}` };
+  return { resourceVersion: '0', ...(kind === 'revisions' ? { labelSelector: POOL_LABEL } : {}) };
 }
 
 /** More values than anybody reads through. */

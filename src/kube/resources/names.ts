@@ -29,9 +29,10 @@ export function namesPort(options: NamesOptions): NamesPort {
     // Everything: the same server or user name with other fields may be another cluster or user.
     identity: () => JSON.stringify(access()),
     isQuiet: () => isQuiet(access().user),
-    async list(kind, timeoutMs) {
+    namespace: () => access().namespace ?? 'default',
+    async list(kind, timeoutMs, namespace) {
       const { listNames } = await import('./list-names.ts');
-      return listNames(kind, access(), { ...options, deadlineMs: timeoutMs });
+      return listNames(kind, access(), { ...options, deadlineMs: timeoutMs, namespace });
     },
   };
 }

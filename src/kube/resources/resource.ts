@@ -28,6 +28,7 @@ export const ONLY_METADATA_OF_ONE = `${PROTOBUF};${ONE_AS_METADATA}, application
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };
+export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 export const NODE_POOLS: Resource = { group: GROUP, version: VERSION, plural: 'nodepools', kind: 'NodePool' };
 export const RUNTIME_CLASSES: Resource = {
   group: 'node.k8s.io',

@@ -62,6 +62,56 @@ describe('completes the value of a flag', () => {
     [['nodes', '--why', ''], nodes],
     [['history', ''], both],
     [
+      ['history', 'node/'],
+      ['node/node-a', 'node/node-b', ':4'],
+    ],
+    [
+      ['history', 'pool/w'],
+      ['pool/web', 'pool/worker', ':4'],
+    ],
+    [
+      ['describe', 'nodepool.nodes.lailin.xyz/g'],
+      ['nodepool.nodes.lailin.xyz/gpu', ':4'],
+    ],
+    [['describe', 'node/'], [':4']],
+    [
+      ['remove', 'worker', 'node/'],
+      ['node/node-a', ':4'],
+    ],
+    [['remove', 'worker', 'node/node-a', 'node/'], [':4']],
+    // Pods of the context's namespace, of that of the flag, and of the one in the word.
+    [
+      ['fit', ''],
+      ['shop-1', 'shop-2', ':4'],
+    ],
+    [
+      ['fit', '-n', 'web', 'web-1'],
+      ['web-1', ':4'],
+    ],
+    [
+      ['-nweb', 'fit', ''],
+      ['web-1', 'web-2', ':4'],
+    ],
+    [
+      ['fit', '-n', 'web', 'db/'],
+      ['db/db-1', 'db/db-2', ':4'],
+    ],
+    [['fit', 'a/b/'], [':4']],
+    [['fit', '..%2f/'], [':4']],
+    [
+      ['fit', '-n', ''],
+      ['default', 'shop', ':4'],
+    ],
+    [
+      ['fit', '--namespace=s'],
+      ['shop', ':4'],
+    ],
+    [
+      ['-n', 'd'],
+      ['default', ':4'],
+    ],
+    [['get', '-n', ''], [':4']],
+    [
       ['top', '--resources', ''],
       ['cpu', 'memory', 'pods', 'ephemeral-storage', 'hugepages-2Mi', 'nvidia.com/gpu', 'all', ':4'],
     ],

@@ -22,6 +22,7 @@ const NODES: Names = {
   roles: { worker: ['node-a'] },
 };
 const REVISIONS: Names = { names: [], labelKeys: [], revisions: { gpu: ['1', '2'], web: ['7'] } };
+const NAMESPACES: Names = { names: ['shop', 'default'], labelKeys: [] };
 export const START = new Date('2026-01-01T00:00:00Z');
 
 export interface FakeNames extends NamesPort {
@@ -37,10 +38,12 @@ export function fakeNames(changes: Partial<NamesPort> = {}): FakeNames {
     flags: [],
     access: () => ({ contexts: ['kind', 'prod@eu', 'evil\u001b[31m'], clusters: ['c1'], users: ['admin'] }),
     identity: () => 'https://server admin',
+    namespace: () => 'shop',
     isQuiet: () => true,
-    async list(kind, timeoutMs) {
+    async list(kind, timeoutMs, namespace) {
       asked.push(`${kind} ${timeoutMs}`);
-      return { pools: POOLS, nodes: NODES, revisions: REVISIONS }[kind];
+      const pods = { names: [`${namespace}-2`, `${namespace}-1`], labelKeys: [] };
+      return { pools: POOLS, nodes: NODES, revisions: REVISIONS, namespaces: NAMESPACES, pods }[kind];
     },
     ...changes,
   };
