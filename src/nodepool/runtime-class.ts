@@ -53,10 +53,26 @@ export type RuntimeClassPlan =
   | { kind: 'create'; desired: RuntimeClass }
   /** Delete and create: another handler (immutable), an earlier pool as owner, or a deletion in progress. */
   | { kind: 'replace'; current: RuntimeClass; desired: RuntimeClass }
-  | { kind: 'patch'; current: RuntimeClass; scheduling: NonNullable<RuntimeClass['scheduling']> }
+  | { kind: 'patch'; current: RuntimeClass; scheduling: Scheduling }
   | { kind: 'delete'; current: RuntimeClass }
   /** A RuntimeClass of this name has another owner; it is not taken over. */
   | { kind: 'foreign'; current: RuntimeClass };
+
+/** What admission adds to the pods that name the RuntimeClass, when they are created. */
+type Scheduling = NonNullable<RuntimeClass['scheduling']>;
+
+export interface SchedulingChange {
+  before: Scheduling;
+  after: Scheduling;
+}
+
+/** Undefined: there is none, or the RuntimeClass is deleted. */
+export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | undefined {
+  if (plan.kind === 'none' || plan.kind === 'delete' || plan.kind === 'foreign') return undefined;
+  const before = plan.kind === 'create' ? undefined : plan.current.scheduling;
+  const after = plan.kind === 'patch' ? plan.scheduling : plan.desired.scheduling;
+  return { before: before ?? {}, after: after ?? {} };
+}
 
 /**
  * @param current the RuntimeClass with the pool's name, whoever owns it
@@ -158,10 +174,7 @@ function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftov
   return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';
 }
 
-function sameScheduling(
-  a: NonNullable<RuntimeClass['scheduling']>,
-  b: NonNullable<RuntimeClass['scheduling']>,
-): boolean {
+function sameScheduling(a: Scheduling, b: Scheduling): boolean {
   const normal = (tolerations: Toleration[] = []) =>
     tolerations.map(toleration => ({ ...toleration, value: toleration.value || undefined }));
   return (

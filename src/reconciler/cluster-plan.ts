@@ -3,10 +3,17 @@
  */
 
 import type { FieldError } from '../nodepool/field-error.ts';
+import { defined } from '../nodepool/json.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
-import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../nodepool/runtime-class.ts';
+import {
+  planRuntimeClass,
+  type RuntimeClassPlan,
+  runtimeClassName,
+  type SchedulingChange,
+  schedulingChange,
+} from '../nodepool/runtime-class.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
@@ -24,13 +31,20 @@ export interface ClusterPlan {
   rollouts: PlannedRollout[];
   /** Nodes that a pool matches and another pool owns. */
   conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
-  runtimeClasses: { name: string; kind: Exclude<RuntimeClassPlan['kind'], 'none'> }[];
+  runtimeClasses: PlannedRuntimeClass[];
   /** Pools that are not applied because their spec is invalid. */
   invalid: { pool: string; errors: FieldError[] }[];
   /** Nodes that are not written: the labels of each of these pools make the node a member of another. */
   circles: { node: string; pools: readonly string[] }[];
   /** Nodes that are not written: what their pool removes does not fit into the record. */
   oversized: string[];
+}
+
+export interface PlannedRuntimeClass {
+  name: string;
+  kind: Exclude<RuntimeClassPlan['kind'], 'none'>;
+  /** See schedulingChange(). */
+  change?: SchedulingChange;
 }
 
 export interface PlannedRollout extends RolloutStep {
@@ -92,8 +106,9 @@ function ofPools(
     runtimeClasses: pools.flatMap(name => {
       const pool = state.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];
-      const { kind } = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
-      return kind === 'none' ? [] : [{ name: runtimeClassName(name), kind }];
+      const planned = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
+      if (planned.kind === 'none') return [];
+      return [{ name: runtimeClassName(name), kind: planned.kind, ...defined({ change: schedulingChange(planned) }) }];
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
   };

@@ -31,7 +31,9 @@ export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeCl
     podDisruptionBudgets: impact.budgets,
     notJudged: impact.notJudged.map(({ what, pods }) => ({ what, pods: pods.map(podsData) })),
     wellKnownFieldsOnly: isWellKnownOnly,
-    changedRuntimeClasses: runtimeClasses,
+    changedRuntimeClasses: runtimeClasses.flatMap(({ name, kind }) =>
+      kind === 'patch' || kind === 'replace' ? name : [],
+    ),
   };
 }
 

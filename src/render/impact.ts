@@ -52,7 +52,7 @@ export function renderImpact(
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...fittedAll(impact.notJudged.map(notJudgedText), width),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
-    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(runtimeClasses.map(classText), width) : []),
+    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(deletedText(runtimeClasses), width) : []),
     ...unseen,
   ].join('\n');
 }
@@ -61,9 +61,11 @@ function notJudgedText({ what, pods }: NotJudged): string {
   return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
 }
 
-/** Pods of the pool's own handler have it: whether they fit depends on what they get. */
-function classText(name: string): string {
-  return `Not judged: pods with RuntimeClass ${name} get its new node selector and tolerations when they are recreated; above, they have the old ones.`;
+function deletedText(classes: FoundImpact['runtimeClasses']): string[] {
+  const deleted = classes.filter(({ kind }) => kind === 'delete');
+  return deleted.map(
+    ({ name }) => `Not judged: RuntimeClass ${name} is deleted, and no pod that names it can be created afterwards.`,
+  );
 }
 
 function fittedAll(texts: readonly string[], width: number): string[] {

@@ -15,7 +15,7 @@ export interface PodTraits {
   labels: Record<string, string>;
   /** spec.nodeName: the only node that may run it. Absent: the scheduler chooses one. */
   nodeName?: string | undefined;
-  placement: PodPlacement;
+  placement: RunningPlacement;
   requests: Requests;
   hostPorts: readonly HostPort[];
   /** Constraints with `DoNotSchedule`. */
@@ -30,6 +30,11 @@ export interface PodTraits {
   notJudged: readonly string[];
   /** It has a deletionTimestamp: topology spread does not count it. */
   isTerminating: boolean;
+}
+
+export interface RunningPlacement extends PodPlacement {
+  /** Of the pod that is created in its stead. Absent: the same. */
+  recreated?: PodPlacement;
 }
 
 export interface HostPort {

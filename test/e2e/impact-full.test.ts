@@ -21,6 +21,7 @@ interface LivePod {
   metadata: {
     name: string;
     uid: string;
+    labels: { app: string };
     deletionTimestamp?: string;
     ownerReferences?: { kind: string; name: string }[];
   };
@@ -42,6 +43,8 @@ describe('the impact that diff foretells', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
   const { unchanged } = commandsOf(testEnv.cluster);
+  /** By `app`. */
+  const templates = new Map<string, Record<string, unknown>>();
 
   const livePods = async () => {
     const { items } = (await api().expect('GET', `${PODS}?limit=5000`)) as { items: LivePod[] };
@@ -76,9 +79,10 @@ describe('the impact that diff foretells', () => {
     );
   }
 
-  /** Whether the scheduler puts a copy of the pod on its node. */
+  /** Whether the scheduler puts a copy of the pod on its node; of one with a RuntimeClass, the template has what is its own. */
   async function isScheduledAgain(pod: LivePod): Promise<boolean> {
-    const { nodeName = '', ...spec } = pod.spec;
+    const { nodeName = '', ...itself } = pod.spec;
+    const spec = pod.spec.runtimeClassName === undefined ? itself : (templates.get(pod.metadata.labels.app) ?? {});
     const name = `again-${pod.metadata.uid.slice(0, 8)}`;
     const fields = [{ key: 'metadata.name', operator: 'In', values: [nodeName] }];
     const affinity = spec.affinity as
@@ -119,12 +123,15 @@ describe('the impact that diff foretells', () => {
       Array.from({ length: NODES_OF_POOL }, (_, at) => ({ name: `${pool}-n${at}`, labels: { [MEMBER]: pool } })),
     );
     await testEnv.nodes(...nodes, ...['free-0', 'free-1'].map(name => ({ name })));
-    for (const pool of pools) await testEnv.pool(pool, { nodeSelector: { [MEMBER]: pool } });
+    for (const pool of pools) await testEnv.pool(pool, { nodeSelector: { [MEMBER]: pool }, handler: 'runc' });
     await testEnv.reconcile();
-    for (const [path, body] of randomWorkloads(random, 8, 6)) await api().expect('POST', path, body);
+    const workloads = randomWorkloads(random, 8, 6, 4);
+    for (const { path, body } of workloads) await api().expect('POST', path, body);
+    for (const { metadata, spec } of workloads.map(({ body }) => body))
+      templates.set(metadata.name, spec.template.spec);
     await quiet();
 
-    const counts = { starts: 0, stops: 0, evicted: 0, pending: 0, again: 0, notAgain: 0, onTheWay: 0 };
+    const counts = { starts: 0, stops: 0, evicted: 0, ofClass: 0, pending: 0, again: 0, notAgain: 0, onTheWay: 0 };
     for (let round = 0; round < ROUNDS; round++) {
       for (const pool of pools) await testEnv.edit(pool, { spec: randomSpec(random) });
       const told = await forecast();
@@ -168,6 +175,7 @@ describe('the impact that diff foretells', () => {
           const placed = fresh.find(pod => nodeOf(pod) !== '');
           assert.ok(placed !== undefined && !(await isScheduledAgain(placed)), `${name} in round ${round}`);
         }
+        if (name.startsWith('vm-')) counts.ofClass += pods.length;
         counts.onTheWay += onTheWay;
         counts.pending += pending ?? 0;
       }
@@ -188,7 +196,8 @@ describe('the impact that diff foretells', () => {
         .map(([what, count]) => `${what}=${count}`)
         .join(' '),
     );
-    for (const what of ['starts', 'stops', 'evicted', 'notAgain'] as const) assert.ok(counts[what] > 0, what);
+    for (const what of ['starts', 'stops', 'evicted', 'ofClass', 'notAgain'] as const)
+      assert.ok(counts[what] > 0, what);
   });
 });
 

@@ -122,7 +122,7 @@ test('a workload with a RuntimeClass, whose tolerations its new pods get', async
   );
 });
 
-test('pods with the RuntimeClass of the pool get its new selector, which is said not to be judged', async () => {
+test('pods with the RuntimeClass of the pool are judged by its new selector; those of one that is deleted are not', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.reconcile();
@@ -132,11 +132,18 @@ test('pods with the RuntimeClass of the pool get its new selector, which is said
   const isCreated = async () =>
     (await raw(cluster()).request('POST', pods, { metadata: { name: 'p' }, spec })).status === 201;
   await eventually('the pod is created', isCreated);
+  const owner = { apiVersion: 'example.com/v1', kind: 'Machine', name: 'vm', uid: 'u', controller: true };
+  await raw(cluster()).expect('POST', pods, { metadata: { name: 'q', ownerReferences: [owner] }, spec });
   await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
-  assert.match(stdout, /^Not judged: pods with RuntimeClass node-pool-web get its new node selector/m);
+  assert.match(stdout, /^ {2}selected by Machine default\/vm \(nodeSelector\), Pod default\/p \(nodeSelector\)$/m);
+  assert.doesNotMatch(stdout, /would not come back|Not judged/);
   const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
+  await testEnv.edit('web', { spec: { handler: null } });
+  const deleted = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(deleted.stdout, /^ {2}Pod default\/p runs on, but would not come back/m);
+  assert.match(deleted.stdout, /^Not judged: RuntimeClass node-pool-web is deleted, and no pod that names it can be/m);
 });
 
 test('a Job that has ended creates no more pods, so it is not told', async t => {

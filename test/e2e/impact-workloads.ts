@@ -23,10 +23,11 @@ export function randomSpec(random: Random): Record<keyof Pick<NodePoolSpec, 'lab
   return { labels, taints };
 }
 
-function randomPodSpec(random: Random) {
+/** @param runtimeClass of a pool: a node selector of the pod's own could contradict it */
+function randomPodSpec(random: Random, runtimeClass?: string) {
   const key = `example.com/${pick(random, LABELS)}`;
   const isPlaced = random() < 0.6;
-  const bySelector = random() < 0.5;
+  const bySelector = random() < 0.5 && runtimeClass === undefined;
   const operator = pick(random, ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const);
   const values = operator === 'In' || operator === 'NotIn' ? { values: [pick(random, VALUES)] } : {};
   const terms = [{ matchExpressions: [{ key, operator, ...values }] }];
@@ -40,6 +41,7 @@ function randomPodSpec(random: Random) {
   return {
     terminationGracePeriodSeconds: 0,
     containers: CONTAINERS,
+    ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
     ...(!isPlaced
       ? {}
       : bySelector
@@ -49,25 +51,34 @@ function randomPodSpec(random: Random) {
   };
 }
 
-/** The path and the object of each. */
-export function randomWorkloads(
-  random: Random,
-  daemonSets: number,
-  deployments: number,
-): [path: string, body: object][] {
-  const template = (app: string) => ({ metadata: { labels: { app } }, spec: randomPodSpec(random) });
-  const of = (app: string) => ({ metadata: { name: app }, selector: { matchLabels: { app } } });
-  const create = (prefix: string, count: number, plural: string, more: object) =>
-    Array.from({ length: count }, (_, at): [string, object] => {
+export interface Workload {
+  path: string;
+  body: {
+    metadata: { name: string };
+    spec: { selector: object; template: { metadata: object; spec: Record<string, unknown> } };
+  };
+}
+
+/** @param inPools Deployments with the RuntimeClass of a pool, one for each of the first pools */
+export function randomWorkloads(random: Random, daemonSets: number, deployments: number, inPools: number): Workload[] {
+  const create = (
+    prefix: string,
+    count: number,
+    plural: string,
+    more: object,
+    runtimeClass: (at: number) => string | undefined = () => undefined,
+  ) =>
+    Array.from({ length: count }, (_, at): Workload => {
       const app = `${prefix}-${at}`;
-      const { metadata, selector } = of(app);
-      return [
-        `/apis/apps/v1/namespaces/default/${plural}`,
-        { metadata, spec: { selector, template: template(app), ...more } },
-      ];
+      const template = { metadata: { labels: { app } }, spec: randomPodSpec(random, runtimeClass(at)) };
+      return {
+        path: `/apis/apps/v1/namespaces/default/${plural}`,
+        body: { metadata: { name: app }, spec: { selector: { matchLabels: { app } }, template, ...more } },
+      };
     });
   return [
     ...create('ds', daemonSets, 'daemonsets', {}),
     ...create('web', deployments, 'deployments', { replicas: 12 }),
+    ...create('vm', inPools, 'deployments', { replicas: 12 }, at => `node-pool-p${at}`),
   ];
 }

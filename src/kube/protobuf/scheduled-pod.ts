@@ -127,6 +127,7 @@ const MOVABLE_SPEC: Schema = {
   },
   19: { name: 'schedulerName', read: text },
   22: TOLERATIONS,
+  29: { name: 'runtimeClassName', read: text },
   33: { name: 'topologySpreadConstraints', read: message(SPREAD), repeated: 'list' },
   39: { name: 'resourceClaims', read: message({}), repeated: 'list' },
   43: { name: 'schedulingGroup', read: message({}) },

@@ -25,8 +25,7 @@ export interface FoundImpact {
   warnings: Warning[];
   /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
   isWellKnownOnly: boolean;
-  /** RuntimeClasses that change: pods get the new node selector and tolerations when they are recreated, which is not judged. */
-  runtimeClasses: string[];
+  runtimeClasses: ClusterPlan['runtimeClasses'];
   /** The pool of a node after the change. */
   poolOf: (node: string) => string | undefined;
 }
@@ -41,6 +40,7 @@ export async function findImpact(
   paths: readonly SelectorPath[],
   ports: ImpactPorts,
 ): Promise<FoundImpact> {
+  const { runtimeClasses } = plan;
   const plans = plansToTheEnd(plan);
   const leaving = changesOf(plans)
     .map(change => new LeavingPods(change))
@@ -55,19 +55,21 @@ export async function findImpact(
       impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [], notJudged: [] },
       isKnown: true,
       isWellKnownOnly: false,
-      runtimeClasses: [],
+      runtimeClasses,
       warnings,
       poolOf,
     };
   }
   const labels = new Set(leaving.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
   const after = new Map(changes.map(change => [change.after.name, change.after]));
+  const changed = new Map(changes.map(({ before }) => [before.name, before]));
   const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
   const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
   const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);
-  const wish = { paths, labels: [...labels], nodes: everyNode, mayEvict, moving };
-  const read = await readAll(wish, node => after.has(node), ports);
+  const classes = new Map(runtimeClasses.flatMap(({ name, change }) => (change === undefined ? [] : [[name, change]])));
+  const wish = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, moving };
+  const read = await readAll(wish, ports);
   const { snapshot, here, untemplated } = read.running;
   collectGarbage();
   const impact = impactOf({
@@ -82,9 +84,6 @@ export async function findImpact(
   });
   collectGarbage();
   const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
-  const runtimeClasses = plan.runtimeClasses.flatMap(({ name, kind }) =>
-    kind === 'patch' || kind === 'replace' ? name : [],
-  );
   const { isKnown, warnings } = read;
   return { impact, isKnown, isWellKnownOnly, runtimeClasses, warnings, poolOf };
 }

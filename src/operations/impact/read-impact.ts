@@ -2,6 +2,7 @@
 import type { Budget } from '../../nodepool/budgets.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun } from '../../nodepool/plural.ts';
+import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
@@ -16,6 +17,10 @@ export interface ReadWish {
   labels: readonly string[];
   /** All, after the change. */
   nodes: readonly Node[];
+  /** Those that change, before it, by name. */
+  changed: ReadonlyMap<string, Node>;
+  /** RuntimeClasses that change, by name. */
+  classes: ReadonlyMap<string, SchedulingChange>;
   /** Whether a taint with NoExecute comes: budgets are read. */
   mayEvict: boolean;
   /** Which of the pods on changed nodes would be scheduled anew. */
@@ -34,10 +39,8 @@ export interface ReadImpact {
   warnings: Warning[];
 }
 
-/** @param isChanged whether the node of that name changes */
 export async function readAll(
-  { paths, labels, nodes, mayEvict, moving }: ReadWish,
-  isChanged: (node: string) => boolean,
+  { paths, labels, nodes, changed, classes, mayEvict, moving }: ReadWish,
   ports: ImpactPorts,
 ): Promise<ReadImpact> {
   const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
@@ -53,7 +56,7 @@ export async function readAll(
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.drain()).budgets();
   const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
-    reading(PODS, () => readRunningPods(nodes, isChanged, scheduling), noPods(nodes)),
+    reading(PODS, () => readRunningPods(nodes, changed, classes, scheduling), noPods(nodes)),
     reading(DAEMON_SETS, () => port.daemonSets(), []),
     asked.length === 0 ? none : reading('custom resources', () => readCustom(port, asked, labels), none),
     mayEvict ? reading('PodDisruptionBudgets', budgets, []) : [],

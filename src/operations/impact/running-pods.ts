@@ -1,9 +1,11 @@
 /** The pods on nodes, with the controllers that recreate them. */
 import { quantityReader } from '../../nodepool/amounts.ts';
 import { isCustomController } from '../../nodepool/custom-controller.ts';
+import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { countedBy } from '../../scheduling/counted-pods.ts';
+import { recreations } from '../../scheduling/impact/recreated.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
@@ -33,29 +35,39 @@ export function noPods(nodes: readonly Node[]): RunningPods {
   return { snapshot, here: [], untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
-/** @param nodes all, after the change @param isChanged whether the node of that name changes */
+/**
+ * @param nodes all, after the change
+ * @param changed those that change, before it, by name
+ * @param classes RuntimeClasses that change, by name
+ */
 export async function readRunningPods(
   nodes: readonly Node[],
-  isChanged: (node: string) => boolean,
+  changed: ReadonlyMap<string, Node>,
+  classes: ReadonlyMap<string, SchedulingChange>,
   port: SchedulingPort,
 ): Promise<RunningPods> {
+  const recreate = recreations(classes);
   const read = quantityReader();
   let found = noPods(nodes);
   const owners = new Map<string, Owner>();
   const add = (raw: RawPod) => {
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
-    const { nodeName = '', namespace, claims, affinity, antiAffinity } = pod;
+    const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
     found.snapshot.add(pod, nodeName);
     found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
     const controller = raw.metadata?.ownerReferences?.find(reference => reference.controller);
     const owner = controller && ownerOf(raw, controller, owners);
     // Most pods share what they are made of: the name alone is one of 50,000.
-    const node = isChanged(nodeName) ? found.snapshot.nodes.get(nodeName)?.node.name : undefined;
-    if (node !== undefined) found.here.push({ name: pod.name, pod: found.snapshot.parts.traits(pod), node, owner });
-    if (node !== undefined && claims.length > 0) found.claiming.add(namespace);
+    const before = changed.get(nodeName);
+    if (before !== undefined) {
+      const { parts } = found.snapshot;
+      pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
+      found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner });
+      if (claims.length > 0) found.claiming.add(namespace);
+    }
     if (controller === undefined || isCustomController(controller)) found.untemplated.add(pod, owner);
   };
-  await port.placedPods({ labels: true, placement: true, owners: true, only: isChanged }, add, () => {
+  await port.placedPods({ labels: true, placement: true, owners: true, only: node => changed.has(node) }, add, () => {
     found = noPods(nodes);
   });
   return found;

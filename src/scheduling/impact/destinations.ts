@@ -5,6 +5,7 @@ import { place } from '../place.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';
 import type { OpenNodes, OpenTo } from './open-nodes.ts';
+import { recreatedPod } from './recreated.ts';
 import type { Destination, PodsImpact, RunningPod } from './types.ts';
 
 /** Whether its controller creates no pod before the earlier ones run. @param parallel StatefulSets with podManagementPolicy Parallel */
@@ -40,7 +41,7 @@ export function destinationOf(
       continue;
     }
     // It is created anew, without the node.
-    const pod = snapshot.parts.traits(first.pod);
+    const pod = recreatedPod(snapshot.parts.traits(first.pod));
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);
     let left = alike.length;

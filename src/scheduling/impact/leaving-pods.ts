@@ -8,6 +8,7 @@ import type { Storage } from '../storage.ts';
 import type { PodTraits } from '../types.ts';
 import { areVolumesReachable } from '../volumes.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
+import { recreatedPod } from './recreated.ts';
 import type { RunningPod } from './types.ts';
 
 export interface EvictedPod extends RunningPod {
@@ -54,8 +55,9 @@ export class LeavingPods {
   }
 
   #whyNotAgain(pod: PodTraits, storage: Storage): readonly ChangedKey[] {
-    const again = (node: Node) => isTakenBy(pod, node, storage);
     const { before, after } = this.change;
+    const recreated = recreatedPod(pod);
+    const again = (node: Node) => isTakenBy(node === before ? pod : recreated, node, storage);
     return again(before) && !again(after) ? causesOf(again, this.change, this.keys) : [];
   }
 
