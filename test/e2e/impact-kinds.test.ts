@@ -132,8 +132,11 @@ test('pods with the RuntimeClass of the pool are judged by its new selector; tho
   const isCreated = async () =>
     (await raw(cluster()).request('POST', pods, { metadata: { name: 'p' }, spec })).status === 201;
   await eventually('the pod is created', isCreated);
+  const owner = { apiVersion: 'example.com/v1', kind: 'Machine', name: 'vm', uid: 'u', controller: true };
+  await raw(cluster()).expect('POST', pods, { metadata: { name: 'q', ownerReferences: [owner] }, spec });
   await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
   const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  assert.match(stdout, /^ {2}selected by Machine default\/vm \(nodeSelector\), Pod default\/p \(nodeSelector\)$/m);
   assert.doesNotMatch(stdout, /would not come back|Not judged/);
   const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);

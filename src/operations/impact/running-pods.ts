@@ -61,8 +61,8 @@ export async function readRunningPods(
     const before = changed.get(nodeName);
     if (before !== undefined) {
       const { parts } = found.snapshot;
-      const running = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
-      found.here.push({ name: pod.name, pod: parts.traits({ ...pod, placement: running }), node: before.name, owner });
+      pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
+      found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner });
       if (claims.length > 0) found.claiming.add(namespace);
     }
     if (controller === undefined || isCustomController(controller)) found.untemplated.add(pod, owner);

@@ -21,7 +21,7 @@ export class UntemplatedPods {
     const of = { kind: 'Pod', name, ...owner, namespace };
     // A pod that is made for one node says nothing about others of its owner; one without owner is not created again.
     const isAlike = owner !== undefined && !placement.nodeTerms?.some(({ matchFields }) => matchFields !== undefined);
-    const shared = isAlike ? this.#parts.first(placement) : undefined;
+    const shared = isAlike ? this.#parts.first(placement.recreated ?? placement) : undefined;
     const id = JSON.stringify([of.kind, namespace, of.name, [...keys], shared && this.#parts.id(shared)]);
     if (!this.#found.has(id)) this.#found.set(id, { ...of, keys, ...(shared && { placement: shared }) });
   }
