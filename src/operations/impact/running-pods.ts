@@ -1,4 +1,5 @@
 /** The pods on nodes, with the controllers that recreate them. */
+import { countPod } from '../../controller/collect.ts';
 import { quantityReader } from '../../nodepool/amounts.ts';
 import { isCustomController } from '../../nodepool/custom-controller.ts';
 import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
@@ -10,7 +11,7 @@ import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
 import { readPlacedPod } from '../../scheduling/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
-import type { SchedulingPort } from '../scheduling-port.ts';
+import type { LabelledPod, SchedulingPort } from '../scheduling-port.ts';
 import { UntemplatedPods } from './untemplated-pods.ts';
 
 export interface RunningPods {
@@ -64,6 +65,7 @@ export async function readRunningPods(
       pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
       found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner });
       if (claims.length > 0) found.claiming.add(namespace);
+      countPod();
     }
     if (controller === undefined || isCustomController(controller)) found.untemplated.add(pod, owner);
   };
@@ -86,7 +88,11 @@ export async function countOthers(
   if (isCounted === undefined) return;
   const begin = () => snapshot.countOnly(isCounted);
   begin();
-  await port.placedLabels(pod => snapshot.count(pod, pod.node), begin);
+  const count = (pod: LabelledPod) => {
+    snapshot.count(pod, pod.node);
+    countPod();
+  };
+  await port.placedLabels(count, begin);
 }
 
 /** @param known by kind and name: pods share their owner */
