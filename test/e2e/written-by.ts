@@ -92,11 +92,12 @@ export async function restoreObjects(cluster: ControlPlane, text: string): Promi
       continue;
     }
     let made: Stored | undefined;
-    // After a change of the CRD the server answers 429 until its storage is ready.
+    // After a change of the CRD the server answers 429, or that it shuts down, until its storage is ready.
     await eventually(`${kind} ${metadata.name} is created`, async () => {
       const answer = await api.request('POST', path, body);
       made = answer.body as Stored;
-      return answer.status === 201 || (answer.status !== 429 && Promise.reject(new Error(JSON.stringify(made))));
+      const isEarly = answer.status === 429 || answer.status === 503;
+      return answer.status === 201 || (!isEarly && Promise.reject(new Error(JSON.stringify(made))));
     });
     uids.set(uid, made?.metadata.uid ?? '');
     if (kind === 'NodePool') await api.expect('PATCH', `${path}/${metadata.name}/status`, { status });
