@@ -9,7 +9,7 @@ const MIN_BYTES = 14 * 1024 ** 2;
 /** Garbage that a reconcile leaves for each member while a rollout is in progress, measured on Node. */
 const BYTES_A_MEMBER = 8 * 1024;
 /** Garbage that a pod leaves whose place is judged, beside the bytes of its list. */
-const BYTES_A_POD = 4 * 1024;
+const BYTES_A_POD = 16 * 1024;
 /** With a larger heap, collect less often: a collection takes time in proportion to the heap. */
 const SHARE_OF_HEAP = 0.5;
 

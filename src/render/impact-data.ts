@@ -75,8 +75,8 @@ function nextData(next: Destination | undefined, poolOf: PoolOf) {
     canGo: next === undefined ? null : placesData(next.nodes, poolOf),
     returns: next === undefined ? null : placesData(next.returns, poolOf),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
-    pending: next?.pending.length ?? null,
-    waiting: next?.waiting.length ?? null,
+    pending: next?.pending ?? null,
+    waiting: next?.waiting ?? null,
     reasons: reasonsData(next?.reasons),
   };
 }

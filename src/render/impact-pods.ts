@@ -69,10 +69,10 @@ function destinationText(
   const { nodes, returns, pending, waiting, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),
-    ...(nodes.size + returns.size + waiting.length === 0 ? ['none fits elsewhere'] : []),
-    ...(pending.length === 0 ? [] : [`${pending.length} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
-    ...(pending.length > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
-    ...(waiting.length === 0 ? [] : [waitingText(waiting.length)]),
+    ...(nodes.size + returns.size + waiting === 0 ? ['none fits elsewhere'] : []),
+    ...(pending === 0 ? [] : [`${pending} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(pending > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
+    ...(waiting === 0 ? [] : [waitingText(waiting)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
   ];
   return parts.join('; ');

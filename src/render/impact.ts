@@ -73,7 +73,7 @@ function fittedAll(texts: readonly string[], width: number): string[] {
 }
 
 function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
-  const areLeft = [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending.length > 0);
+  const areLeft = [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending > 0);
   return areLeft || daemonSets.some(({ pending }) => pending.length > 0);
 }
 

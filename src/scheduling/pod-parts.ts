@@ -31,10 +31,11 @@ export class PodParts {
   traits(pod: Omit<PodTraits, 'nodeName'>): PodTraits {
     const made = this.#shared(pod);
     const entry = this.#entry(made.labels);
-    entry.labelled ??= [];
-    const known = entry.labelled.find(each => areSame(each, made));
-    if (known === undefined) entry.labelled.push(made);
-    return known ?? made;
+    const known = entry.labelled?.find(each => areSame(each, made));
+    if (known !== undefined) return known;
+    // Without room for more: most labels have one.
+    entry.labelled = [...(entry.labelled ?? []), made];
+    return made;
   }
 
   /** The first of those that are equal to it. */

@@ -63,7 +63,7 @@ export async function readRunningPods(
     if (before !== undefined) {
       const { parts } = found.snapshot;
       pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
-      found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner });
+      found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner, eviction: undefined });
       if (claims.length > 0) found.claiming.add(namespace);
       countPod();
     }

@@ -1,8 +1,7 @@
 /** What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here. */
 import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/budgets.ts';
 import type { PodTraits } from '../types.ts';
-import type { EvictedPod } from './leaving-pods.ts';
-import type { BudgetImpact, RunningPod } from './types.ts';
+import type { BudgetImpact, EvictedPod, RunningPod } from './types.ts';
 
 /** In the order of their names. @param pending of the evicted pods, those that stay Pending */
 export function budgetImpacts(

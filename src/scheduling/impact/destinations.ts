@@ -13,18 +13,24 @@ export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySe
   return owner?.kind === 'StatefulSet' && !parallel.has(`${namespace}/${owner.name}`);
 }
 
+/** A Destination that still has the pods: what is shown needs none of 50,000. */
+export interface Placed extends Omit<Destination, 'pending' | 'waiting'> {
+  /** Which ones of a kind is arbitrary. */
+  pending: readonly RunningPod[];
+  waiting: readonly RunningPod[];
+}
+
+export function destinationOf({ pending, waiting, ...placed }: Placed): Destination {
+  return { ...placed, pending: pending.length, waiting: waiting.length };
+}
+
 /**
  * @param pods of one owner
  * @param snapshot without them; what fits is added
  * @param open of that snapshot
  * @param inOrder see isInOrder()
  */
-export function destinationOf(
-  pods: readonly RunningPod[],
-  snapshot: Snapshot,
-  open: OpenNodes,
-  inOrder: boolean,
-): Destination {
+export function placeAgain(pods: readonly RunningPod[], snapshot: Snapshot, open: OpenNodes, inOrder: boolean): Placed {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;

@@ -4,12 +4,12 @@ import { isSameTaint } from '../../nodepool/taint.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { Allowances, budgetImpacts, neverEvicted } from './budget-impacts.ts';
-import { destinationOf, isInOrder } from './destinations.ts';
-import { type EvictedPod, isScheduled } from './leaving-pods.ts';
+import { destinationOf, isInOrder, type Placed, placeAgain } from './destinations.ts';
+import { isScheduled } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
-import type { Destination, Evicted, Impact, RunningPod } from './types.ts';
+import type { Evicted, EvictedPod, Impact, RunningPod } from './types.ts';
 
 interface Among {
   changes: readonly PlannedChange[];
@@ -48,19 +48,28 @@ export function placeEvicted(
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new Allowances(found, budgets);
-  const left = groups.map((group): Evicted => {
+  const left = groups.map((group): EvictedGroup => {
     const { next, held } = group;
     if (next === undefined || next.pending.length === 0) return group;
     const goes = (each: RunningPod) => !drainedPods.has(each) || allowances.take(each.pod);
     const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
     return { ...group, held: held + unplaced(next).length - unplaced(gone).length, next: gone };
   });
-  if (drained.length === 0) return { evicted: left, budgets: found };
+  if (drained.length === 0) return { evicted: left.map(withoutPods), budgets: found };
   for (const { after } of drained) setNode(snapshot, after);
   return { evicted: withAfterDrain(left, snapshot, parallel), budgets: found };
 }
 
-function unplaced(next: Destination | undefined): RunningPod[] {
+/** Of one owner. */
+interface EvictedGroup extends Omit<Evicted, 'next'> {
+  next: Placed | undefined;
+}
+
+function withoutPods({ next, ...group }: EvictedGroup): Evicted {
+  return { ...group, next: next && destinationOf(next) };
+}
+
+function unplaced(next: Placed | undefined): RunningPod[] {
   return next === undefined ? [] : [...next.pending, ...next.waiting];
 }
 
@@ -68,9 +77,9 @@ function destinations(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
   { snapshot, parallel, collect }: Pick<Among, 'snapshot' | 'parallel' | 'collect'>,
-): Evicted[] {
+): EvictedGroup[] {
   const open = new OpenNodes(snapshot);
-  return groupsOf(evicted).map(({ impact, group }, at): Evicted => {
+  return groupsOf(evicted).map(({ impact, group }, at): EvictedGroup => {
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
     const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));
     const going = group.filter(each => !never.has(each));
@@ -82,7 +91,7 @@ function destinations(
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
       held: group.length - going.length,
-      next: isRecreated ? destinationOf(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
+      next: isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
     };
   });
 }
@@ -96,14 +105,18 @@ function whileDrained({ meanwhile, after }: PlannedChange): Node {
   return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isLeft(taint)) ?? [])] };
 }
 
-function withAfterDrain(evicted: readonly Evicted[], snapshot: Snapshot, parallel: ReadonlySet<string>): Evicted[] {
+function withAfterDrain(
+  evicted: readonly EvictedGroup[],
+  snapshot: Snapshot,
+  parallel: ReadonlySet<string>,
+): Evicted[] {
   const open = new OpenNodes(snapshot);
   return evicted.map(group => {
     const pending = unplaced(group.next);
-    if (pending.length === 0) return group;
-    const afterDrain: Destination = destinationOf(pending, snapshot, open, isInOrder(group, parallel));
+    if (pending.length === 0) return withoutPods(group);
+    const afterDrain = placeAgain(pending, snapshot, open, isInOrder(group, parallel));
     const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
-    return isNone ? group : { ...group, afterDrain };
+    return isNone ? withoutPods(group) : { ...withoutPods(group), afterDrain: destinationOf(afterDrain) };
   });
 }
 

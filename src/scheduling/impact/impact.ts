@@ -8,12 +8,12 @@ import type { Budget } from '../../nodepool/budgets.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { daemonChanges, isOfDaemonSet, judgeRoom, ownerKey, type StartingPod } from './daemon-sets.ts';
 import { placeEvicted, takeAway } from './evictions.ts';
-import { type EvictedPod, isScheduled, type LeavingPods } from './leaving-pods.ts';
+import { isScheduled, type LeavingPods } from './leaving-pods.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { shutOut } from './shut-out.ts';
 import { placeStranded } from './stranded-pods.ts';
 import { type DaemonNode, daemonImpacts, KeyImpacts, notJudgedOf } from './summary.ts';
-import type { DaemonSet, Impact, RunningPod, Selecting } from './types.ts';
+import type { DaemonSet, EvictedPod, Impact, RunningPod, Selecting } from './types.ts';
 
 export interface Scene {
   /** One for each node that changes. */
@@ -76,7 +76,7 @@ export function impactOf({
       }
       const fate = ofNode.fate(running, storage);
       if ('eviction' in fate) {
-        const leaves = { ...running, eviction: fate.eviction };
+        const leaves = Object.assign(running, { eviction: fate.eviction });
         evicted.push(leaves);
         byKey.add(fate.eviction.causes, impact => impact.evicted.push(leaves));
       } else if (fate.causes.length > 0) {

@@ -1,6 +1,6 @@
 /** Pods that go on running where the scheduler would not put them again: where it would put them instead. */
 import type { Snapshot } from '../snapshot.ts';
-import { destinationOf, isInOrder } from './destinations.ts';
+import { destinationOf, isInOrder, placeAgain } from './destinations.ts';
 import { isScheduled } from './leaving-pods.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
@@ -23,7 +23,8 @@ export function placeStranded(
     const pods = group.filter(isScheduled);
     return {
       ...impact,
-      next: pods.length === 0 ? undefined : destinationOf(pods, snapshot, open, isInOrder(impact, parallel)),
+      next:
+        pods.length === 0 ? undefined : destinationOf(placeAgain(pods, snapshot, open, isInOrder(impact, parallel))),
     };
   });
 }

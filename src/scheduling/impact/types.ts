@@ -20,6 +20,21 @@ export interface RunningPod {
   node: string;
   /** The controller that recreates it: of a Deployment's pod, the Deployment. */
   owner: Owner | undefined;
+  /** Set once it is judged: a second object for each of 50,000 pods would take 3 MB. */
+  eviction?: Eviction | undefined;
+}
+
+export interface EvictedPod extends RunningPod {
+  eviction: Eviction;
+}
+
+/** Pods with the same placement share it. */
+export interface Eviction {
+  /** After the change. */
+  seconds: number;
+  /** By the Eviction API, which asks budgets. */
+  isDrained: boolean;
+  causes: readonly ChangedKey[];
 }
 
 export interface DaemonSet {
@@ -98,10 +113,10 @@ export interface Destination {
   returns: ReadonlyMap<string, number>;
   /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
   returnSeconds: number;
-  /** Those that stay Pending; which ones of a kind is arbitrary. */
-  pending: readonly RunningPod[];
+  /** Those that stay Pending. */
+  pending: number;
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */
-  waiting: readonly RunningPod[];
+  waiting: number;
   /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }

@@ -105,7 +105,7 @@ test('a node that is drained is closed by the twin of the taint; afterwards, pod
   const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] };
   const found = impact([pod(0, timed)], [], true);
   const [db] = found.evicted;
-  assert.deepEqual([db?.next?.returns.size, db?.next?.pending.length, db?.afterDrain?.returns.get('a')], [0, 1, 1]);
+  assert.deepEqual([db?.next?.returns.size, db?.next?.pending, db?.afterDrain?.returns.get('a')], [0, 1, 1]);
   assert.match(text(found), /noExecute: Drain: taint dedicated=web:NoSchedule keeps new pods away at once, then pods/);
   assert.match(
     text(found),
@@ -114,7 +114,7 @@ test('a node that is drained is closed by the twin of the taint; afterwards, pod
   // It would come back to the twin, and not to the taint.
   const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
   const [other] = impact([pod(0, returning)], [], true).evicted;
-  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending.length, other?.afterDrain], [0, 1, undefined]);
+  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending, other?.afterDrain], [0, 1, undefined]);
 });
 
 test('of a budget that never allows an eviction, no pod leaves its node', () => {
@@ -148,13 +148,9 @@ test('a StatefulSet creates no pod before the earlier ones run, unless it does s
     return impactOf({ ...scene, pods: new Map([['a', pods]]) }).evicted[0]?.next;
   };
   const ordered = next(new Set());
-  const names = (of: readonly { name: string }[] = []) => of.map(({ name }) => name);
-  assert.deepEqual(
-    [ordered?.nodes.size, names(ordered?.pending), names(ordered?.waiting)],
-    [0, ['db-0'], ['db-2', 'db-10']],
-  );
+  assert.deepEqual([ordered?.nodes.size, ordered?.pending, ordered?.waiting], [0, 1, 2]);
   const parallel = next(new Set(['shop/db']));
-  assert.deepEqual([parallel?.nodes.size, names(parallel?.pending), parallel?.waiting], [2, ['db-0'], []]);
+  assert.deepEqual([parallel?.nodes.size, parallel?.pending, parallel?.waiting], [2, 1, 0]);
 });
 
 test('a preference is not a rule', () => {

@@ -100,7 +100,7 @@ test('pods of a changed RuntimeClass are evicted as they run, and placed as they
   const ssd = { ...given, nodeSelector: { ...silver, disk: 'ssd' } };
   const after = { nodeSelector: bronze };
   const { keys, notAgain } = impact(running(ssd, given, after), node({ ...silver, disk: 'ssd' }), node(bronze));
-  assert.deepEqual([notAgain.length, notAgain[0]?.next?.pending.length], [1, 1]);
+  assert.deepEqual([notAgain.length, notAgain[0]?.next?.pending], [1, 1]);
   assert.deepEqual(
     keys.map(({ change, notAgain }) => [change.key, notAgain.length]),
     [
