@@ -11,14 +11,5 @@ export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'l
   if (asked.size === 0) return undefined;
   const selectors = new Selectors<LabelQuery>();
   for (const { selector } of asked) if (selector !== undefined) selectors.add(selector, selector);
-  // Alike pods share their labels: see PodParts.
-  const known = new WeakMap<object, boolean>();
-  return ({ labels }) => {
-    let isCounted = known.get(labels);
-    if (isCounted === undefined) {
-      isCounted = selectors.near(labels).some(selector => matchesQuery(selector, labels));
-      known.set(labels, isCounted);
-    }
-    return isCounted;
-  };
+  return ({ labels }) => selectors.near(labels).some(selector => matchesQuery(selector, labels));
 }
