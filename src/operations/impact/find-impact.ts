@@ -62,9 +62,8 @@ export async function findImpact(
     };
   }
   const labels = new Set(leaving.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
-  const after = new Map(changes.map(change => [change.after.name, change.after]));
-  const changed = new Map(changes.map(({ before }) => [before.name, before]));
-  const everyNode = [...state.nodes()].map((node): Node => after.get(node.name) ?? node);
+  const changed = new Map(changes.map(change => [change.before.name, change]));
+  const everyNode = [...state.nodes()].map((node): Node => changed.get(node.name)?.after ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
   const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
   const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);

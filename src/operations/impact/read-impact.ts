@@ -1,10 +1,12 @@
 /** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
+import { collectGarbage } from '../../controller/collect.ts';
 import type { Budget } from '../../nodepool/budgets.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun } from '../../nodepool/plural.ts';
 import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
+import type { NodeChange } from '../../scheduling/impact/node-keys.ts';
 import type { DaemonSet, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
 import { NO_STORAGE, type Storage } from '../../scheduling/storage.ts';
 import { attempt } from '../attempt.ts';
@@ -23,8 +25,8 @@ export interface ReadWish {
   labels: readonly string[];
   /** All, after the change. */
   nodes: readonly Node[];
-  /** Those that change, before it, by name. */
-  changed: ReadonlyMap<string, Node>;
+  /** By the name of the node. */
+  changed: ReadonlyMap<string, NodeChange>;
   /** RuntimeClasses that change, by name. */
   classes: ReadonlyMap<string, SchedulingChange>;
   /** Whether a taint with NoExecute comes: budgets are read. */
@@ -79,6 +81,7 @@ export async function readAll(
     nameCronJobs(here, port),
   ]);
   const movers = moving(here, snapshot.storage);
+  collectGarbage();
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
   const [parallel] = await Promise.all([
     isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,

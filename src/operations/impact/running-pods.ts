@@ -6,6 +6,7 @@ import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { countedBy } from '../../scheduling/counted-pods.ts';
+import type { NodeChange } from '../../scheduling/impact/node-keys.ts';
 import { recreations } from '../../scheduling/impact/recreated.ts';
 import type { Owner, RunningPod } from '../../scheduling/impact/types.ts';
 import type { RawPod } from '../../scheduling/raw-pod.ts';
@@ -38,12 +39,12 @@ export function noPods(nodes: readonly Node[]): RunningPods {
 
 /**
  * @param nodes all, after the change
- * @param changed those that change, before it, by name
+ * @param changed by the name of the node
  * @param classes RuntimeClasses that change, by name
  */
 export async function readRunningPods(
   nodes: readonly Node[],
-  changed: ReadonlyMap<string, Node>,
+  changed: ReadonlyMap<string, NodeChange>,
   classes: ReadonlyMap<string, SchedulingChange>,
   port: SchedulingPort,
 ): Promise<RunningPods> {
@@ -59,7 +60,7 @@ export async function readRunningPods(
     const controller = raw.metadata?.ownerReferences?.find(reference => reference.controller);
     const owner = controller && ownerOf(raw, controller, owners);
     // Most pods share what they are made of: the name alone is one of 50,000.
-    const before = changed.get(nodeName);
+    const before = changed.get(nodeName)?.before;
     if (before !== undefined) {
       const { parts } = found.snapshot;
       pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
