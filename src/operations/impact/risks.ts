@@ -2,6 +2,7 @@
 import type { Change } from '../../nodepool/change.ts';
 import { allChanges, plansToTheEnd } from '../../nodepool/plan.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import { isClosing } from '../../scheduling/impact/shut-out.ts';
 import type { Impact } from '../../scheduling/impact/types.ts';
 
 /** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
@@ -28,8 +29,7 @@ export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): 
   );
 }
 
-function isRisk({ kind, effect, from, to }: Change): boolean {
-  // One that comes keeps pods away, too, by NotIn and DoesNotExist.
-  if (kind === 'label') return from !== to;
-  return kind === 'taint' && to !== undefined && effect !== 'PreferNoSchedule';
+function isRisk(change: Change): boolean {
+  // A label that comes keeps pods away, too, by NotIn and DoesNotExist.
+  return change.kind === 'label' ? change.from !== change.to : isClosing(change);
 }

@@ -2,10 +2,14 @@
 import { meetsNode, type Requirement } from '../../nodepool/label-query.ts';
 import type { RawPodSpec } from '../raw-pod.ts';
 import { zonesOf } from '../volume-place.ts';
-import type { KeyUse } from './types.ts';
+import type { KeyUse, Selecting } from './types.ts';
 
 /** Each use of each label, rules before preferences. */
 type Keys = Map<string, KeyUse[]>;
+
+export function idOf({ kind, namespace, name }: Pick<Selecting, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind} ${namespace} ${name}`;
+}
 
 /** By label key. @param spec of a pod or a template */
 export function keysOfPod(spec: RawPodSpec): Keys {

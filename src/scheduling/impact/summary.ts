@@ -6,7 +6,7 @@ import { byNotJudged } from '../not-judged.ts';
 import type { Reason } from '../reason.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
-import { isAffected } from './selecting.ts';
+import { idOf, isAffected } from './selecting.ts';
 import type {
   DaemonImpact,
   DrainOrder,
@@ -145,9 +145,7 @@ function selectedBy(
     const isPending = isRefused || (isGone && uses.some(({ isNeeded }) => isNeeded));
     return [{ kind, namespace, name, places, isPreferred, isAffected: others.length > 0, isPending }];
   });
-  return [...Map.groupBy(found, ({ kind, namespace, name }) => `${kind} ${namespace} ${name}`).values()]
-    .flatMap(merged)
-    .toSorted(byName);
+  return [...Map.groupBy(found, idOf).values()].flatMap(merged).toSorted(byName);
 }
 
 type Named = Pick<Selecting, 'kind' | 'namespace' | 'name'>;
