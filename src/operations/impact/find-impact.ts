@@ -11,7 +11,7 @@ import { LeavingPods, movingPods } from '../../scheduling/impact/leaving-pods.ts
 import { changedNode, type PlannedChange } from '../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../scheduling/impact/selecting.ts';
 import { isClosing } from '../../scheduling/impact/shut-out.ts';
-import type { DaemonSet, Impact, RunningPod, Selecting } from '../../scheduling/impact/types.ts';
+import type { DaemonSet, Impact, Selecting } from '../../scheduling/impact/types.ts';
 import type { ImpactPorts, SelectorPath } from '../impact-port.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
@@ -65,8 +65,7 @@ export async function findImpact(
   const changed = new Map(changes.map(change => [change.before.name, change]));
   const everyNode = [...state.nodes()].map((node): Node => changed.get(node.name)?.after ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
-  const byNode = (here: readonly RunningPod[]) => Map.groupBy(here, ({ node }) => node);
-  const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, byNode(here), storage);
+  const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, here, storage);
   const mayShutOut = leaving.some(({ keys }) => keys.some(isClosing));
   const classes = new Map(runtimeClasses.flatMap(({ name, change }) => (change === undefined ? [] : [[name, change]])));
   const wish = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, mayShutOut, moving };
@@ -75,7 +74,7 @@ export async function findImpact(
   collectGarbage();
   const impact = impactOf({
     leaving,
-    pods: byNode(here),
+    pods: here,
     daemonSets: read.daemonSets,
     budgets: read.budgets,
     parallel: read.parallel,

@@ -34,7 +34,7 @@ export interface ReadWish {
   /** Whether a taint comes that keeps pods away: workloads without pods are read. */
   mayShutOut: boolean;
   /** Which of the pods on changed nodes would be scheduled anew. */
-  moving: (here: readonly RunningPod[], storage: Storage) => readonly RunningPod[];
+  moving: (here: RunningPods['here'], storage: Storage) => readonly RunningPod[];
 }
 
 export interface ReadImpact {
@@ -78,7 +78,7 @@ export async function readAll(
     asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
-    nameCronJobs(here, port),
+    nameCronJobs([...here.values()].flat(), port),
   ]);
   const movers = moving(here, snapshot.storage);
   collectGarbage();

@@ -18,8 +18,8 @@ import { UntemplatedPods } from './untemplated-pods.ts';
 export interface RunningPods {
   /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
   snapshot: Snapshot;
-  /** On nodes that change. Of 50,000 others, the sums in the snapshot are enough. */
-  here: RunningPod[];
+  /** On nodes that change, by node. Of 50,000 others, the sums in the snapshot are enough. */
+  here: Map<string, RunningPod[]>;
   /** Namespaces of those of them with claims. */
   claiming: Set<string>;
   /** Wherever they are. */
@@ -34,7 +34,7 @@ export interface RunningPods {
 export function noPods(nodes: readonly Node[]): RunningPods {
   const snapshot = new Snapshot(nodes, undefined, undefined, () => false);
   const untemplated = new UntemplatedPods(snapshot.parts);
-  return { snapshot, here: [], untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
+  return { snapshot, here: new Map(), untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
 /**
@@ -64,7 +64,9 @@ export async function readRunningPods(
     if (before !== undefined) {
       const { parts } = found.snapshot;
       pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
-      found.here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner, eviction: undefined });
+      const here = found.here.get(before.name) ?? [];
+      found.here.set(before.name, here);
+      here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner, eviction: undefined });
       if (claims.length > 0) found.claiming.add(namespace);
       countPod();
     }
