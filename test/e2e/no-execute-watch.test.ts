@@ -13,7 +13,7 @@ const { cluster } = testEnv;
 const pods = poolsWithPods(testEnv);
 const { audited, evictions, nodes, pod, taints } = nodesToDrain(testEnv, pods);
 
-test('the watch: only nodes that wait have their pods listed, and what blocks is told', {
+test('the watch: only nodes that wait have their pods listed, and what blocks is reported', {
   timeout: 120_000,
 }, async t => {
   await nodes('a', 'b');
@@ -37,7 +37,7 @@ test('the watch: only nodes that wait have their pods listed, and what blocks is
   await pods.budget('web', WEB, 0);
   await testEnv.edit('web', { spec: { taints: [TAINT] } });
   await eventually('the empty node has the taint', async () => (await taints('b')).join() === DONE);
-  await eventually('what blocks is told', async () => {
+  await eventually('what blocks is reported', async () => {
     const pool = await testEnv.getPool('web');
     return pool?.status?.conditions?.some(({ type, message }) => type === 'Reconciling' && message.includes(HELD));
   });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { NodeAlterers } from '../../../../src/kube/resources/node-alterers.ts';
 
-/** Which resources are asked for by so many patches, and what the one after them is told. */
+/** Which resources are asked for by so many patches, and the answer that the one after them gets. */
 async function after(patches: number, webhooks: object[] = []) {
   const asked: string[] = [];
   const alterers = new NodeAlterers({

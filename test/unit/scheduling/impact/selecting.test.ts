@@ -4,7 +4,9 @@ import type { Node } from '../../../../src/nodepool/types.ts';
 import { impactData } from '../../../../src/render/impact-data.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
+import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
+import type { Impact, Selecting } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
@@ -12,6 +14,13 @@ import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 function node(name: string, more: Partial<Node> = {}): Node {
   const meta = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
   return { ...meta, labels: {}, taints: [], ready: true, unschedulable: false, allocatable: { pods: '10' }, ...more };
+}
+
+/** Of the change of a node without pods. */
+function impactOn(change: PlannedChange, selecting: Selecting[], others: Node[] = []): Impact {
+  const snapshot = new Snapshot([change.after, ...others]);
+  const leaving = [new LeavingPods(change)];
+  return impactOf({ leaving, pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
 }
 
 function notIn(key: string, value: string): NonNullable<RawPodSpec['affinity']> {
@@ -54,16 +63,11 @@ test('pods that spread over a label which no node has any more would stay Pendin
   ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
   const change = { before: node('a', { labels: { rack: '1' } }), after: node('a') };
   const found = (others: Node[]) => {
-    const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({
-      leaving: [new LeavingPods(change)],
-      pods: new Map(),
-      daemonSets: [],
-      selecting,
-      budgets: [],
-      snapshot,
-    });
-    return keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [name, isAffected, isPending]);
+    return impactOn(change, selecting, others).keys[0]?.selectedBy.map(({ name, isAffected, isPending }) => [
+      name,
+      isAffected,
+      isPending,
+    ]);
   };
   assert.deepEqual(found([]), [
     ['both', true, true],
@@ -83,16 +87,9 @@ test('new pods of a workload whose selector no node matches any more would stay 
   ];
   const change = { before: node('a', { labels: { disk: 'ssd' } }), after: node('a') };
   const pending = (others: Node[]) => {
-    const snapshot = new Snapshot([change.after, ...others]);
-    const { keys } = impactOf({
-      leaving: [new LeavingPods(change)],
-      pods: new Map(),
-      daemonSets: [],
-      selecting,
-      budgets: [],
-      snapshot,
-    });
-    return keys[0]?.selectedBy.filter(({ isPending }) => isPending).map(({ name }) => name);
+    return impactOn(change, selecting, others)
+      .keys[0]?.selectedBy.filter(({ isPending }) => isPending)
+      .map(({ name }) => name);
   };
   assert.deepEqual(pending([]), ['placed']);
   const labels = { disk: 'ssd' };
@@ -119,9 +116,7 @@ test('every use of a label in one template counts', () => {
   ].map(({ name, spec }) => ({ kind: 'Deployment', namespace: 'shop', name, keys: keysOfPod(spec) }));
   const found = (to: Record<string, string>) => {
     const change = { before: node('a', { labels: { tier: 'gold' } }), after: node('a', { labels: to }) };
-    const snapshot = new Snapshot([change.after]);
-    const leaving = [new LeavingPods(change)];
-    const impact = impactOf({ leaving, pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });
+    const impact = impactOn(change, selecting);
     const found = { impact, isKnown: true, poolOf: () => undefined, isWellKnownOnly: false, runtimeClasses: [] };
     const { keys } = impactData({ ...found, warnings: [] });
     return keys[0]?.selectedBy.map(each => [each.where, each.preferred, each.affected, each.newPodsPending]);
