@@ -16,7 +16,7 @@ export interface Credentials {
   secureContext: SecureContext | undefined;
   headers: Record<string, string | string[]>;
   /** notAfter of the client certificate. */
-  certificateEnds: Date | undefined;
+  readonly certificateEnds: Date | undefined;
   /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
   renewal: Renewal | undefined;
 }
@@ -59,13 +59,16 @@ export async function loadCredentials(
     const own = isPlain ? {} : plainAuthInfo(user, tokenOf(refused));
     const authInfo = { ...own, ...(await source?.authInfo({ refused: refused || isUseless })) };
     isUseless = true;
-    tls = tlsOf(access, { ca, ...authInfo }, tls);
+    const now = tlsOf(access, { ca, ...authInfo }, tls);
+    tls = now;
     const headers = sendable(headersOf(user, authInfo), user);
     isUseless = false;
     return {
-      secureContext: tls.context,
+      secureContext: now.context,
       headers,
-      certificateEnds: tls.certificateEnds,
+      get certificateEnds() {
+        return now.certificateEnds;
+      },
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
   }

@@ -1,5 +1,4 @@
 /** Certificates and keys of a cluster and a user, and their TLS context. */
-import { X509Certificate } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,7 +14,8 @@ const MAX_BYTES = 4 * 1024 ** 2;
 export interface Tls {
   material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
   context: SecureContext | undefined;
-  certificateEnds: Date | undefined;
+  /** notAfter of `cert`. */
+  readonly certificateEnds: Date | undefined;
 }
 
 /** Returns `last` if its material is the same. Throws NodepoolError (input) for invalid material. */
@@ -41,7 +41,12 @@ export function tlsOf(
       context: cluster.server.startsWith('http:')
         ? undefined
         : createSecureContext({ ...all, ca: ca ?? publicAuthorities() }),
-      certificateEnds: cert === undefined ? undefined : new X509Certificate(cert).validToDate,
+      // Read when a request is refused: node:crypto takes a millisecond to load.
+      get certificateEnds() {
+        if (cert === undefined) return undefined;
+        const { X509Certificate } = process.getBuiltinModule('node:crypto');
+        return new X509Certificate(cert).validToDate;
+      },
     };
   } catch (error) {
     throw new NodepoolError(

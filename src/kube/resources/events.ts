@@ -1,5 +1,4 @@
 /** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
-import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { API_VERSION, CONTROLLER, GROUP, type Node, type NodePool } from '../../nodepool/types.ts';
@@ -20,11 +19,16 @@ export interface EventSource {
   suffix?: () => string;
 }
 
+/** The global crypto: reads create no Events, and should not load node:crypto. */
+function randomSuffix(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex');
+}
+
 /** The Event to create about a pool. */
 export function toEvent(
   { metadata, apiVersion, kind }: NodePool,
   event: PoolEvent,
-  { hostname, now, suffix = () => randomBytes(8).toString('hex') }: EventSource,
+  { hostname, now, suffix = randomSuffix }: EventSource,
 ): WireEvent {
   const { name, uid, resourceVersion } = metadata;
   const regarding = {
@@ -41,7 +45,7 @@ export function toEvent(
 export function toNodeEvent(
   { name, uid }: Pick<Node, 'name' | 'uid'>,
   event: PoolEvent,
-  { hostname, now, suffix = () => randomBytes(8).toString('hex') }: EventSource,
+  { hostname, now, suffix = randomSuffix }: EventSource,
 ): WireEvent {
   const regarding = { apiVersion: NODES.version, kind: NODES.kind, name, uid };
   return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
