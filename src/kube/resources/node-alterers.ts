@@ -36,6 +36,7 @@ export class NodeAlterers {
   readonly #api: Pick<Api, 'list' | 'isServed'>;
   #patches = 0;
   #areNone = false;
+  #isAltered = false;
 
   constructor(api: Pick<Api, 'list' | 'isServed'>) {
     this.#api = api;
@@ -54,7 +55,12 @@ export class NodeAlterers {
         () => {},
       );
     }
-    return this.#areNone;
+    return this.#areNone && !this.#isAltered;
+  }
+
+  /** A node was not written as it was sent: a server can have webhooks and policies that its API does not show. */
+  altered(): void {
+    this.#isAltered = true;
   }
 
   async #ask(): Promise<boolean> {
@@ -85,5 +91,7 @@ function asSent(item: Alterer): Alterer {
 /** Versions, names and selectors are not looked at: they narrow a rule. */
 function matchesNodeUpdates({ apiGroups = [], resources = [], operations = [] }: Rule): boolean {
   const names = (list: readonly string[], ...any: string[]) => any.some(each => list.includes(each));
-  return names(apiGroups, '', '*') && names(resources, 'nodes', '*', '*/*') && names(operations, 'UPDATE', '*');
+  return (
+    names(apiGroups, '', '*') && names(resources, 'nodes', 'nodes/*', '*', '*/*') && names(operations, 'UPDATE', '*')
+  );
 }

@@ -5,6 +5,7 @@ import { defined } from '../../nodepool/json.ts';
 import { maintenanceIn } from '../../nodepool/maintenance.ts';
 import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
 import { keptRecord } from '../../nodepool/record.ts';
 import {
@@ -114,6 +115,7 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       if (write.kind !== 'written') return write;
       const node = toNode(write.object, answered);
       const isWhole = expected === undefined || write.object.status !== undefined;
+      if (isWhole && expected !== undefined && !deepEqual(node.taints, expected.taints)) alterers.altered();
       return { kind: 'written', node: isWhole ? node : withStatusOf(node, expected) };
     },
   };

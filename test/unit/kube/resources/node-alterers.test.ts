@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { NodeAlterers } from '../../../../src/kube/resources/node-alterers.ts';
 
 /** Which resources are asked for by so many patches, and the answer that the one after them gets. */
-async function after(patches: number, webhooks: object[] = []) {
+async function after(patches: number, webhooks: object[] = [], isAltered = false) {
   const asked: string[] = [];
   const alterers = new NodeAlterers({
     async isServed({ plural }) {
@@ -17,6 +17,7 @@ async function after(patches: number, webhooks: object[] = []) {
     },
   });
   for (let patch = 0; patch < patches; patch++) alterers.areNone();
+  if (isAltered) alterers.altered();
   await setImmediate();
   return { asked: [...asked], areNone: alterers.areNone() };
 }
@@ -33,9 +34,12 @@ test('asks nothing in a run of 50 patches, and once in one of more', async () =>
 });
 
 test('a webhook for updates of nodes may alter them, one for their creation not', async () => {
-  const rule = (operation: string) => [
-    { webhooks: [{ rules: [{ apiGroups: [''], resources: ['nodes'], operations: [operation] }] }] },
+  const rule = (operation: string, resource = 'nodes') => [
+    { webhooks: [{ rules: [{ apiGroups: [''], resources: [resource], operations: [operation] }] }] },
   ];
   assert.equal((await after(60, rule('UPDATE'))).areNone, false);
   assert.equal((await after(60, rule('CREATE'))).areNone, true);
+  assert.equal((await after(60, rule('UPDATE', 'nodes/*'))).areNone, false, 'the node itself, too');
+  assert.equal((await after(60, rule('UPDATE', 'nodes/status'))).areNone, true);
+  assert.equal((await after(60, [], true)).areNone, false, 'a node was not written as it was sent');
 });
