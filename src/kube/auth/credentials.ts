@@ -15,8 +15,8 @@ export interface Credentials {
   /** Undefined for an http:// server. A renewal returns the same object until the CA, certificate or key changes. */
   secureContext: SecureContext | undefined;
   headers: Record<string, string | string[]>;
-  /** notAfter of the client certificate. */
-  readonly certificateEnds: Date | undefined;
+  /** The client certificate in PEM. */
+  certificate: string | Buffer | undefined;
   /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
   renewal: Renewal | undefined;
 }
@@ -59,16 +59,13 @@ export async function loadCredentials(
     const own = isPlain ? {} : plainAuthInfo(user, tokenOf(refused));
     const authInfo = { ...own, ...(await source?.authInfo({ refused: refused || isUseless })) };
     isUseless = true;
-    const now = tlsOf(access, { ca, ...authInfo }, tls);
-    tls = now;
+    tls = tlsOf(access, { ca, ...authInfo }, tls);
     const headers = sendable(headersOf(user, authInfo), user);
     isUseless = false;
     return {
-      secureContext: now.context,
+      secureContext: tls.context,
       headers,
-      get certificateEnds() {
-        return now.certificateEnds;
-      },
+      certificate: authInfo.cert,
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
   }

@@ -14,8 +14,6 @@ const MAX_BYTES = 4 * 1024 ** 2;
 export interface Tls {
   material: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
   context: SecureContext | undefined;
-  /** notAfter of `cert`. */
-  readonly certificateEnds: Date | undefined;
 }
 
 /** Returns `last` if its material is the same. Throws NodepoolError (input) for invalid material. */
@@ -41,12 +39,6 @@ export function tlsOf(
       context: cluster.server.startsWith('http:')
         ? undefined
         : createSecureContext({ ...all, ca: ca ?? publicAuthorities() }),
-      // Read when a request is refused: node:crypto takes a millisecond to load.
-      get certificateEnds() {
-        if (cert === undefined) return undefined;
-        const { X509Certificate } = process.getBuiltinModule('node:crypto');
-        return new X509Certificate(cert).validToDate;
-      },
     };
   } catch (error) {
     throw new NodepoolError(
@@ -56,6 +48,13 @@ export function tlsOf(
       { cause: error },
     );
   }
+}
+
+/** notAfter of a certificate in PEM. */
+export function endOf(certificate: string | Buffer): Date {
+  // Loaded here: it takes a millisecond, and this is asked when credentials are refused.
+  const { X509Certificate } = process.getBuiltinModule('node:crypto');
+  return new X509Certificate(certificate).validToDate;
 }
 
 /** The content of the cluster's certificate-authority. */

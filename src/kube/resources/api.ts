@@ -12,7 +12,7 @@ import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
-import { askPage, UnreadableError, unreadable, type WirePage } from './page.ts';
+import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { isConflict, isMissingNamespace, isMissingObject, parseStatus } from './status.ts';
 
@@ -20,8 +20,8 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** Items of one page, as kubectl's: 500 nodes are about 5 MB. Later pages in protobuf are not held in memory here. */
-const [PAGE_SIZE, LATER_PAGE_SIZE] = ['500', '2000'];
+/** Items in later pages in protobuf, which are not kept whole. */
+const LATER_PAGE_SIZE = '2000';
 
 export type PatchRequest = {
   contentType: string;
@@ -189,8 +189,7 @@ export class Api {
 
   /** The error for an unexpected response. */
   refusal(asked: Asked, answer: Answer): NodepoolError {
-    const { access, certificateEnds } = this.#transport;
-    return refusal(asked, answer, access, certificateEnds, this.#now());
+    return refusal(asked, answer, this.#transport, this.#now());
   }
 
   /** A 200 without an object is not from an API server but a login page, a proxy, a wrong port. */

@@ -18,15 +18,15 @@ export interface Asked {
 
 /**
  * The error for an unexpected response.
- * @param certificateEnds notAfter of the client certificate: a server answers 401 to an expired one
+ * @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401
  */
 export function refusal(
   asked: Asked,
   answer: Answer,
-  access: Access,
-  certificateEnds: Date | undefined,
+  connection: { access: Access; certificateEnds: Date | undefined },
   now: Date,
 ): NodepoolError {
+  const { access } = connection;
   const status = parseStatus(answer.text);
   const part = asked.subresource === undefined ? '' : `the ${asked.subresource} of `;
   const subject = part + (asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`);
@@ -40,7 +40,7 @@ export function refusal(
     case 400:
       return unknownFields(asked.resource, cannot, reason) ?? new NodepoolError('input', `${cannot}: ${reason}`);
     case 401:
-      return unauthorized(access, certificateEnds, now);
+      return unauthorized(access, connection.certificateEnds, now);
     case 403:
       return forbidden(asked, cannot, reason, access);
     case 404:

@@ -7,6 +7,9 @@ import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 
+/** Items in a page that may be kept whole, as kubectl's: 500 nodes are about 5 MB. */
+export const PAGE_SIZE = '500';
+
 export interface WirePage {
   metadata?: ListMeta;
   /** Go may write an empty list as null. */
@@ -77,7 +80,9 @@ export async function requestPage(
   }
   if (bug !== undefined) throw bug.error;
   if (problem instanceof UnknownFieldError) {
-    return { ...(await requestPage(transport, inJson(resource), query, { signal })), isUnknown: true };
+    // The body is kept whole: as few items as in a list that is JSON from its start.
+    const small = { ...query, limit: PAGE_SIZE };
+    return { ...(await requestPage(transport, inJson(resource), small, { signal })), isUnknown: true };
   }
   if (problem !== undefined) throw unreadable(problem);
   if (end === undefined) return { answer };

@@ -87,8 +87,8 @@ export function acceptOf({ decode, accept }: Resource): string {
   return decode === undefined ? JSON_TYPE : `${PROTOBUF}, ${JSON_TYPE}`;
 }
 
-/** The same resource in JSON. */
-export function inJson({ decode: _, ...resource }: Resource): Resource {
+/** The same resource in JSON, whole. */
+export function inJson({ decode: _decode, accept: _accept, ...resource }: Resource): Resource {
   return resource;
 }
 

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../controller/clock.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
+import { endOf } from '../auth/tls-material.ts';
 import { proxyOf } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 
@@ -66,7 +67,8 @@ export class Sessions {
 
   /** notAfter of the client certificate in use. */
   get certificateEnds(): Date | undefined {
-    return this.#session?.credentials.certificateEnds;
+    const certificate = this.#session?.credentials.certificate;
+    return certificate === undefined ? undefined : endOf(certificate);
   }
 
   /** Closes the sockets; requests in flight fail. */

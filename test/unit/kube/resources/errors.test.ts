@@ -157,7 +157,12 @@ test('says whether credentials were sent to a server that knows nobody', () => {
   const next = 'choose a user with --user or --context, or pass --token';
   const none = { ...access, user: { name: '' } };
   const of = (given: typeof access | typeof none, status: number, text: string) => {
-    const { message, next } = refusal(patchNode, { status, headers: {}, text }, given, undefined, now);
+    const { message, next } = refusal(
+      patchNode,
+      { status, headers: {}, text },
+      { access: given, certificateEnds: undefined },
+      now,
+    );
     return [message, next];
   };
   assert.deepEqual(of(none, 403, body), [`cannot patch Node "n": no credentials were sent, ${lacks}`, next]);
@@ -189,11 +194,16 @@ test('says that a server is not an API server, and where to look', () => {
       'it answered 400: Client sent an HTTP request to an HTTPS server.',
     ],
   ] as const) {
-    const error = refusal(list, { status, headers, text: body }, access, undefined, now);
+    const error = refusal(list, { status, headers, text: body }, { access, certificateEnds: undefined }, now);
     const message = `what answers at https://s:6443 is not a Kubernetes API server: ${said}`;
     assert.deepEqual([error.kind, error.message, error.next], ['cluster', message, next]);
   }
-  const unauthorized = refusal(list, { status: 401, headers: html, text: '<html>' }, access, undefined, now);
+  const unauthorized = refusal(
+    list,
+    { status: 401, headers: html, text: '<html>' },
+    { access, certificateEnds: undefined },
+    now,
+  );
   assert.match(unauthorized.message, /refused the credentials/);
 });
 

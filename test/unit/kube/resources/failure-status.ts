@@ -10,13 +10,14 @@ export const now = new Date('2026-01-01T00:00:00Z');
 
 /** `kind: message; next: next step` of the error. */
 export function refusalText(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
-  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, access, certificateEnds, now);
+  const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, { access, certificateEnds }, now);
   return `${kind}: ${message}; next: ${next}`;
 }
 
 /** Whether a retry alone does not help. */
 export function isPermanent(asked: Asked, status: number, body: string): boolean {
-  return refusal(asked, { status, headers: {}, text: body }, access, undefined, now).isPermanent;
+  const connection = { access, certificateEnds: undefined };
+  return refusal(asked, { status, headers: {}, text: body }, connection, now).isPermanent;
 }
 
 /** A Status that a kube-apiserver 1.36 sends with a refusal. */
