@@ -7,7 +7,7 @@ declare const Bun: { gc(wait: boolean): void; unsafe: { setJITPolicy(scale: numb
 /** Longer than all but watches and large changes take. */
 const COMPILE_AFTER_MS = 5000;
 
-// See src/controller/collect.ts: a collection takes 20 ms, and memory is worth more than that.
+// See src/controller/collect.ts. Async for the type that Node's has: it is done when it returns.
 globalThis.gc = async () => Bun.gc(true);
 // Until then, functions have to run 30 times as often to be compiled (scripts/package/executable.ts).
 setTimeout(() => Bun.unsafe.setJITPolicy(1), COMPILE_AFTER_MS).unref();

@@ -1,7 +1,7 @@
 /** The frames of a watch in protobuf: a length in four bytes, then the message. */
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
-import { countRead } from '../../controller/collect.ts';
+import { countWatched } from '../../controller/collect.ts';
 import { MAX_OBJECT_LENGTH } from '../wire.ts';
 import { Chunks, type Used } from './chunks.ts';
 
@@ -28,8 +28,7 @@ export async function readFrames(response: IncomingMessage, onFrame: (frame: Buf
   response.on('data', (chunk: Buffer) => {
     try {
       chunks.push(chunk);
-      // Events leave less than a list that is kept, and a collection delays the write that follows (decision 0019).
-      countRead(chunk.length / 4);
+      countWatched(chunk.length);
     } catch (error) {
       response.destroy(error as Error);
     }

@@ -3,7 +3,7 @@ import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:h
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../controller/clock.ts';
-import { countRead } from '../../controller/collect.ts';
+import { countKept, countListed } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
@@ -123,14 +123,19 @@ export function exchange({
       const content = unpacked(response);
       content.on('data', (chunk: Buffer) => {
         take(chunk);
-        // What is decoded as it comes leaves less than what is kept.
-        countRead(take === keep ? chunk.length : chunk.length / 2);
+        if (take === keep) countKept(chunk.length);
+        else countListed(chunk.length);
       });
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
       });
       response.on('error', fail);
-      if (content !== response) content.on('error', fail);
+      if (content !== response) {
+        content.on('error', (error: Error) => {
+          fail(error);
+          request.destroy();
+        });
+      }
       content.on('end', end);
     });
     // With a string as body, Node would encode the headers as UTF-8 too; they are latin1 (credentials.ts).

@@ -1,7 +1,7 @@
 /** Streamed responses over node:http(s), for watches. */
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
-import { countRead } from '../../controller/collect.ts';
+import { countWatched } from '../../controller/collect.ts';
 import { MAX_OBJECT_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
@@ -38,7 +38,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<string>) {
-    countRead(chunk.length);
+    countWatched(chunk.length);
     const lines = chunk.split('\n');
     const rest = lines.pop() ?? '';
     for (const end of lines) {

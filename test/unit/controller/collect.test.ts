@@ -3,7 +3,7 @@ import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
-import { countRead, countRollout } from '../../../src/controller/collect.ts';
+import { countKept, countListed, countRollout, countWatched } from '../../../src/controller/collect.ts';
 import { exchange } from '../../../src/kube/transport/exchange.ts';
 
 const MIB = 1024 ** 2;
@@ -18,19 +18,31 @@ const count = (async () => {
 
 test('a collection follows what was read, and what reconciles of a rollout left, together', () => {
   globalThis.gc = undefined;
-  countRead(1_000 * MIB);
+  countKept(1_000 * MIB);
   countRollout(1_000_000);
   globalThis.gc = count;
-  countRead(1);
+  countKept(1);
   assert.equal(collections, 1, 'what was counted before');
   // 4 MiB and 9 MiB: less than 14.
   countRollout(512);
-  countRead(9 * MIB);
+  countKept(9 * MIB);
   assert.equal(collections, 1);
   // Half of the heap, if that is more.
   const reconciles = Math.ceil((process.memoryUsage().heapTotal / MIB + 14) / 4);
   for (let at = 0; at < reconciles; at++) countRollout(512);
   assert.ok(collections > 1, 'nothing was collected');
+});
+
+test('a list counts half, and a watch a quarter of what is kept', t => {
+  globalThis.gc = count;
+  t.mock.method(process, 'memoryUsage', () => ({ heapUsed: 0 }));
+  const collectionsOf = (counted: (bytes: number) => void) => {
+    countKept(1_000 * MIB);
+    const start = collections;
+    for (let at = 0; at < 112; at++) counted(MIB);
+    return collections - start;
+  };
+  assert.deepEqual([countKept, countListed, countWatched].map(collectionsOf), [8, 4, 2]);
 });
 
 test('a body that is decoded as it arrives counts half of one that is kept', async t => {
@@ -43,7 +55,7 @@ test('a body that is decoded as it arrives counts half of one that is kept', asy
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const head = { url, method: 'GET', headers: {}, body: undefined, agent: new Agent(), deadlineMs: undefined };
   const ask = async (onBody?: () => void) => {
-    countRead(1_000 * MIB);
+    countKept(1_000 * MIB);
     const start = collections;
     await exchange({ ...head, clock: systemClock, onBody });
     return collections - start;

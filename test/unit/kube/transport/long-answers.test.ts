@@ -1,11 +1,13 @@
 /** Responses that would exhaust memory: long, compressed, in single bytes, endless. The server is real. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createServer, type ServerResponse } from 'node:http';
+import { Agent, createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '../../../../src/controller/clock.ts';
+import { exchange } from '../../../../src/kube/transport/exchange.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { MAX_ANSWER_LENGTH } from '../../../../src/kube/wire.ts';
@@ -26,6 +28,7 @@ function endlessly(response: ServerResponse, piece: string): void {
 const ANSWERS: Record<string, (response: ServerResponse) => void> = {
   '/bomb': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
   '/refused-bomb': response => response.writeHead(403, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/damaged': response => response.writeHead(200, { 'content-encoding': 'gzip' }).write('no gzip'),
   '/endless': response => endlessly(response, 'x'.repeat(64 * 1024)),
   '/refused': response => endlessly(response.writeHead(403), 'x'.repeat(64 * 1024)),
   '/bytes': ({ socket }) => {
@@ -50,7 +53,7 @@ function ask(request: Request) {
     credentials: async () => ({
       secureContext: undefined,
       headers: {},
-      certificateEnds: undefined,
+      certificate: undefined,
       renewal: undefined,
     }),
     userAgent: 'test',
@@ -71,6 +74,23 @@ describe('a buffered response', () => {
       });
     });
   }
+
+  test('a damaged one that does not end frees its connection', async () => {
+    const agent = new Agent({ keepAlive: true });
+    const url = new URL('/damaged', address);
+    const request = {
+      url,
+      method: 'GET',
+      headers: {},
+      body: undefined,
+      agent,
+      deadlineMs: undefined,
+      clock: systemClock,
+    };
+    await assert.rejects(exchange({ ...request, onBody: undefined }), { code: 'Z_DATA_ERROR' });
+    for (let waited = 0; waited < 1_000 && Object.keys(agent.sockets).length > 0; waited += 10) await setTimeout(10);
+    assert.deepEqual(Object.keys(agent.sockets), []);
+  });
 
   test('says for a write that the change may have been made', async () => {
     await assert.rejects(ask({ path: '/endless', method: 'POST', body: {} }), {
