@@ -43,7 +43,13 @@ function runBeside(program, args, bundle) {
     for (const signal of signals) process.off(signal, pass);
   };
   child = spawn(program, args, { stdio: 'inherit' });
-  child.once('error', () => {
+  let hasStarted = false;
+  child.once('spawn', () => {
+    hasStarted = true;
+  });
+  // A signal that could not be passed on is an error, too.
+  child.on('error', () => {
+    if (hasStarted) return undefined;
     release();
     return bundle();
   });

@@ -56,6 +56,7 @@ const load = () => (loaded ??= require('${name}'));
 module.exports = new Proxy(function () {}, {
   get: (_, key) => (key === '__esModule' ? ${name.startsWith('.')} : load()[key]),
   apply: (_, self, given) => Reflect.apply(load(), self, given),
+  construct: (_, given) => Reflect.construct(load(), given),
 });
 `;
 }
