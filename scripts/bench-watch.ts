@@ -1,5 +1,5 @@
 /**
- * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --product P]` measures `reconcile --watch` while
+ * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --rounds N --product P]` measures `reconcile --watch` while
  * nodes change, next to its baseline; also at other rates, and of the bundle. `--rollouts` measures its memory while a
  * changed spec reaches the nodes, at once and in steps. Fails when a target is missed.
  */
@@ -21,12 +21,18 @@ const { values } = parseArgs({
     pools: { type: 'string', default: '100' },
     rate: { type: 'string', default: '100' },
     seconds: { type: 'string', default: '30' },
+    rounds: { type: 'string', default: '3' },
     product: { type: 'string', default: 'executable' },
     rollouts: { type: 'boolean', default: false },
   },
 });
 const [nodes, pools] = [Number(values.nodes), Number(values.pools)];
-const load = { nodes, rate: Number(values.rate), seconds: Number(values.seconds) };
+const load = {
+  nodes,
+  rate: Number(values.rate),
+  seconds: Number(values.seconds),
+  rounds: Number(values.rounds),
+};
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const programs = await step(progress, 'building the executable and the npm package', buildPrograms);

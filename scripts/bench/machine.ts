@@ -41,5 +41,6 @@ export function versions(kubectl: string): Record<string, string> {
     etcd,
     Node: process.version,
     Bun: `v${BUN_VERSION}`,
+    curl: /^curl (\S+)/.exec(execFileSync('curl', ['--version']).toString())?.[1] ?? 'unknown',
   };
 }

@@ -16,7 +16,8 @@ export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
 function pageText(report: Report, name: string): string {
   const { day, machine, versions, nodes, pools } = report;
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  const misses = missed(report);
+  const misses = listed('Missed', missed(report));
+  const unclear = listed('Not clear, the limit lies in the interval', missed(report, 'not clear'));
   return [
     `${day}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
     `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programs.join(', ')}.`,
@@ -24,8 +25,11 @@ function pageText(report: Report, name: string): string {
     '',
     `![Time of each command in times of its peer](${name}.svg)`,
     '',
-    misses.length === 0 ? 'Every target was met.' : ['Missed:', '', ...misses.map(miss => `- ${miss}`)].join('\n'),
-    '',
+    ...(misses.length + unclear.length === 0 ? ['Every target was met.', ''] : [...misses, ...unclear]),
     tables(report).map(asMarkdown).join('\n\n'),
   ].join('\n');
+}
+
+function listed(title: string, targets: string[]): string[] {
+  return targets.length === 0 ? [] : [`${title}:`, '', ...targets.map(target => `- ${target}`), ''];
 }

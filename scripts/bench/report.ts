@@ -66,27 +66,26 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
   };
 }
 
-/** One line for each missed target. */
-export function missed({ races, figures }: Measured): string[] {
-  const ofRaces = races.flatMap(({ others }) =>
+/** One line for each target that has this verdict: the missed ones by default. */
+export function missed({ races, figures }: Measured, wanted: Verdict = 'missed'): string[] {
+  const line = (what: string, samples: number[], most: number | undefined, unit: string) =>
+    most === undefined || verdict(samples, most) !== wanted
+      ? []
+      : [`${what} ${number(median(samples))}${unit}, at most ${number(most)}${unit}`];
+  const ofRaces = races.flatMap(({ title, others }) =>
     others.flatMap(({ name, limits, samples, ratios }) => [
-      ...miss(`${name}: ratio`, ratios, limits.ratio, ''),
-      ...miss(`${name}: peak memory`, rssOf(samples), limits.rss, ' MB'),
+      ...line(`${title}: ${name}, ratio`, ratios, limits.ratio, ''),
+      ...line(`${title}: ${name}, peak memory`, rssOf(samples), limits.rss, ' MB'),
     ]),
   );
   const ofFigures = figures.flatMap(({ title, figures }) =>
     figures.flatMap(({ name, value, unit, most, interval: within }) => {
       const after = ` ${unit}`.trimEnd();
-      if (most === undefined || verdictOf(value, within?.low ?? value, most) !== 'missed') return [];
+      if (most === undefined || verdictOf(value, within?.low ?? value, most) !== wanted) return [];
       return `${title}: ${name} ${number(value)}${after}, at most ${number(most)}${after}`;
     }),
   );
   return [...ofRaces, ...ofFigures];
-}
-
-function miss(what: string, samples: number[], most: number | undefined, unit: string): string[] {
-  if (most === undefined || verdict(samples, most) !== 'missed') return [];
-  return [`${what} ${number(median(samples))}${unit}, at most ${number(most)}${unit}`];
 }
 
 function rssOf(samples: readonly { rss: number }[]): number[] {

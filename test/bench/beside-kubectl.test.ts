@@ -17,7 +17,7 @@ import { type Programs, readNodes, readPools, startUp } from './races.ts';
 
 const [NODES, POOLS, ROUNDS] = [3_000, 20, 5];
 const BUILD_MS = 300_000;
-/** MB, the target for 5,000 nodes. Holding a whole response body would need 27 more. */
+/** MB: the target for 5,000 nodes with a tenth for noise. Holding a whole response body would need 27 more. */
 const MAX_MEMORY = 110;
 
 const cluster = useCluster({ own: true });

@@ -5,7 +5,7 @@ import { plot } from '../../scripts/bench/plot.ts';
 import { asText, missed, type Report, tables, verdict } from '../../scripts/bench/report.ts';
 import { extrapolation, growth } from './growth.ts';
 import { type Contender, type RaceResult, resultOf, runRace } from './race.ts';
-import { interval, median, quantileRatioInterval, ratios } from './statistics.ts';
+import { interval, median, ratios } from './statistics.ts';
 
 const sample = (seconds: number, rss = 50) => ({ seconds, cpu: seconds, rss });
 
@@ -38,16 +38,6 @@ test('a target is missed only when the interval lies above it', () => {
   assert.equal(verdict([0.81, 0.9, 1.2], 0.8), 'missed');
   assert.equal(verdict([], 0.8), 'missed');
   assert.equal(verdict([Number.NaN], 0.8), 'missed');
-});
-
-test('the interval of a ratio of quantiles', () => {
-  const peer = Array.from({ length: 1_000 }, (_, index) => index + 1);
-  const { low, high } = quantileRatioInterval(
-    peer.map(each => each * 2),
-    peer,
-    0.99,
-  );
-  assert.ok(low > 1.9 && low < 2 && high > 2 && high < 2.1, `${low} ${high}`);
 });
 
 test('rotates the first contender in each round', async () => {
@@ -99,10 +89,14 @@ test('names nothing that is within its limits', () => {
 
 test('names what missed a target and what was not measured', () => {
   assert.deepEqual(missed(report(0.9, 120, Number.NaN)), [
-    'executable: get: ratio 0.90, at most 0.85',
-    'executable: get: peak memory 120 MB, at most 110 MB',
+    'Pools: executable: get, ratio 0.90, at most 0.85',
+    'Pools: executable: get, peak memory 120 MB, at most 110 MB',
     'watch: p99 NaN ms, at most 50 ms',
   ]);
+});
+
+test('names what is not clear', () => {
+  assert.deepEqual(missed(report(0.9, 120, 20), 'not clear'), ['watch: p50 2 x, at most 1.50 x']);
 });
 
 test('renders the tables', () => {

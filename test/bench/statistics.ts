@@ -1,8 +1,6 @@
 /** Statistics of samples. */
 
 const RESAMPLES = 2_000;
-/** Of thousands of samples each. */
-const QUANTILE_RESAMPLES = 400;
 /** Of the resamples' medians, this share lies below and above the interval: 95 % are in it. */
 const TAIL = 0.025;
 
@@ -39,17 +37,6 @@ export function interval(samples: readonly number[]): Interval {
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-/** The 95 % confidence interval of the ratio of two quantiles, of samples that are not paired. */
-export function quantileRatioInterval(samples: readonly number[], peer: readonly number[], share: number): Interval {
-  const random = randomNumbers();
-  const again = (of: readonly number[]) => of.map(() => of[Math.floor(random() * of.length)] ?? Number.NaN);
-  const ratio = () => quantile(again(samples), share) / quantile(again(peer), share);
-  const sorted = Array.from({ length: QUANTILE_RESAMPLES }, ratio).sort((a, b) => a - b);
-  const below = Math.floor(QUANTILE_RESAMPLES * TAIL);
-  const at = (index: number) => sorted[index] ?? Number.NaN;
-  return { low: at(below), high: at(QUANTILE_RESAMPLES - 1 - below) };
 }
 
 /** From 0 to 1, always the same: mulberry32 (Tommy Ettinger, public domain). */

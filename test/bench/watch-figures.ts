@@ -5,10 +5,11 @@ import { type ProgressStream, step } from '../cluster/progress.ts';
 import { type Answered, answers, auditSize, drift, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
-import { quantile, quantileRatioInterval } from './statistics.ts';
+import { interval, median, quantile } from './statistics.ts';
 import { cpuSeconds, memoryOf } from './usage.ts';
 
-const IDLE_S = 20;
+/** Two watches of each resource end and begin again. */
+const IDLE_S = 70;
 const SETTLE_MS = 5_000;
 const MAX_SETTLE_MS = 60_000;
 const MAX_IDLE = 0.3;
@@ -26,6 +27,8 @@ export interface Load {
   /** Changes a second. */
   rate: number;
   seconds: number;
+  /** In each, the floor and the watch run once. */
+  rounds: number;
 }
 
 /** On a cluster with an audit log, reconciled. */
@@ -36,47 +39,105 @@ export async function watchFigures(
   progress: ProgressStream,
 ): Promise<Figure[]> {
   const quiet = { ...load, rate: Math.ceil(load.rate / QUIETER) };
-  const endFloor = await startFloor(cluster);
-  const floor = await underLoad(cluster, 'the floor', load, progress);
-  const quietFloor = await underLoad(cluster, 'the floor', quiet, progress);
-  await endFloor();
+  const floors: Loaded[] = [];
+  const watches: Watch[] = [];
+  const runs = [
+    async () => floors.push(await underFloor(cluster, [load, quiet], progress)),
+    async () => watches.push(await underWatch(cluster, command, [load, quiet], progress)),
+  ];
+  for (let round = 0; round < load.rounds; round++) {
+    for (const run of round % 2 === 0 ? runs : runs.toReversed()) await run();
+  }
+  const memory = MAX_MEMORY[load.nodes];
+  const most = load.rate === RATE ? MOST_P99 : undefined;
+  const ofWatches = (value: (watch: Watch) => number) => median(watches.map(value));
+  const unanswered = (all: Loaded[]) => all.reduce((sum, { fast, slow }) => sum + fast.unanswered + slow.unanswered, 0);
+  return [
+    figure(
+      'memory with its caches',
+      ofWatches(({ synced }) => synced.now),
+      'MB',
+      memory,
+    ),
+    figure(
+      'memory after the load',
+      ofWatches(({ after }) => after.now),
+      'MB',
+      memory,
+    ),
+    figure(
+      'of that, pages of the program',
+      ofWatches(({ after }) => after.files),
+      'MB',
+    ),
+    figure(
+      'peak memory',
+      ofWatches(({ after }) => after.peak),
+      'MB',
+    ),
+    figure('CPU when nothing changes', ofWatches(({ idle }) => idle) * 100, '%', MAX_IDLE),
+    ...waits(load.rate, watches.map(fastOf), floors.map(fastOf), most?.fast),
+    ...waits(quiet.rate, watches.map(slowOf), floors.map(slowOf), most?.quiet),
+    figure('changes without an answer', unanswered(watches), '', 0),
+    figure('changes without an answer from the floor', unanswered(floors), '', 0),
+    ...(watches.at(-1)?.fast.cpu ?? []).map(({ who, share }) =>
+      figure(`CPU at ${load.rate} changes a second: ${who}`, share * 100, '%'),
+    ),
+  ];
+}
 
+/** At the two rates. */
+interface Loaded {
+  fast: UnderLoad;
+  slow: UnderLoad;
+}
+
+interface Watch extends Loaded {
+  synced: { now: number };
+  after: { now: number; files: number; peak: number };
+  /** CPU seconds a second. */
+  idle: number;
+}
+
+const fastOf = ({ fast }: Loaded) => fast;
+const slowOf = ({ slow }: Loaded) => slow;
+
+async function underFloor(cluster: ControlPlane, loads: [Load, Load], progress: ProgressStream): Promise<Loaded> {
+  const end = await startFloor(cluster);
+  const [fast, slow] = await underBoth(cluster, 'the floor', loads, progress);
+  await end();
+  return { fast, slow };
+}
+
+async function underWatch(
+  cluster: ControlPlane,
+  command: Command,
+  loads: [Load, Load],
+  progress: ProgressStream,
+): Promise<Watch> {
   const { pid, end } = await step(progress, 'starting reconcile --watch', () => startWatch(cluster, command));
   await sleep(SETTLE_MS);
   const synced = await memoryOf(pid);
   const before = await cpuSeconds(pid);
   await step(progress, `idle for ${IDLE_S} s`, () => sleep(IDLE_S * 1000));
   const idle = ((await cpuSeconds(pid)) - before) / IDLE_S;
-  const ours = await underLoad(cluster, 'reconcile --watch', load, progress, pid);
-  const after = await memoryOf(pid);
-  const quietOurs = await underLoad(cluster, 'reconcile --watch', quiet, progress, pid);
+  const [fast, slow, after] = await underBoth(cluster, 'reconcile --watch', loads, progress, pid);
   await end();
-
-  const memory = MAX_MEMORY[load.nodes];
-  const most = load.rate === RATE ? MOST_P99 : undefined;
-  return [
-    figure('memory with its caches', synced.now, 'MB', memory),
-    figure('memory after the load', after.now, 'MB', memory),
-    figure('of that, pages of the program', after.files, 'MB'),
-    figure('peak memory', after.peak, 'MB'),
-    figure('CPU when nothing changes', idle * 100, '%', MAX_IDLE),
-    ...waits(load.rate, ours, floor, most?.fast),
-    ...waits(quiet.rate, quietOurs, quietFloor, most?.quiet),
-    figure('changes without an answer', ours.unanswered + quietOurs.unanswered, '', 0),
-    ...ours.cpu.map(({ who, share }) => figure(`CPU at ${load.rate} changes a second: ${who}`, share * 100, '%')),
-  ];
+  if (after === undefined) throw new Error('the memory of the watch was not read');
+  return { synced, idle, fast, slow, after };
 }
 
-/** Latency from change to write. @param most limit of our p99, in times of the floor's */
-function waits(rate: number, ours: Answered, floor: Answered, most?: number): Figure[] {
-  const [p99, floorP99] = [quantile(ours.times, 0.99), quantile(floor.times, 0.99)];
-  const ratio = figure(`change to write at ${rate} a second, p99 in times of the floor's`, p99 / floorP99, 'x', most);
+/** The latencies from change to write. @param most limit of our p99, in times of the floor's */
+function waits(rate: number, ours: Answered[], floors: Answered[], most?: number): Figure[] {
+  const of = (all: Answered[], share: number) => all.map(({ times }) => quantile(times, share));
+  const ratios = of(ours, 0.99).map((p99, round) => p99 / (of(floors, 0.99)[round] ?? Number.NaN));
+  const ratio = figure(`change to write at ${rate} a second, p99 in times of the floor's`, median(ratios), 'x', most);
   return [
-    figure(`change to write at ${rate} a second, p50`, quantile(ours.times, 0.5), 'ms'),
-    figure(`change to write at ${rate} a second, p99`, p99, 'ms'),
-    figure(`the floor at ${rate} a second, p50`, quantile(floor.times, 0.5), 'ms'),
-    figure(`the floor at ${rate} a second, p99`, floorP99, 'ms'),
-    { ...ratio, interval: quantileRatioInterval(ours.times, floor.times, 0.99) },
+    figure(`change to write at ${rate} a second, p50`, median(of(ours, 0.5)), 'ms'),
+    figure(`change to write at ${rate} a second, p99`, median(of(ours, 0.99)), 'ms'),
+    figure(`the floor at ${rate} a second, p50`, median(of(floors, 0.5)), 'ms'),
+    figure(`the floor at ${rate} a second, p99`, median(of(floors, 0.99)), 'ms'),
+    { ...ratio, interval: interval(ratios) },
   ];
 }
 
@@ -89,7 +150,24 @@ interface UnderLoad extends Answered {
   cpu: { who: string; share: number }[];
 }
 
-/** Runs the load twice; the second run counts, after compilation and the initial burst of events. */
+/** With the memory of the process after the first load. */
+async function underBoth(
+  cluster: ControlPlane,
+  what: string,
+  [fast, slow]: [Load, Load],
+  progress: ProgressStream,
+  pid?: number,
+) {
+  await sleep(SETTLE_MS);
+  const start = await auditSize(cluster);
+  // Not counted: compilation, and the first Events of each pool, which are not rate-limited.
+  await step(progress, `${what}: warm-up`, () => drift(cluster, fast.nodes, fast.rate, fast.seconds));
+  await settled(cluster, start);
+  const atFast = await underLoad(cluster, what, fast, progress, pid);
+  const after = pid === undefined ? undefined : await memoryOf(pid);
+  return [atFast, await underLoad(cluster, what, slow, progress, pid), after] as const;
+}
+
 async function underLoad(
   cluster: ControlPlane,
   what: string,
@@ -106,10 +184,6 @@ async function underLoad(
     { who: 'the maker of the changes', pid: process.pid },
   ];
   const used = () => Promise.all(busy.map(each => cpuSeconds(each.pid)));
-  await sleep(SETTLE_MS);
-  const warmUp = await auditSize(cluster);
-  await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
-  await settled(cluster, warmUp);
   const start = await auditSize(cluster);
   const before = await used();
   await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
