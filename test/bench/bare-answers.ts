@@ -4,7 +4,6 @@
  * line when it watches, and runs until it is killed.
  */
 import { Agent, get } from 'node:https';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { barePatch, METADATA_ONLY } from './bare.ts';
 
@@ -24,13 +23,19 @@ watch(() => process.stdout.write('watching\n'));
 
 /** Watches forever: a busy server ends slow watches, and a new one starts with the current nodes. */
 function watch(started: () => void): void {
-  get(new URL('/api/v1/nodes?watch=true', server), { agent, headers }, async response => {
+  get(new URL('/api/v1/nodes?watch=true', server), { agent, headers }, response => {
     started();
-    for await (const line of createInterface({ input: response })) {
-      const { metadata } = JSON.parse(line).object;
-      if (metadata.labels[label] === wanted) continue;
-      void barePatch(agent, server, metadata.name, { metadata: { labels: { [label]: wanted } } }, 'floor/1.0');
-    }
-    watch(() => {});
+    let rest = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) answer(JSON.parse(line).object.metadata);
+    });
+    response.on('end', () => watch(() => {}));
   });
+}
+
+function answer({ name, labels }: { name: string; labels: Record<string, string> }): void {
+  if (labels[label] === wanted) return;
+  void barePatch(agent, server, name, { metadata: { labels: { [label]: wanted } } }, 'floor/1.0');
 }

@@ -9,14 +9,14 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { type AuthInfo, type AuthInfoSource, type LoginSurroundings, NO_TERMINAL } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
-import { caOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
+import { caOf, endOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. A renewal returns the same object until the CA, certificate or key changes. */
   secureContext: SecureContext | undefined;
   headers: Record<string, string | string[]>;
-  /** The client certificate in PEM. */
-  certificate: string | Buffer | undefined;
+  /** notAfter of the client certificate, read at each call. */
+  certificateEnds: () => Date | undefined;
   /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
   renewal: Renewal | undefined;
 }
@@ -65,7 +65,7 @@ export async function loadCredentials(
     return {
       secureContext: tls.context,
       headers,
-      certificate: authInfo.cert,
+      certificateEnds: () => endOf(authInfo.cert),
       renewal: afterMs === undefined ? undefined : { afterMs, load },
     };
   }

@@ -51,7 +51,8 @@ export function tlsOf(
 }
 
 /** notAfter of a certificate in PEM. */
-export function endOf(certificate: string | Buffer): Date {
+export function endOf(certificate: string | Buffer | undefined): Date | undefined {
+  if (certificate === undefined) return undefined;
   // Loaded here: it takes a millisecond, and this is asked when credentials are refused.
   const { X509Certificate } = process.getBuiltinModule('node:crypto');
   return new X509Certificate(certificate).validToDate;

@@ -9,7 +9,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../controller/clock.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import { endOf } from '../auth/tls-material.ts';
 import { proxyOf } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 
@@ -67,8 +66,7 @@ export class Sessions {
 
   /** notAfter of the client certificate in use. */
   get certificateEnds(): Date | undefined {
-    const certificate = this.#session?.credentials.certificate;
-    return certificate === undefined ? undefined : endOf(certificate);
+    return this.#session?.credentials.certificateEnds();
   }
 
   /** Closes the sockets; requests in flight fail. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { endOf } from '../../../../src/kube/auth/tls-material.ts';
 import { base64, client, credentials, ends, folder, plugin } from './credentials-fixture.ts';
 
 describe('an exec plugin', () => {
@@ -71,7 +70,7 @@ describe('an exec plugin', () => {
       }),
     );
     const loaded = await credentials(exec(plugin('cert-plugin', `cat '${path.join(folder, 'answer.json')}'`)));
-    assert.deepEqual(endOf(loaded.certificate ?? Buffer.alloc(0)), ends);
+    assert.deepEqual(loaded.certificateEnds(), ends);
   });
 
   test('runs again after an invalid certificate, whatever its expiry', async () => {

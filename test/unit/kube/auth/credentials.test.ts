@@ -3,7 +3,6 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import type { UserEntry } from '../../../../src/kube/auth/kubeconfig-file.ts';
-import { endOf } from '../../../../src/kube/auth/tls-material.ts';
 import type { RequestLog } from '../../../../src/kube/transport/request-log.ts';
 import { clientCertificate } from '../../../cluster/certificates.ts';
 import { authority, base64, client, credentials, ends, folder } from './credentials-fixture.ts';
@@ -51,7 +50,7 @@ describe('sets headers', () => {
 
 test('returns a client certificate with its expiry', async () => {
   const loaded = await credentials({ certData: base64(client.cert), keyData: base64(client.key) });
-  assert.deepEqual(endOf(loaded.certificate ?? Buffer.alloc(0)), ends);
+  assert.deepEqual(loaded.certificateEnds(), ends);
   assert.equal(loaded.renewal, undefined);
   assert.ok(loaded.secureContext);
   assert.equal((await credentials({}, 'http://s')).secureContext, undefined);
@@ -83,7 +82,7 @@ test('keeps the secure context after a token file was read again, while CA, cert
   const third = await second.renewal?.load({ refused: false });
   assert.ok(third?.secureContext);
   assert.notEqual(third.secureContext, first.secureContext);
-  assert.deepEqual(endOf(third.certificate ?? Buffer.alloc(0)), new Date('2032-01-01T00:00:00Z'));
+  assert.deepEqual(third.certificateEnds(), new Date('2032-01-01T00:00:00Z'));
 });
 
 test("uses the inline token until the token file has one, and again when the file's token is refused", async () => {
@@ -120,7 +119,7 @@ describe('the files of a client certificate', () => {
     write(next);
     const second = await first.renewal.load({ refused: false });
     assert.notEqual(second.secureContext, first.secureContext);
-    assert.deepEqual(endOf(second.certificate ?? Buffer.alloc(0)), new Date('2033-01-01T00:00:00Z'));
+    assert.deepEqual(second.certificateEnds(), new Date('2033-01-01T00:00:00Z'));
     assert.equal((await second.renewal?.load({ refused: true }))?.secureContext, second.secureContext);
   });
 

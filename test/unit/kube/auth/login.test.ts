@@ -29,7 +29,7 @@ function logins(options: Partial<LoginOptions> = {}) {
     ...options,
   });
   const renewal: Renewal = { afterMs: 1, load: start };
-  const credentials: Credentials = { secureContext: undefined, headers: {}, certificate: undefined, renewal };
+  const credentials: Credentials = { secureContext: undefined, headers: {}, certificateEnds: () => undefined, renewal };
   return { login, clock, lines, runs, end: () => runs.at(-1)?.resolve(credentials) };
 }
 

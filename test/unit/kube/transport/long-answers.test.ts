@@ -53,7 +53,7 @@ function ask(request: Request) {
     credentials: async () => ({
       secureContext: undefined,
       headers: {},
-      certificate: undefined,
+      certificateEnds: () => undefined,
       renewal: undefined,
     }),
     userAgent: 'test',

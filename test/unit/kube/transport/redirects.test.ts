@@ -33,7 +33,7 @@ function transportTo(address: string) {
     credentials: async () => ({
       secureContext: undefined,
       headers: { Authorization: 'Bearer secret' },
-      certificate: undefined,
+      certificateEnds: () => undefined,
       renewal: undefined,
     }),
     userAgent: 'test',

@@ -20,7 +20,7 @@ function sessions(give: () => Partial<Credentials>) {
     return {
       secureContext: undefined,
       headers: {},
-      certificate: undefined,
+      certificateEnds: () => undefined,
       renewal: { afterMs: AFTER_MS, load: ({ refused }) => load(refused ? 'refused' : 'due') },
       ...give(),
     };
@@ -164,7 +164,7 @@ async function asked(
   secureContext: Credentials['secureContext'],
   tlsServerName?: string,
 ) {
-  const given = { secureContext, headers: {}, certificate: undefined, renewal: undefined };
+  const given = { secureContext, headers: {}, certificateEnds: () => undefined, renewal: undefined };
   const own = { name: 'c', server: `https://127.0.0.1:${port}`, skipTlsVerify: false };
   const opened = new Sessions({
     cluster: tlsServerName === undefined ? own : { ...own, tlsServerName },

@@ -9,7 +9,7 @@ import { Transport } from '../../../../src/kube/transport/transport.ts';
 export const none: Credentials = {
   secureContext: undefined,
   headers: {},
-  certificate: undefined,
+  certificateEnds: () => undefined,
   renewal: undefined,
 };
 
