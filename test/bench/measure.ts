@@ -18,8 +18,13 @@ export type Sample = Pick<Took, 'seconds' | 'cpu' | 'rss'>;
 
 let bun: Promise<string> | undefined;
 
-/** Deleted when this process exits. */
-async function ownBun(): Promise<string> {
+/** The runtime of the executable, by its path. Deleted when this process exits. */
+export function ownBun(): Promise<string> {
+  bun ??= unpackedBun();
+  return bun;
+}
+
+async function unpackedBun(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'nodepool-bun-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return bunOf(hostTarget(), folder);
@@ -27,8 +32,7 @@ async function ownBun(): Promise<string> {
 
 /** Discards the output. Throws when the program fails. */
 export async function measure(order: Order): Promise<Sample> {
-  bun ??= ownBun();
-  const said = await run(await bun, [LAUNCHER], {
+  const said = await run(await ownBun(), [LAUNCHER], {
     stdin: JSON.stringify(order),
     env: order.env,
     timeoutMs: MAX_MS,
