@@ -4,6 +4,7 @@
  */
 import type { NamesPort } from '../../operations/names-port.ts';
 import type { Io } from '../io.ts';
+import { POOL_KIND } from '../kind-prefix.ts';
 import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
@@ -202,7 +203,7 @@ async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }:
 function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
   const args = Object.values(grammar?.args ?? {});
   const pools = given.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
-  return [...pools, ...(flags.get('from') ?? [])];
+  return [...pools, ...(flags.get('from') ?? [])].map(name => name.replace(POOL_KIND, ''));
 }
 
 /** The global flags so far: among them are those that choose server and user. */

@@ -56,6 +56,10 @@ describe('completes the value of a flag', () => {
       ['node-b', ':4'],
     ],
     [
+      ['cordon', 'pool/gpu', '--node', ''],
+      ['node-b', ':4'],
+    ],
+    [
       ['uncordon', 'gpu', 'worker', '--node='],
       ['node-a', 'node-b', ':4'],
     ],
