@@ -3,7 +3,7 @@ import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:h
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../controller/clock.ts';
-import { countKept, countListed } from '../../controller/collect.ts';
+import { countKept, countListed, countRequest } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
 
@@ -75,6 +75,7 @@ export function exchange({
 }: Exchange): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
+    countRequest();
     const request = open(url, { method, headers, agent });
     if (signal !== undefined) destroyOnAbort(request, signal);
     let answered = false;
