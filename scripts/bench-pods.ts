@@ -15,8 +15,7 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { thisMachine, versions } from './bench/machine.ts';
-import { asText, missed, type Report, tables } from './bench/report.ts';
+import { print } from './bench/report.ts';
 
 const MOST: Limits = { ratio: 0.4, rss: 200 };
 /** It asks for less of the pods. */
@@ -40,7 +39,7 @@ const limits = held ? MOST : {};
 
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
-const { executable, kubectl } = await step(process.stderr, 'building', buildPrograms);
+const { executable } = await step(process.stderr, 'building', buildPrograms);
 const cluster = await startControlPlane();
 try {
   const env = await measuredEnvironment(cluster);
@@ -79,14 +78,8 @@ try {
     ],
   };
   const result = await step(process.stderr, race.title, () => runRace(race, rounds));
-  const day = new Date().toISOString().slice(0, 10);
-  const named = { day, machine: thisMachine(), versions: versions(kubectl[0] ?? '') };
-  const report: Report = { ...named, nodes, pools, rounds, races: [result], figures: [] };
-  for (const table of tables(report)) console.log(`\n${asText(table)}`);
-  for (const miss of missed(report)) {
-    console.log(`\nmissed: ${miss}`);
-    process.exitCode = 1;
-  }
+  const report = { races: [result], figures: [] };
+  if (!print(report)) process.exitCode = 1;
 } finally {
   await cluster.stop();
 }

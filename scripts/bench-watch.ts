@@ -13,7 +13,7 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { asText, missed, tables } from './bench/report.ts';
+import { print } from './bench/report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,8 +48,7 @@ try {
     : await watchFigures(cluster, [program, ...args], load, progress);
   const title = `reconcile --watch, ${values.product}, ${nodes} nodes in ${pools} pools`;
   const measured = { races: [], figures: [{ title, figures }] };
-  for (const table of tables(measured)) console.log(`\n${asText(table)}`);
-  if (missed(measured).length > 0) process.exitCode = 1;
+  if (!print(measured)) process.exitCode = 1;
 } finally {
   await cluster.stop();
 }

@@ -20,9 +20,9 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { thisMachine, versions } from './bench/machine.ts';
+import { commit, thisMachine, versions } from './bench/machine.ts';
 import { writePage } from './bench/page.ts';
-import { asText, missed, type Report, tables } from './bench/report.ts';
+import { print, type Report } from './bench/report.ts';
 import { ROOT } from './root.ts';
 
 /** The cluster size that the targets are for. */
@@ -51,6 +51,7 @@ const held = nodes === TARGET.nodes && pools === TARGET.pools;
 /** Creating so many nodes takes minutes, so one cluster with an audit log is used for everything. */
 const isLarge = nodes > LARGE;
 if (values.write && !held && !isLarge) throw new Error('--write is for 5,000 nodes in 100 pools, or a large cluster');
+const sources = values.write ? commit() : 'of the working tree';
 const specs = benchPools(pools);
 const progress = process.stderr;
 
@@ -79,15 +80,11 @@ if (!isLarge) {
 
 const day = new Date().toISOString().slice(0, 10);
 const named = { day, machine: thisMachine(), versions: versions(programs.kubectl[0]) };
-const report: Report = { ...named, nodes, pools, rounds, races, figures };
+const report: Report = { ...named, commit: sources, nodes, pools, rounds, races, figures };
 mkdirSync(join(ROOT, 'dist', 'bench'), { recursive: true });
 writeFileSync(join(ROOT, 'dist', 'bench', 'results.json'), `${JSON.stringify(report, undefined, 2)}\n`);
 if (values.write) writePage(report, isLarge ? 'scale' : 'benchmarks');
-for (const table of tables(report)) console.log(`\n${asText(table)}`);
-for (const miss of missed(report)) {
-  console.log(`\nmissed: ${miss}`);
-  process.exitCode = 1;
-}
+if (!print(report)) process.exitCode = 1;
 
 async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   const env = await measuredEnvironment(cluster);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { VERSIONS } from '../../test/cluster/programs.ts';
 import { BUN_VERSION } from '../package/targets.ts';
+import { ROOT } from '../root.ts';
 
 export interface Machine {
   processor: string;
@@ -29,6 +30,13 @@ function distribution(): string {
   } catch {
     return '';
   }
+}
+
+/** The commit of the sources. Throws where they differ from it: a page would name a commit that nobody can measure. */
+export function commit(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT }).toString().trim();
+  if (git('status', '--porcelain', '--', ':!docs') !== '') throw new Error('the sources are not committed');
+  return git('rev-parse', '--short=12', 'HEAD');
 }
 
 /** @param kubectl path of the program, which is asked for its version */

@@ -14,12 +14,12 @@ export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
 }
 
 function pageText(report: Report, name: string): string {
-  const { day, machine, versions, nodes, pools } = report;
+  const { day, machine, versions, commit, nodes, pools } = report;
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const misses = listed('Missed', missed(report));
   const unclear = listed('Not clear, the limit lies in the interval', missed(report, 'not clear'));
   return [
-    `${day}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
+    `${day}, commit ${commit}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
     `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programs.join(', ')}.`,
     'API server, etcd and what is measured share the machine.',
     '',

@@ -13,6 +13,8 @@ export interface Report extends Measured {
   day: string;
   machine: Machine;
   versions: Record<string, string>;
+  /** Of the sources. */
+  commit: string;
   nodes: number;
   pools: number;
   rounds: number;
@@ -31,10 +33,9 @@ export function tables({ races, figures }: Measured): Table[] {
 function raceTable({ title, peer, others }: RaceResult): Table {
   return {
     title: `${title}: ${rounds(peer)}`,
-    heads: ['', 'time', 'spread', 'ratio', '95 % interval', 'target', 'CPU', 'peak memory', 'target'],
+    heads: ['', 'time', 'spread', 'ratio', '95 % interval', 'target', 'CPU', 'peak memory', '95 % interval', 'target'],
     rows: [peer, ...others].map(result => {
       const { name, limits, samples, ratios } = result;
-      const { low, high } = interval(ratios);
       const seconds = samples.map(sample => sample.seconds);
       const [least, middle, most] = [Math.min(...seconds), median(seconds), Math.max(...seconds)];
       const rss = rssOf(samples);
@@ -43,10 +44,11 @@ function raceTable({ title, peer, others }: RaceResult): Table {
         time(middle),
         `${time(least)} - ${time(most)}`,
         number(median(ratios)),
-        result === peer ? '' : `${number(low)} - ${number(high)}`,
+        result === peer ? '' : range(ratios),
         target(ratios, limits.ratio, ''),
         time(median(samples.map(sample => sample.cpu))),
         `${median(rss).toFixed(0)} MB`,
+        range(rss),
         target(rss, limits.rss, ' MB'),
       ];
     }),
@@ -57,11 +59,11 @@ function figureTable({ title, figures }: { title: string; figures: Figure[] }): 
   return {
     title,
     heads: ['', 'measured', '95 % interval', 'target'],
-    rows: figures.map(({ name, value, unit, most, interval: within }) => {
+    rows: figures.map(figure => {
+      const { name, value, unit, most, samples } = figure;
       const after = unit === '' ? '' : ` ${unit}`;
-      const range = within === undefined ? '' : `${number(within.low)} - ${number(within.high)}`;
-      const [limit, says] = [most ?? 0, verdictOf(value, within?.low ?? value, most ?? 0)];
-      return [name, `${number(value)}${after}`, range, most === undefined ? '' : `${number(limit)}${after}, ${says}`];
+      const says = most === undefined ? '' : `${number(most)}${after}, ${verdictOn(figure, most)}`;
+      return [name, `${number(value)}${after}`, samples === undefined ? '' : range(samples), says];
     }),
   };
 }
@@ -79,9 +81,10 @@ export function missed({ races, figures }: Measured, wanted: Verdict = 'missed')
     ]),
   );
   const ofFigures = figures.flatMap(({ title, figures }) =>
-    figures.flatMap(({ name, value, unit, most, interval: within }) => {
+    figures.flatMap(figure => {
+      const { name, value, unit, most } = figure;
       const after = ` ${unit}`.trimEnd();
-      if (most === undefined || verdictOf(value, within?.low ?? value, most) !== wanted) return [];
+      if (most === undefined || verdictOn(figure, most) !== wanted) return [];
       return `${title}: ${name} ${number(value)}${after}, at most ${number(most)}${after}`;
     }),
   );
@@ -92,19 +95,32 @@ function rssOf(samples: readonly { rss: number }[]): number[] {
   return samples.map(({ rss }) => rss);
 }
 
-/**
- * Whether the median is within the limit: 'not clear' if it is above and the limit lies in its interval. NaN (not
- * measured) misses every target.
- */
-export function verdict(samples: readonly number[], most: number): Verdict {
-  return verdictOf(median(samples), interval(samples).low, most);
-}
-
 type Verdict = 'met' | 'not clear' | 'missed';
 
-function verdictOf(value: number, low: number, most: number): Verdict {
+/** Fewer have no interval. */
+const MIN_SAMPLES = 3;
+
+/**
+ * Whether the median is within the limit: 'not clear' if it is above and the limit lies in its interval, or it has none. NaN
+ * (not measured) misses every target.
+ */
+export function verdict(samples: readonly number[], most: number): Verdict {
+  const value = median(samples);
+  if (Number.isNaN(value)) return 'missed';
   if (value <= most) return 'met';
-  return low <= most ? 'not clear' : 'missed';
+  return samples.length < MIN_SAMPLES || interval(samples).low <= most ? 'not clear' : 'missed';
+}
+
+/** A figure without samples is a count, or was not measured. */
+function verdictOn({ value, samples }: Figure, most: number): Verdict {
+  if (samples !== undefined) return verdict(samples, most);
+  return value <= most ? 'met' : 'missed';
+}
+
+function range(samples: readonly number[]): string {
+  if (samples.length < MIN_SAMPLES) return '';
+  const { low, high } = interval(samples);
+  return `${number(low)} - ${number(high)}`;
 }
 
 function target(samples: number[], most: number | undefined, unit: string): string {
@@ -120,9 +136,19 @@ function time(seconds: number): string {
   return seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(2)} s`;
 }
 
-/** Three significant digits; the measurement is not more precise. */
+/** Two to three significant digits; the measurement is not more precise. */
 export function number(value: number): string {
-  return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
+  if (value >= 100 || Number.isInteger(value)) return value.toFixed(0);
+  return value.toFixed(value < 0.2 ? 3 : value < 10 ? 2 : 1);
+}
+
+/** Each table, then the targets that are missed or not clear. @returns whether none is missed */
+export function print(report: Measured): boolean {
+  for (const table of tables(report)) console.log(`\n${asText(table)}`);
+  for (const wanted of ['not clear', 'missed'] as const) {
+    for (const target of missed(report, wanted)) console.log(`\n${wanted}: ${target}`);
+  }
+  return missed(report).length === 0;
 }
 
 export function asText({ title, heads, rows }: Table): string {

@@ -1,5 +1,3 @@
-import type { Interval } from './statistics.ts';
-
 /** One measured number. */
 export interface Figure {
   name: string;
@@ -8,6 +6,6 @@ export interface Figure {
   unit: 'x' | 's' | 'MB' | 'ms' | '%' | '';
   /** The limit. */
   most?: number;
-  /** The 95 % interval of the value, where it is known. */
-  interval?: Interval;
+  /** Of each round, where the value is their median. */
+  samples?: readonly number[];
 }
