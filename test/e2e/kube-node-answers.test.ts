@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { Node } from '../../src/nodepool/types.ts';
+import type { Node, Taint } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
@@ -29,6 +29,10 @@ test('asks for the metadata alone, and returns the expected spec and status with
   const stored = await raw(cluster()).expect('GET', '/api/v1/nodes/a');
   const { resourceVersion, uid, labels } = (stored as { metadata: Record<string, unknown> }).metadata;
   assert.deepEqual([last.resourceVersion, last.uid, last.labels], [resourceVersion, uid, labels]);
+});
+
+test('asks for whole nodes to the end where a node came back with other taints than were sent', async t => {
+  assert.deepEqual((await patchOften(t, cluster().kubeconfig, [MARKER])).last.taints, []);
 });
 
 test('asks for whole nodes while a policy may change nodes', async t => {
@@ -66,8 +70,15 @@ const PROBE: Probe = {
   isChanged: ({ metadata }) => metadata.labels?.seen === 'yes',
 };
 
-/** Patches one label again and again, and expects a node that is none of the server's. */
-async function patchOften(t: { after(end: () => void): void }, kubeconfig: ControlPlane['kubeconfig']) {
+/**
+ * Patches one label again and again, and expects a node that is none of the server's; its taints only at last.
+ * @param first taints that are expected before
+ */
+async function patchOften(
+  t: { after(end: () => void): void },
+  kubeconfig: ControlPlane['kubeconfig'],
+  first: Taint[] = [],
+) {
   const connection: Connection = await connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0' });
   t.after(() => connection.close());
   const { nodes } = connection.cluster;
@@ -77,7 +88,7 @@ async function patchOften(t: { after(end: () => void): void }, kubeconfig: Contr
   for (let at = 0; at <= MANY; at++) {
     if (at === MANY) await sleep(ANSWER_MS);
     const { resourceVersion }: Node = node;
-    const expected: Node = { ...node, ready: true, taints: [MARKER], allocatable: { cpu: '99' } };
+    const expected: Node = { ...node, ready: true, taints: at === MANY ? [MARKER] : first, allocatable: { cpu: '99' } };
     const write = await nodes.patch(
       'a',
       { resourceVersion, labels: { turn: String(at % 2) } },
