@@ -43,13 +43,9 @@ function runBeside(program, args, bundle) {
     for (const signal of signals) process.off(signal, pass);
   };
   child = spawn(program, args, { stdio: 'inherit' });
-  let hasStarted = false;
-  child.once('spawn', () => {
-    hasStarted = true;
-  });
-  // A signal that could not be passed on is an error, too.
   child.on('error', () => {
-    if (hasStarted) return undefined;
+    // It has started: a signal could not be passed on.
+    if (child.pid !== undefined) return undefined;
     release();
     return bundle();
   });
