@@ -12,7 +12,7 @@ import type { Transport } from '../transport/transport.ts';
 import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import type { KeptAnnotations } from './kept-annotations.ts';
-import { requestPage, UnreadableError } from './page.ts';
+import { PAGE_SIZE, requestPage, UnreadableError } from './page.ts';
 import { NODE_POOLS, ONLY_METADATA } from './resource.ts';
 import { listWatch } from './watch.ts';
 
@@ -34,7 +34,11 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     list: ({ labelSelector, fieldSelector } = {}) => api.list(NODE_POOLS, raw, { labelSelector, fieldSelector }),
     async firstNames() {
       try {
-        const { answer, page } = await requestPage(transport, { ...NODE_POOLS, ...ONLY_METADATA }, { limit: '500' });
+        const { answer, page } = await requestPage(
+          transport,
+          { ...NODE_POOLS, ...ONLY_METADATA },
+          { limit: PAGE_SIZE },
+        );
         // Any other answer has no list: a server that gives no protobuf costs the suggestion.
         const items = answer.status === 200 ? ((page?.items ?? []) as NamedLabels[]) : [];
         return items.flatMap(({ name }) => name ?? []);
