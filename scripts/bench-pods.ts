@@ -35,7 +35,8 @@ if (peer === undefined) throw new Error('--peer PATH: the program kube-capacity'
 const [nodes, pods, rounds] = [Number(values.nodes), Number(values.pods), Number(values.rounds)];
 const pools = Math.max(1, Math.round(nodes / 50));
 const held = nodes === TARGET.nodes && pods === TARGET.pods;
-const limits = held ? MOST : {};
+/** @param own in place of MOST */
+const limitsOf = (own: Limits = {}): Limits => (held ? { ...MOST, ...own } : {});
 
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
@@ -52,7 +53,7 @@ try {
   const impact = (name: string, ...of: string[]) => {
     // Differences are exit code 1.
     const command: Command = ['sh', '-c', '"$@"; [ $? -eq 1 ]', 'sh', ...executable, 'diff', ...of, '--impact'];
-    return contender(`executable: diff --impact, ${name}`, command, env, /^Impact:/m, limits);
+    return contender(`executable: diff --impact, ${name}`, command, env, /^Impact:/m, limitsOf());
   };
   await editBenchPools(cluster, benchPools(pools));
   const { plain, spreading } = askedPods();
@@ -60,8 +61,8 @@ try {
     const file = join(cluster.dir, `${name}.json`);
     writeFileSync(file, JSON.stringify(pod));
     const says = /^TOTAL +yes +\d/m;
-    const fitLimits = held ? { ...limits, ratio: MOST_FIT } : {};
-    return contender(`executable: fit, ${name}`, [...executable, 'fit', '-f', file], env, says, fitLimits);
+    const limits = limitsOf({ ratio: MOST_FIT });
+    return contender(`executable: fit, ${name}`, [...executable, 'fit', '-f', file], env, says, limits);
   };
   const race = {
     title: `Every node and ${pods.toLocaleString('en')} pods read`,
@@ -71,15 +72,11 @@ try {
       fit('a pod with spread and anti-affinity', spreading),
       impact('a pool', 'pool-0'),
       impact('every pool'),
-      contender('executable: top', [...executable, 'top'], env, /^TOTAL /m, {
-        ...limits,
-        ...(held ? { rss: 150 } : {}),
-      }),
+      contender('executable: top', [...executable, 'top'], env, /^TOTAL /m, limitsOf({ rss: 150 })),
     ],
   };
   const result = await step(process.stderr, race.title, () => runRace(race, rounds));
-  const report = { races: [result], figures: [] };
-  if (!print(report)) process.exitCode = 1;
+  if (!print({ races: [result], figures: [] })) process.exitCode = 1;
 } finally {
   await cluster.stop();
 }

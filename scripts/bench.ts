@@ -27,10 +27,7 @@ import { ROOT } from './root.ts';
 
 /** The cluster size that the targets are for. */
 const TARGET = { nodes: 5_000, pools: 100 };
-/**
- * Above this number, a tenth of the nodes is measured first. Loops over kubectl, which would take hours, and the writes
- * of the npm package are left out.
- */
+/** Above this number, a tenth of the nodes is measured first, and loops over kubectl are left out: they would take hours. */
 const LARGE = 10_000;
 /** Each takes four minutes. */
 const WATCH_ROUNDS = 3;
@@ -113,7 +110,7 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
     const title = 'Extrapolated, by the straight line through both sizes';
     figures.push({ title, figures: extrapolation(nodes, tenth, all) });
   }
-  const scratch = { pools: specs, nodes, rounds, withKubectl: !isLarge, held };
+  const scratch = { pools: specs, nodes, rounds, isLarge, held };
   races.push(...(await step(progress, 'from nothing', () => fromScratch(cluster, programs, scratch))));
 }
 

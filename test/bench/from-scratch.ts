@@ -29,16 +29,20 @@ export async function barePatches(cluster: ControlPlane, pools: NodePool[], node
 /** A process that lists all nodes, and sends the patches that repair what drift() has changed: its command, and its stdin. */
 export async function bareRepairs(cluster: ControlPlane) {
   const patches = DRIFTED.map(name => ({ name, body: { metadata: { labels: TIER } } }));
-  const { command, stdin } = await bareProcess(cluster, 'bare-repairs', { lists: true, patches });
-  // It starts faster than Node, which sends thousands of patches faster.
-  return { command: [await ownBun(), ...command.slice(1)], stdin };
+  // Bun starts faster than Node, which sends thousands of patches faster.
+  return bareProcess(cluster, 'bare-repairs', { lists: true, patches }, await ownBun());
 }
 
-async function bareProcess(cluster: ControlPlane, name: string, order: { lists: boolean; patches: object[] }) {
+async function bareProcess(
+  cluster: ControlPlane,
+  name: string,
+  order: { lists: boolean; patches: object[] },
+  runtime = process.execPath,
+) {
   const { server, ca, admin } = cluster;
   const stdin = join(cluster.dir, `${name}.json`);
   await writeFile(stdin, JSON.stringify({ server, ca, ...admin, connections: CONNECTIONS, ...order }));
-  return { command: [process.execPath, BARE], stdin };
+  return { command: [runtime, BARE], stdin };
 }
 
 /** A few nodes of many, and a label that every pool of benchPools() sets. */

@@ -5,13 +5,13 @@ import { type ProgressStream, step } from '../cluster/progress.ts';
 import { type Answered, answers, auditSize, drift, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
-import { median, quantile } from './statistics.ts';
+import { median, quantile, ratios } from './statistics.ts';
 import { cpuSeconds, memoryOf } from './usage.ts';
 
 /** Two watches of each resource end and begin again. */
 const IDLE_S = 70;
-const SETTLE_MS = 5_000;
-const MAX_SETTLE_MS = 60_000;
+const PAUSE_MS = 5_000;
+const MAX_WAIT_MS = 60_000;
 const MAX_IDLE = 0.3;
 /** The load of the targets. */
 const [NODES, RATE] = [5_000, 100];
@@ -108,9 +108,17 @@ interface Watch extends Loaded {
 const fastOf = ({ fast }: Loaded) => fast;
 const slowOf = ({ slow }: Loaded) => slow;
 
-async function underFloor(cluster: ControlPlane, loads: [Load, Load], progress: ProgressStream): Promise<Loaded> {
+const [FLOOR, WATCH] = ['the floor', 'reconcile --watch'];
+
+async function underFloor(
+  cluster: ControlPlane,
+  [load, quiet]: [Load, Load],
+  progress: ProgressStream,
+): Promise<Loaded> {
   const end = await startFloor(cluster);
-  const [fast, slow] = await underBoth(cluster, 'the floor', loads, progress);
+  await warmUp(cluster, FLOOR, load, progress);
+  const fast = await underLoad(cluster, FLOOR, load, progress);
+  const slow = await underLoad(cluster, FLOOR, quiet, progress);
   await end();
   return { fast, slow };
 }
@@ -118,31 +126,33 @@ async function underFloor(cluster: ControlPlane, loads: [Load, Load], progress: 
 async function underWatch(
   cluster: ControlPlane,
   command: Command,
-  loads: [Load, Load],
+  [load, quiet]: [Load, Load],
   progress: ProgressStream,
 ): Promise<Watch> {
   const { pid, end } = await step(progress, 'starting reconcile --watch', () => startWatch(cluster, command));
-  await sleep(SETTLE_MS);
+  await sleep(PAUSE_MS);
   const synced = await memoryOf(pid);
   const before = await cpuSeconds(pid);
   await step(progress, `idle for ${IDLE_S} s`, () => sleep(IDLE_S * 1000));
   const idle = ((await cpuSeconds(pid)) - before) / IDLE_S;
-  const [fast, slow, after] = await underBoth(cluster, 'reconcile --watch', loads, progress, pid);
+  await warmUp(cluster, WATCH, load, progress);
+  const fast = await underLoad(cluster, WATCH, load, progress, pid);
+  const after = await memoryOf(pid);
+  const slow = await underLoad(cluster, WATCH, quiet, progress, pid);
   await end();
-  if (after === undefined) throw new Error('the memory of the watch was not read');
   return { synced, idle, fast, slow, after };
 }
 
 /** The latencies from change to write. @param most limit of our p99, in times of the floor's */
 function waits(rate: number, ours: Answered[], floors: Answered[], most?: number): Figure[] {
   const of = (all: Answered[], share: number) => all.map(({ times }) => quantile(times, share));
-  const ratios = of(ours, 0.99).map((p99, round) => p99 / (of(floors, 0.99)[round] ?? Number.NaN));
+  const [p99, floorP99] = [of(ours, 0.99), of(floors, 0.99)];
   return [
     figure(`change to write at ${rate} a second, p50`, of(ours, 0.5), 'ms'),
-    figure(`change to write at ${rate} a second, p99`, of(ours, 0.99), 'ms'),
+    figure(`change to write at ${rate} a second, p99`, p99, 'ms'),
     figure(`the floor at ${rate} a second, p50`, of(floors, 0.5), 'ms'),
-    figure(`the floor at ${rate} a second, p99`, of(floors, 0.99), 'ms'),
-    figure(`change to write at ${rate} a second, p99 in times of the floor's`, ratios, 'x', most),
+    figure(`the floor at ${rate} a second, p99`, floorP99, 'ms'),
+    figure(`change to write at ${rate} a second, p99 in times of the floor's`, ratios(p99, floorP99), 'x', most),
   ];
 }
 
@@ -160,22 +170,17 @@ interface UnderLoad extends Answered {
   cpu: { who: string; share: number }[];
 }
 
-/** With the memory of the process after the first load. */
-async function underBoth(
+/** Before what counts: compilation, and the first Events of each pool, which are not rate-limited. */
+async function warmUp(
   cluster: ControlPlane,
   what: string,
-  [fast, slow]: [Load, Load],
+  { nodes, rate, seconds }: Load,
   progress: ProgressStream,
-  pid?: number,
-) {
-  await sleep(SETTLE_MS);
+): Promise<void> {
+  await sleep(PAUSE_MS);
   const start = await auditSize(cluster);
-  // Not counted: compilation, and the first Events of each pool, which are not rate-limited.
-  await step(progress, `${what}: warm-up`, () => drift(cluster, fast.nodes, fast.rate, fast.seconds));
-  await settled(cluster, start);
-  const atFast = await underLoad(cluster, what, fast, progress, pid);
-  const after = pid === undefined ? undefined : await memoryOf(pid);
-  return [atFast, await underLoad(cluster, what, slow, progress, pid), after] as const;
+  await step(progress, `${what}: warm-up`, () => drift(cluster, nodes, rate, seconds));
+  await waitForWrites(cluster, start);
 }
 
 async function underLoad(
@@ -198,16 +203,16 @@ async function underLoad(
   const before = await used();
   await step(progress, `${what}: ${rate} changes a second`, () => drift(cluster, nodes, rate, seconds));
   const after = await used();
-  const answered = await settled(cluster, start);
+  const answered = await waitForWrites(cluster, start);
   const cpu = busy.map(({ who }, index) => ({ who, share: ((after[index] ?? 0) - (before[index] ?? 0)) / seconds }));
   return { ...answered, cpu };
 }
 
 /** Waits until every change has its write, or no more writes arrive, so that no work is left for the next one. */
-async function settled(cluster: ControlPlane, since: number): Promise<Answered> {
-  for (let waited = 0; ; waited += SETTLE_MS) {
-    await sleep(SETTLE_MS);
+async function waitForWrites(cluster: ControlPlane, since: number): Promise<Answered> {
+  for (let waited = 0; ; waited += PAUSE_MS) {
+    await sleep(PAUSE_MS);
     const answered = await answers(cluster, since);
-    if (answered.unanswered === 0 || waited >= MAX_SETTLE_MS) return answered;
+    if (answered.unanswered === 0 || waited >= MAX_WAIT_MS) return answered;
   }
 }
