@@ -1,11 +1,11 @@
 /** One HTTP request and its whole response over node:http(s), without retries. */
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
-import type { Readable } from 'node:stream';
 import type { Clock } from '../../controller/clock.ts';
 import { countKept, countListed, countRequest } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './abort.ts';
+import { gunzip } from './gunzip.ts';
 
 export interface Exchange {
   url: URL;
@@ -121,17 +121,18 @@ export function exchange({
         content.destroy();
       };
       const take = onBody !== undefined && isGood ? onBody : keep;
-      const content = unpacked(response);
-      content.on('data', (chunk: Buffer) => {
+      const read = (chunk: Buffer) => {
         take(chunk);
         if (take === keep) countKept(chunk.length);
         else countListed(chunk.length);
-      });
+      };
+      const isCompressed = headers['content-encoding'] === 'gzip';
+      const content = isCompressed ? gunzip(response, read) : response.on('data', read);
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
       });
       response.on('error', fail);
-      if (content !== response) {
+      if (isCompressed) {
         content.on('error', (error: Error) => {
           fail(error);
           request.destroy();
@@ -142,11 +143,4 @@ export function exchange({
     // With a string as body, Node would encode the headers as UTF-8 too; they are latin1 (credentials.ts).
     request.end(body === undefined ? undefined : Buffer.from(body));
   });
-}
-
-function unpacked(response: http.IncomingMessage): Readable {
-  if (response.headers['content-encoding'] !== 'gzip') return response;
-  // Loaded here: it takes a millisecond, and small responses are not compressed.
-  const { createGunzip } = process.getBuiltinModule('node:zlib');
-  return response.pipe(createGunzip({ chunkSize: 65536 }));
 }

@@ -1,6 +1,7 @@
 /** Responses that would exhaust memory: long, compressed, in single bytes, endless. The server is real. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { Agent, createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -17,6 +18,14 @@ const MIB = 1024 ** 2;
 /** 0.5 MB that unpack to 100 MiB. */
 const BOMB = gzipSync(Buffer.alloc(100 * MIB), { level: 1 });
 
+/** 600 kB, half of it when compressed. */
+const RANDOM = randomBytes(300_000).toString('hex');
+
+function inPieces(response: ServerResponse, body: Buffer, length: number): void {
+  for (let at = 0; at < body.length; at += length) response.write(body.subarray(at, at + length));
+  response.end();
+}
+
 function endlessly(response: ServerResponse, piece: string): void {
   const feed = () => {
     while (!response.closed && response.write(piece));
@@ -28,6 +37,7 @@ function endlessly(response: ServerResponse, piece: string): void {
 const ANSWERS: Record<string, (response: ServerResponse) => void> = {
   '/bomb': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
   '/refused-bomb': response => response.writeHead(403, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/pieces': response => inPieces(response.writeHead(200, { 'content-encoding': 'gzip' }), gzipSync(RANDOM), 1_000),
   '/damaged': response => response.writeHead(200, { 'content-encoding': 'gzip' }).write('no gzip'),
   '/endless': response => endlessly(response, 'x'.repeat(64 * 1024)),
   '/refused': response => endlessly(response.writeHead(403), 'x'.repeat(64 * 1024)),
@@ -74,6 +84,10 @@ describe('a buffered response', () => {
       });
     });
   }
+
+  test('a compressed one in small pieces is whole', async () => {
+    assert.equal((await ask({ path: '/pieces' })).text, RANDOM);
+  });
 
   test('a damaged one that does not end frees its connection', async () => {
     const agent = new Agent({ keepAlive: true });
