@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { Agent, createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '../../../../src/controller/clock.ts';
 import { exchange } from '../../../../src/kube/transport/exchange.ts';
@@ -21,8 +21,12 @@ const BOMB = gzipSync(Buffer.alloc(100 * MIB), { level: 1 });
 /** 600 kB, half of it when compressed. */
 const RANDOM = randomBytes(300_000).toString('hex');
 
-function inPieces(response: ServerResponse, body: Buffer, length: number): void {
-  for (let at = 0; at < body.length; at += length) response.write(body.subarray(at, at + length));
+async function inPieces(response: ServerResponse, body: Buffer, length: number): Promise<void> {
+  for (let at = 0; at < body.length; at += length) {
+    response.write(body.subarray(at, at + length));
+    // Else they would come as one.
+    await setImmediate();
+  }
   response.end();
 }
 
@@ -34,7 +38,7 @@ function endlessly(response: ServerResponse, piece: string): void {
   feed();
 }
 
-const ANSWERS: Record<string, (response: ServerResponse) => void> = {
+const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
   '/bomb': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
   '/refused-bomb': response => response.writeHead(403, { 'content-encoding': 'gzip' }).end(BOMB),
   '/pieces': response => inPieces(response.writeHead(200, { 'content-encoding': 'gzip' }), gzipSync(RANDOM), 1_000),
