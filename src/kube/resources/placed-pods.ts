@@ -5,8 +5,10 @@ import type { PlacedPod } from '../../operations/pods-port.ts';
 import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
-import { MAX_LISTS } from './pods.ts';
 import { PODS, type Resource } from './resource.ts';
+
+/** Nodes above which all pods are read by one list, instead of one a node. */
+const MAX_LISTS = 100;
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
 

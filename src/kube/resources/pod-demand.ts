@@ -9,7 +9,7 @@ import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
-import { MAX_LISTS, NOT_ENDED, PLACED } from './pods.ts';
+import { NOT_ENDED, PLACED } from './pods.ts';
 import { PODS, type Resource } from './resource.ts';
 
 export type WirePod = Wire<V1Pod>;
@@ -18,12 +18,11 @@ const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
 
 /**
  * Of all pods that are bound to a node and have not terminated. Throws NodepoolError.
- * @param nodes reads only the pods on these, if they are few
+ * @param nodes reads only the pods on these, by a list for each
  * @param eachPod also returns what each pod requests
  */
 export async function podDemand(api: Api, nodes?: readonly string[], eachPod = false): Promise<Demand> {
-  const isEach = nodes !== undefined && nodes.length <= MAX_LISTS;
-  const selectors = isEach ? nodes.map(node => `spec.nodeName=${node},${NOT_ENDED}`) : [PLACED.fieldSelector];
+  const selectors = nodes?.map(node => `spec.nodeName=${node},${NOT_ENDED}`) ?? [PLACED.fieldSelector];
   const all = await Promise.all(selectors.map(fieldSelector => readSums(api, { fieldSelector }, eachPod)));
   return {
     byNode: new Map(all.flatMap(({ byNode }) => [...byNode])),

@@ -9,8 +9,6 @@ import type { Api } from './api.ts';
 import { PODS } from './resource.ts';
 import { listWatch } from './watch.ts';
 
-/** Nodes above which one list of all pods is cheaper than one list a node. */
-export const MAX_LISTS = 100;
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
 /** Pods that count against their node's capacity: scheduled, and neither Succeeded nor Failed. */
