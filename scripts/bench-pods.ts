@@ -1,6 +1,7 @@
 /**
- * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R]`: `fit` and `diff --impact` beside kube-capacity
- * (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. Fails when a target is missed.
+ * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R --write]`: `fit`, `diff --impact` and `top` beside kube-capacity
+ * (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. `--write` updates the
+ * page in docs/. Fails when a target is missed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +16,8 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
+import { commit, versions } from './bench/machine.ts';
+import { writePods } from './bench/page.ts';
 import { print } from './bench/report.ts';
 
 const MOST: Limits = { ratio: 0.4, rss: 200 };
@@ -27,7 +30,8 @@ const { values } = parseArgs({
     peer: { type: 'string' },
     nodes: { type: 'string', default: String(TARGET.nodes) },
     pods: { type: 'string', default: String(TARGET.pods) },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
+    write: { type: 'boolean', default: false },
   },
 });
 const { peer } = values;
@@ -35,11 +39,13 @@ if (peer === undefined) throw new Error('--peer PATH: the program kube-capacity'
 const [nodes, pods, rounds] = [Number(values.nodes), Number(values.pods), Number(values.rounds)];
 const pools = Math.max(1, Math.round(nodes / 50));
 const held = nodes === TARGET.nodes && pods === TARGET.pods;
+if (values.write && !held) throw new Error('--write is for 50,000 pods on 5,000 nodes');
+const sources = values.write ? commit() : 'of the working tree';
 /** @param own in place of MOST */
 const limitsOf = (own: Limits = {}): Limits => (held ? { ...MOST, ...own } : {});
 
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
-await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
+const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const { executable } = await step(process.stderr, 'building', buildPrograms);
 const cluster = await startControlPlane();
 try {
@@ -73,9 +79,12 @@ try {
       impact('a pool', 'pool-0'),
       impact('every pool'),
       contender('executable: top', [...executable, 'top'], env, /^TOTAL /m, limitsOf({ rss: 150 })),
+      contender('executable: top, a pool', [...executable, 'top', 'pool-0'], env, /^pool-0 /m, limitsOf({ rss: 150 })),
     ],
   };
   const result = await step(process.stderr, race.title, () => runRace(race, rounds));
+  const day = new Date().toISOString().slice(0, 10);
+  if (values.write) writePods({ day, commit: sources, versions: versions(kubectl, [peer]), races: [result] });
   if (!print({ races: [result], figures: [] })) process.exitCode = 1;
 } finally {
   await cluster.stop();

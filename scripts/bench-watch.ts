@@ -1,11 +1,12 @@
 /**
- * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --rounds N --product P]` measures `reconcile --watch` while
+ * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --rounds N --product P --old COMMIT]` measures `reconcile --watch` while
  * nodes change, next to its baseline; also at other rates, and of the bundle. `--rollouts` measures its memory while a
  * changed spec reaches the nodes, at once and in steps. Fails when a target is missed.
  */
 import { parseArgs } from 'node:util';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
 import { recreatePools, timeReconcile } from '../test/bench/from-scratch.ts';
+import { buildOld } from '../test/bench/old.ts';
 import { buildPrograms } from '../test/bench/races.ts';
 import { rolloutMemory } from '../test/bench/rollout-memory.ts';
 import { watchFigures } from '../test/bench/watch-figures.ts';
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
     rounds: { type: 'string', default: '3' },
     product: { type: 'string', default: 'executable' },
+    old: { type: 'string' },
     rollouts: { type: 'boolean', default: false },
   },
 });
@@ -36,6 +38,7 @@ const load = {
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const programs = await step(progress, 'building the executable and the npm package', buildPrograms);
+const old = values.old === undefined ? undefined : await buildOld(values.old);
 const [program, ...args] = values.product === 'bundle' ? programs.npm : programs.executable;
 const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane({ audit: true }));
 try {
@@ -45,7 +48,7 @@ try {
   await step(progress, 'reconciling once', () => timeReconcile(cluster, [program, ...args]));
   const figures = values.rollouts
     ? await rolloutMemory(cluster, [program, ...args], progress)
-    : await watchFigures(cluster, [program, ...args], load, progress);
+    : await watchFigures(cluster, { executable: [program, ...args], old }, load, progress);
   const title = `reconcile --watch, ${values.product}, ${nodes} nodes in ${pools} pools`;
   const measured = { races: [], figures: [{ title, figures }] };
   if (!print(measured)) process.exitCode = 1;

@@ -1,17 +1,19 @@
 /**
- * `npm run bench [-- --nodes N --pools M --rounds R --peers FOLDER --write]` compares the executable and the npm package
+ * `npm run bench [-- --nodes N --pools M --rounds R --peers FOLDER --old COMMIT --write]` compares the executable and the npm package
  * with kubectl and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and writes
  * dist/bench/results.json; `--write` updates the page in docs/. Fails when a target is missed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { besideOthers } from '../test/bench/beside-others.ts';
+import { besideOthers, othersIn } from '../test/bench/beside-others.ts';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
 import type { Figure } from '../test/bench/figure.ts';
 import { countWrites, recreatePools, timeReconcile } from '../test/bench/from-scratch.ts';
 import { extrapolation, growth } from '../test/bench/growth.ts';
+import { installed } from '../test/bench/installed.ts';
 import { measuredEnvironment } from '../test/bench/measure.ts';
+import { buildOld } from '../test/bench/old.ts';
 import { type Race, type RaceResult, runRace } from '../test/bench/race.ts';
 import { buildPrograms, readCompressed, readNodes, readPools, startUp } from '../test/bench/races.ts';
 import { fromScratch } from '../test/bench/scratch-race.ts';
@@ -40,6 +42,7 @@ const { values } = parseArgs({
     pools: { type: 'string', default: String(TARGET.pools) },
     rounds: { type: 'string', default: '5' },
     peers: { type: 'string' },
+    old: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -49,13 +52,15 @@ const held = nodes === TARGET.nodes && pools === TARGET.pools;
 const isLarge = nodes > LARGE;
 if (values.write && !held && !isLarge) throw new Error('--write is for 5,000 nodes in 100 pools, or a large cluster');
 const sources = values.write ? commit() : 'of the working tree';
+const peers = values.peers === undefined ? [] : othersIn(values.peers);
 const specs = benchPools(pools);
 const progress = process.stderr;
 
 // Between two compactions, 5 minutes apart, runs from nothing write more than etcd's default quota of 2 GiB.
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
-const programs = await step(progress, 'building the executable and the npm package', buildPrograms);
+const built = await step(progress, 'building the executable and the npm package', buildPrograms);
+const programs = { ...built, old: values.old === undefined ? undefined : await buildOld(values.old) };
 const races: RaceResult[] = [];
 const figures: Report['figures'] = [];
 await withCluster({ audit: isLarge }, async cluster => {
@@ -76,7 +81,11 @@ if (!isLarge) {
 }
 
 const day = new Date().toISOString().slice(0, 10);
-const named = { day, machine: thisMachine(), versions: versions(programs.kubectl[0]) };
+const programVersions = {
+  ...versions(programs.kubectl[0], peers),
+  ...(values.old === undefined ? {} : { 'old executable': `of ${values.old}` }),
+};
+const named = { day, machine: thisMachine(), versions: programVersions };
 const report: Report = { ...named, commit: sources, nodes, pools, rounds, races, figures };
 mkdirSync(join(ROOT, 'dist', 'bench'), { recursive: true });
 writeFileSync(join(ROOT, 'dist', 'bench', 'results.json'), `${JSON.stringify(report, undefined, 2)}\n`);
@@ -95,7 +104,10 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
   }
   await populate(cluster, nodes, fewer);
   // Start-up does not depend on the cluster.
-  if (!isLarge) races.push(await race(startUp(programs, env), rounds * QUICK));
+  if (!isLarge) {
+    races.push(await race(startUp(programs, env), rounds * QUICK));
+    for (const each of await installed(programs, env, cluster.dir)) races.push(await race(each, rounds * QUICK));
+  }
   races.push(await race(readPools(programs, env, pools === TARGET.pools), rounds * QUICK));
   const others = besideOthers(cluster, programs, env, { folder: values.peers, held });
   const before = await countWrites(cluster);
@@ -118,7 +130,7 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
 function watch(cluster: ControlPlane): Promise<Figure[]> {
   // On a small cluster, 100 changes a second would hit the same nodes.
   const load = { nodes, rate: Math.min(100, Math.ceil(nodes / 50)), seconds: 30, rounds: isLarge ? 1 : WATCH_ROUNDS };
-  return watchFigures(cluster, programs.executable, load, progress);
+  return watchFigures(cluster, programs, load, progress);
 }
 
 async function measureWatch(measure: () => Promise<Figure[]>): Promise<void> {

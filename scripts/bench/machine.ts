@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
+import { basename } from 'node:path';
 import { VERSIONS } from '../../test/cluster/programs.ts';
 import { BUN_VERSION } from '../package/targets.ts';
 import { ROOT } from '../root.ts';
@@ -39,8 +40,11 @@ export function commit(): string {
   return git('rev-parse', '--short=12', 'HEAD');
 }
 
-/** @param kubectl path of the program, which is asked for its version */
-export function versions(kubectl: string): Record<string, string> {
+/**
+ * @param kubectl path of the program, which is asked for its version
+ * @param others paths of Go programs
+ */
+export function versions(kubectl: string, others: string[] = []): Record<string, string> {
   const said = JSON.parse(execFileSync(kubectl, ['version', '--client', '-o', 'json']).toString());
   const { 'kube-apiserver': apiserver, etcd } = VERSIONS;
   return {
@@ -50,5 +54,12 @@ export function versions(kubectl: string): Record<string, string> {
     Node: process.version,
     Bun: `v${BUN_VERSION}`,
     curl: /^curl (\S+)/.exec(execFileSync('curl', ['--version']).toString())?.[1] ?? 'unknown',
+    ...Object.fromEntries(others.map(path => [basename(path), moduleVersion(path)])),
   };
+}
+
+/** Of its main module, as Go has stamped it into a program that was built in a clone. */
+function moduleVersion(path: string): string {
+  const said = execFileSync('go', ['version', '-m', path]).toString();
+  return /^\tmod\t\S+\t(\S+)/m.exec(said)?.[1] ?? 'unknown';
 }

@@ -13,14 +13,34 @@ export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
   writeFileSync(join(ROOT, 'docs', `${name}.svg`), plot(report.races, caption));
 }
 
+/** Writes what reading many pods takes into docs/benchmarks.md. */
+export function writePods({
+  day,
+  commit,
+  versions,
+  races,
+}: Pick<Report, 'day' | 'commit' | 'versions' | 'races'>): void {
+  const text = [
+    `${day}, commit ${commit}; ${programsText(versions)}.`,
+    '',
+    ...tables({ races, figures: [] }).map(asMarkdown),
+  ];
+  rewriteMarked(join(ROOT, 'docs', 'benchmarks.md'), 'bench:pods', text.join('\n'));
+}
+
+function programsText(versions: Record<string, string>): string {
+  return Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
+}
+
 function pageText(report: Report, name: string): string {
   const { day, machine, versions, commit, nodes, pools } = report;
-  const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const misses = listed('Missed', missed(report));
   const unclear = listed('Not clear, the limit lies in the interval', missed(report, 'not clear'));
   return [
     `${day}, commit ${commit}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
-    `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programs.join(', ')}.`,
+    `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programsText(versions)}.`,
     'API server, etcd and what is measured share the machine.',
     '',
     `![Time of each command in times of its peer](${name}.svg)`,

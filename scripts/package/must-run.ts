@@ -11,7 +11,7 @@ const executed = promisify(execFile);
 export async function mustRun(
   program: string,
   args: readonly string[],
-  options: { cwd: string; timeout?: number },
+  options: { cwd: string; timeout?: number; env?: Record<string, string> },
 ): Promise<string> {
   const { stdout } = await executed(program, args, { ...options, maxBuffer: MAX_OUTPUT });
   return stdout;

@@ -2,14 +2,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { type Command, type Contender, contender, type Race } from './race.ts';
-import type { Programs } from './races.ts';
+import { type Command, contender, type Race } from './race.ts';
+import { ofExecutables, type Programs, readingNodes } from './races.ts';
 
-/** What each of them says, by the name of its program. */
-const OTHERS = {
-  'kubectl-nodepools': { args: ['list'], says: /^NAME\s+NODES\s/ },
-  'kube-capacity': { args: [], says: /^\* +/m },
-} as const;
+/** Programs that list the nodes of pools, and what they say. */
+const OTHERS = [
+  { name: 'kubectl-nodepools', args: ['list'], says: /^NAME\s+NODES\s/ },
+  { name: 'kube-capacity', args: [], says: /^\* +/m },
+];
+
+/** The paths of the other programs. */
+export function othersIn(folder: string): string[] {
+  return OTHERS.map(({ name }) => join(folder, name));
+}
 
 /**
  * The peer is the least that a program in another process can take: curl of one answer in protobuf, which it discards.
@@ -17,25 +22,18 @@ const OTHERS = {
  */
 export function besideOthers(
   cluster: ControlPlane,
-  { executable }: Programs,
+  programs: Programs,
   env: Record<string, string>,
   { folder, held }: { folder: string | undefined; held: boolean },
 ): Race {
-  const most = held ? { ratio: 1.35, rss: 100 } : {};
-  const ours = (says: RegExp, ...args: string[]) =>
-    contender(`executable: ${args.join(' ')}`, [...executable, ...args], env, says, most);
-  const others = Object.entries(OTHERS).map(
-    ([name, { args, says }]): Contender => contender(name, [join(folder ?? '', name), ...args], env, says),
-  );
+  const other = (folder: string) =>
+    OTHERS.map(({ name, args, says }) => contender(name, [join(folder, name), ...args], env, says));
   return {
     title: 'Every node read, beside curl of the same nodes in protobuf',
     peer: contender('curl', curlOf(cluster), env, /^200$/),
     others: [
-      ours(/^pool-0 +200 .*\(unchanged\)/, 'reconcile'),
-      ours(/^$/, 'diff'),
-      ours(/^NAME +STATUS +POOL .*\nnode-/, 'nodes'),
-      ours(/^POOL +NODES +CPU +MEM +PODS\n/, 'top', '--no-pods'),
-      ...(folder === undefined ? [] : others),
+      ...ofExecutables(programs, env, readingNodes(held ? { ratio: 1.35, rss: 100 } : {})),
+      ...(folder === undefined ? [] : other(folder)),
     ],
   };
 }

@@ -4,16 +4,18 @@ import { buildExecutable } from '../../scripts/package/executable.ts';
 import { hostTarget } from '../../scripts/package/targets.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { productCommand } from '../cluster/product.ts';
-import { type Command, contender, type Limits, type Race } from './race.ts';
+import { type Command, type Contender, contender, type Limits, type Race } from './race.ts';
 
 export interface Programs {
   kubectl: Command;
   executable: Command;
+  /** An older one, which is measured without limits; undefined: not measured. */
+  old?: Command | undefined;
   /** The program of the npm package, on Node; undefined: not measured. */
   npm?: Command;
 }
 
-export async function buildPrograms(): Promise<Required<Programs>> {
+export async function buildPrograms(): Promise<Programs & { npm: Command }> {
   const { kubectl } = await ensureBinaries(['kubectl']);
   await buildPackage();
   return { kubectl: [kubectl], executable: [await buildExecutable(hostTarget())], npm: productCommand('bundle') };
@@ -21,88 +23,95 @@ export async function buildPrograms(): Promise<Required<Programs>> {
 
 type Environment = Record<string, string>;
 
-const EXECUTABLE = 'executable';
-const NPM = 'npm package';
+/** What one form of the program is measured by. */
+export interface Row {
+  args: string[];
+  says: RegExp;
+  limits?: Limits;
+  /** Else it is the arguments. */
+  name?: string;
+}
+
+/** Each by the executable, and by the older one, if there is one. */
+export function ofExecutables({ executable, old }: Programs, env: Environment, rows: Row[]): Contender[] {
+  return [
+    ...ofProgram('executable', executable, env, rows),
+    ...ofProgram('old executable', old, env, within({}, rows)),
+  ];
+}
+
+function ofNpm({ npm }: Programs, env: Environment, rows: Row[]): Contender[] {
+  return ofProgram('npm package', npm, env, rows);
+}
+
+function ofProgram(form: string, program: Command | undefined, env: Environment, rows: Row[]): Contender[] {
+  if (program === undefined) return [];
+  return rows.map(({ args, says, limits, name = args.join(' ') }) =>
+    contender(`${form}: ${name}`, [...program, ...args], env, says, limits),
+  );
+}
+
+function within(limits: Limits, rows: Row[]): Row[] {
+  return rows.map(row => ({ ...row, limits }));
+}
 
 /** Sends no request: pool names come from the cache that the warm-up filled. */
-export function startUp({ kubectl, executable, npm }: Programs, env: Environment): Race {
-  const [version, usage] = [/^Client Version: /, /^USAGE$/m];
-  const complete = [...executable, '__complete'] as Command;
-  const [most, npmMost]: Limits[] = [{ ratio: 0.5 }, { ratio: 3 }];
+export function startUp(programs: Programs, env: Environment): Race {
+  const version = { args: ['version', '--client'], says: /^Client Version: / };
+  const pool = { name: 'completion of a pool', args: ['__complete', 'get', 'pool-1'], says: /^pool-1\n/ };
+  const command = { name: 'completion of a command', args: ['__complete', 'de'], says: /^describe\t/ };
+  const usage = /^USAGE$/m;
+  const rows = [version, { args: ['--help'], says: usage }, { args: ['get', '--help'], says: usage }, command, pool];
   return {
     title: 'Start-up',
-    peer: contender('kubectl version --client', [...kubectl, 'version', '--client'], env, version),
+    peer: contender('kubectl version --client', [...programs.kubectl, ...version.args], env, version.says),
     others: [
-      contender(`${EXECUTABLE}: version --client`, [...executable, 'version', '--client'], env, version, most),
-      contender(`${EXECUTABLE}: --help`, [...executable, '--help'], env, usage, most),
-      contender(`${EXECUTABLE}: get --help`, [...executable, 'get', '--help'], env, usage, most),
-      contender(`${EXECUTABLE}: completion of a command`, [...complete, 'de'], env, /^describe\t/, most),
-      contender(`${EXECUTABLE}: completion of a pool`, [...complete, 'get', 'pool-1'], env, /^pool-1\n/, most),
-      ...(npm
-        ? [
-            contender(`${NPM}: version --client`, [...npm, 'version', '--client'], env, version, npmMost),
-            contender(
-              `${NPM}: completion of a pool`,
-              [...npm, '__complete', 'get', 'pool-1'],
-              env,
-              /^pool-1\n/,
-              npmMost,
-            ),
-          ]
-        : []),
+      ...ofExecutables(programs, env, within({ ratio: 0.5 }, rows)),
+      ...ofNpm(programs, env, within({ ratio: 3 }, [version, pool])),
     ],
   };
 }
 
 /** @param held whether the limits apply to the size of the cluster */
-export function readPools({ kubectl, executable, npm }: Programs, env: Environment, held: boolean): Race {
-  const table = /^NAME +STATUS .*\npool-0 /;
+export function readPools(programs: Programs, env: Environment, held: boolean): Race {
+  const says = /^NAME +STATUS .*\npool-0 /;
+  const get = (ratio: number): Row => ({ args: ['get'], says, limits: held ? { ratio } : {} });
   return {
     title: 'The table of pools',
-    peer: contender('kubectl get nodepools', [...kubectl, 'get', 'nodepools'], env, table),
-    others: [
-      contender(`${EXECUTABLE}: get`, [...executable, 'get'], env, table, held ? { ratio: 0.6 } : {}),
-      ...(npm ? [contender(`${NPM}: get`, [...npm, 'get'], env, table, held ? { ratio: 3 } : {})] : []),
-    ],
+    peer: contender('kubectl get nodepools', [...programs.kubectl, 'get', 'nodepools'], env, says),
+    others: [...ofExecutables(programs, env, [get(0.6)]), ...ofNpm(programs, env, [get(3)])],
   };
 }
 
+/** The commands that read all nodes and are compared with curl, too. */
+export function readingNodes(limits: Limits): Row[] {
+  return [
+    { args: ['reconcile'], says: /^pool-0 +200 .*\(unchanged\)/, limits },
+    { args: ['diff'], says: /^$/, limits },
+    { args: ['nodes'], says: /^NAME +STATUS +POOL .*\nnode-/, limits },
+    { args: ['top', '--no-pods'], says: /^POOL +NODES +CPU +MEM +PODS\npool-0 +(\d+)\/\1 +\d/, limits },
+  ];
+}
+
 /** Reads all nodes and writes nothing. @param ratio the limit */
-export function readNodes({ kubectl, executable, npm }: Programs, env: Environment, held: boolean, ratio = 0.45): Race {
-  const most: Limits = held ? { ratio, rss: 100 } : {};
-  const done = /^pool-0 +200 .*\(unchanged\)/;
-  const same = /^$/;
-  const top = /^POOL +NODES +CPU +MEM +PODS\npool-0 +(\d+)\/\1 +\d/;
+export function readNodes(programs: Programs, env: Environment, held: boolean, ratio = 0.45): Race {
+  const rows = readingNodes(held ? { ratio, rss: 100 } : {});
   return {
     title: 'Every node read, nothing to do',
-    peer: contender('kubectl get nodes', [...kubectl, 'get', 'nodes'], env, /^NAME +STATUS .*\nnode-/),
+    peer: contender('kubectl get nodes', [...programs.kubectl, 'get', 'nodes'], env, /^NAME +STATUS .*\nnode-/),
     others: [
-      contender(`${EXECUTABLE}: reconcile`, [...executable, 'reconcile'], env, done, most),
-      contender(`${EXECUTABLE}: diff`, [...executable, 'diff'], env, same, most),
-      contender(`${EXECUTABLE}: nodes`, [...executable, 'nodes'], env, /^NAME +STATUS +POOL .*\nnode-/, most),
-      contender(`${EXECUTABLE}: top --no-pods`, [...executable, 'top', '--no-pods'], env, top, most),
-      contender(
-        `${EXECUTABLE}: report`,
-        [...executable, 'report'],
-        env,
-        /^<!DOCTYPE html>\n/,
-        held ? { rss: 150 } : {},
-      ),
-      contender(
-        `${EXECUTABLE}: history`,
-        [...executable, 'history', 'pool-0'],
-        env,
-        /^TIME +WHAT /,
-        held ? { rss: 110 } : {},
-      ),
-      ...(npm ? [contender(`${NPM}: reconcile`, [...npm, 'reconcile'], env, done)] : []),
-      ...(npm ? [contender(`${NPM}: diff`, [...npm, 'diff'], env, same)] : []),
+      ...ofExecutables(programs, env, [
+        ...rows,
+        { args: ['report'], says: /^<!DOCTYPE html>\n/, limits: held ? { rss: 150 } : {} },
+        { name: 'history', args: ['history', 'pool-0'], says: /^TIME +WHAT /, limits: held ? { rss: 110 } : {} },
+      ]),
+      ...ofNpm(programs, env, within({}, rows.slice(0, 2))),
     ],
   };
 }
 
 /** The same with compressed responses, as over a network. */
-export function readCompressed({ kubectl, executable }: Programs, env: Environment, held: boolean): Race {
-  const { peer, others } = readNodes({ kubectl, executable }, env, held, 0.5);
+export function readCompressed({ npm: _npm, ...programs }: Programs, env: Environment, held: boolean): Race {
+  const { peer, others } = readNodes(programs, env, held, 0.5);
   return { title: 'Every node read, nothing to do, answers compressed', peer, others };
 }

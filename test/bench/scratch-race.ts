@@ -14,6 +14,8 @@ const TWICE = 2;
 /** Each takes minutes. */
 const MAX_LOOPS = 3;
 
+const [NEW, OLD] = ['executable: reconcile', 'old executable: reconcile'];
+
 export interface Scratch {
   pools: NodePool[];
   nodes: number;
@@ -27,7 +29,7 @@ export interface Scratch {
 /** Compared with the bare patches, and with kubectl. */
 export async function fromScratch(
   cluster: ControlPlane,
-  { kubectl, executable }: Programs,
+  { kubectl, executable, old }: Programs,
   { pools, nodes, rounds, isLarge, held }: Scratch,
 ): Promise<RaceResult[]> {
   const env = await measuredEnvironment(cluster);
@@ -49,7 +51,7 @@ export async function fromScratch(
     {
       title: `Labels and taints from nothing, ${CONNECTIONS} connections`,
       peer: afresh('bare merge patches', () => measure({ ...bare, env })),
-      others: [afresh('executable: reconcile', reconcile(executable), 1.05)],
+      others: [afresh(NEW, reconcile(executable), 1.05), ...(old ? [afresh(OLD, reconcile(old))] : [])],
     },
     isLarge ? rounds : rounds * TWICE,
   );
@@ -66,7 +68,7 @@ export async function fromScratch(
     {
       title: 'All nodes read, 50 of them changed',
       peer: drifted('a bare list and merge patches', () => measure({ ...repairs, env })),
-      others: [drifted('executable: reconcile', reconcile(executable), 1.15)],
+      others: [drifted(NEW, reconcile(executable), 1.15), ...(old ? [drifted(OLD, reconcile(old))] : [])],
     },
     rounds * QUICK,
   );
@@ -76,7 +78,7 @@ export async function fromScratch(
     {
       title: 'The same by kubectl, pool after pool',
       peer: afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env)),
-      others: [afresh('executable: reconcile', reconcile(executable), 1 / 6)],
+      others: [afresh(NEW, reconcile(executable), 1 / 6)],
     },
     Math.min(rounds, MAX_LOOPS),
   );

@@ -5,6 +5,7 @@ import { type ProgressStream, step } from '../cluster/progress.ts';
 import { type Answered, answers, auditSize, drift, startFloor, startWatch } from './change-to-write.ts';
 import type { Figure } from './figure.ts';
 import type { Command } from './race.ts';
+import type { Programs } from './races.ts';
 import { median, quantile, ratios } from './statistics.ts';
 import { cpuSeconds, memoryOf } from './usage.ts';
 
@@ -18,7 +19,7 @@ const [NODES, RATE] = [5_000, 100];
 /** Divides the second rate, so that no core of a small machine is saturated. */
 const QUIETER = 5;
 /** Of our p99, in times of the floor's, at the two rates. */
-const MOST_P99 = { fast: 1.1, quiet: 1.2 };
+const MOST_P99 = { fast: 1.1, slow: 1.2 };
 /** MB, by the number of nodes. */
 const MAX_MEMORY: Record<number, number> = { 5000: 100, 50000: 250 };
 
@@ -34,61 +35,60 @@ export interface Load {
 /** On a cluster with an audit log, reconciled. */
 export async function watchFigures(
   cluster: ControlPlane,
-  command: Command,
+  { executable, old }: Pick<Programs, 'executable' | 'old'>,
   load: Load,
   progress: ProgressStream,
 ): Promise<Figure[]> {
   const quiet = { ...load, rate: Math.ceil(load.rate / QUIETER) };
   const floors: Loaded[] = [];
-  const watches: Watch[] = [];
+  const [watches, olds]: [Watch[], Watch[]] = [[], []];
+  const watching = (command: Command) => underWatch(cluster, command, [load, quiet], progress);
   const runs = [
     async () => floors.push(await underFloor(cluster, [load, quiet], progress)),
-    async () => watches.push(await underWatch(cluster, command, [load, quiet], progress)),
+    async () => watches.push(await watching(executable)),
+    ...(old === undefined ? [] : [async () => olds.push(await watching(old))]),
   ];
   for (let round = 0; round < load.rounds; round++) {
     for (const run of round % 2 === 0 ? runs : runs.toReversed()) await run();
   }
-  const memory = MAX_MEMORY[load.nodes];
   const isHeld = load.rate === RATE && load.nodes === NODES;
-  const most = isHeld ? MOST_P99 : undefined;
-  const ofWatches = (value: (watch: Watch) => number) => watches.map(value);
+  const memory = MAX_MEMORY[load.nodes];
+  const most = isHeld ? { memory, idle: MAX_IDLE, p99: MOST_P99 } : { memory };
+  const rates: Rates = { fast: load.rate, slow: quiet.rate };
   const unanswered = (all: Loaded[]) => all.reduce((sum, { fast, slow }) => sum + fast.unanswered + slow.unanswered, 0);
   return [
-    figure(
-      'memory with its caches',
-      ofWatches(({ synced }) => synced.now),
-      'MB',
-      memory,
-    ),
-    figure(
-      'memory after the load',
-      ofWatches(({ after }) => after.now),
-      'MB',
-      memory,
-    ),
-    figure(
-      'of that, pages of the program',
-      ofWatches(({ after }) => after.files),
-      'MB',
-    ),
-    figure(
-      'peak memory',
-      ofWatches(({ after }) => after.peak),
-      'MB',
-    ),
-    figure(
-      'CPU when nothing changes',
-      ofWatches(({ idle }) => idle * 100),
-      '%',
-      isHeld ? MAX_IDLE : undefined,
-    ),
-    ...waits(load.rate, watches.map(fastOf), floors.map(fastOf), most?.fast),
-    ...waits(quiet.rate, watches.map(slowOf), floors.map(slowOf), most?.quiet),
+    ...ofWatches(watches, most),
+    ...ofWaits(rates, 'change to write', watches),
+    ...ofWaits(rates, 'the floor', floors),
+    ...inTimesOf(floors, rates, watches, most.p99),
     count('changes without an answer', unanswered(watches), 0),
     count('changes without an answer from the floor', unanswered(floors), 0),
     ...(watches.at(-1)?.fast.cpu ?? []).map(({ who, share }): Figure => {
       return { name: `CPU at ${load.rate} changes a second: ${who}`, value: share * 100, unit: '%' };
     }),
+    ...(olds.length === 0 ? [] : ofOld([...ofWatches(olds), ...inTimesOf(floors, rates, olds)])),
+  ];
+}
+
+function ofOld(figures: Figure[]): Figure[] {
+  return figures.map(figure => ({ ...figure, name: `old executable: ${figure.name}` }));
+}
+
+interface Limits {
+  memory?: number | undefined;
+  idle?: number;
+  p99?: typeof MOST_P99;
+}
+
+function ofWatches(watches: Watch[], { memory, idle }: Limits = {}): Figure[] {
+  const of = (name: string, value: (watch: Watch) => number, unit: Figure['unit'], most?: number) =>
+    figure(name, watches.map(value), unit, most);
+  return [
+    of('memory with its caches', ({ synced }) => synced.now, 'MB', memory),
+    of('memory after the load', ({ after }) => after.now, 'MB', memory),
+    of('of that, pages of the program', ({ after }) => after.files, 'MB'),
+    of('peak memory', ({ after }) => after.peak, 'MB'),
+    of('CPU when nothing changes', watch => watch.idle * 100, '%', idle),
   ];
 }
 
@@ -104,9 +104,6 @@ interface Watch extends Loaded {
   /** CPU seconds a second. */
   idle: number;
 }
-
-const fastOf = ({ fast }: Loaded) => fast;
-const slowOf = ({ slow }: Loaded) => slow;
 
 const [FLOOR, WATCH] = ['the floor', 'reconcile --watch'];
 
@@ -143,17 +140,30 @@ async function underWatch(
   return { synced, idle, fast, slow, after };
 }
 
-/** The latencies from change to write. @param most limit of our p99, in times of the floor's */
-function waits(rate: number, ours: Answered[], floors: Answered[], most?: number): Figure[] {
-  const of = (all: Answered[], share: number) => all.map(({ times }) => quantile(times, share));
-  const [p99, floorP99] = [of(ours, 0.99), of(floors, 0.99)];
-  return [
-    figure(`change to write at ${rate} a second, p50`, of(ours, 0.5), 'ms'),
-    figure(`change to write at ${rate} a second, p99`, p99, 'ms'),
-    figure(`the floor at ${rate} a second, p50`, of(floors, 0.5), 'ms'),
-    figure(`the floor at ${rate} a second, p99`, floorP99, 'ms'),
-    figure(`change to write at ${rate} a second, p99 in times of the floor's`, ratios(p99, floorP99), 'x', most),
-  ];
+/** Changes a second. */
+type Rates = Record<keyof Loaded, number>;
+const BOTH = ['fast', 'slow'] as const;
+
+const quantiles = (all: Loaded[], at: keyof Loaded, share: number) => all.map(each => quantile(each[at].times, share));
+
+/** The latencies from change to write. */
+function ofWaits(rates: Rates, who: string, all: Loaded[]): Figure[] {
+  return BOTH.flatMap(at =>
+    (
+      [
+        ['p50', 0.5],
+        ['p99', 0.99],
+      ] as const
+    ).map(([name, share]) => figure(`${who} at ${rates[at]} a second, ${name}`, quantiles(all, at, share), 'ms')),
+  );
+}
+
+/** The p99 of the watches, in times of the floor's. */
+function inTimesOf(floors: Loaded[], rates: Rates, watches: Loaded[], most?: Rates): Figure[] {
+  return BOTH.map(at => {
+    const found = ratios(quantiles(watches, at, 0.99), quantiles(floors, at, 0.99));
+    return figure(`change to write at ${rates[at]} a second, p99 in times of the floor's`, found, 'x', most?.[at]);
+  });
 }
 
 /** @param samples one for each round */
