@@ -38,11 +38,16 @@ function endlessly(response: ServerResponse, piece: string): void {
   feed();
 }
 
+const PACKED = gzipSync(RANDOM);
+const asGzip = (response: ServerResponse) => response.writeHead(200, { 'content-encoding': 'gzip' });
+
 const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
-  '/bomb': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
+  '/bomb': response => asGzip(response).end(BOMB),
   '/refused-bomb': response => response.writeHead(403, { 'content-encoding': 'gzip' }).end(BOMB),
-  '/pieces': response => inPieces(response.writeHead(200, { 'content-encoding': 'gzip' }), gzipSync(RANDOM), 1_000),
-  '/damaged': response => response.writeHead(200, { 'content-encoding': 'gzip' }).write('no gzip'),
+  '/pieces': response => inPieces(asGzip(response), PACKED, 1_000),
+  '/short': response => asGzip(response).end(PACKED.subarray(0, 100_000)),
+  '/cut': response => asGzip(response).write(PACKED.subarray(0, 100_000), () => response.destroy()),
+  '/damaged': response => asGzip(response).write('no gzip'),
   '/endless': response => endlessly(response, 'x'.repeat(64 * 1024)),
   '/refused': response => endlessly(response.writeHead(403), 'x'.repeat(64 * 1024)),
   '/bytes': ({ socket }) => {
@@ -60,6 +65,11 @@ after(() => {
   server.closeAllConnections();
   server.close();
 });
+
+function exchangeOf(path: string, agent: Agent, onBody?: (chunk: Buffer) => void) {
+  const request = { url: new URL(path, address), method: 'GET', headers: {}, body: undefined };
+  return exchange({ ...request, agent, deadlineMs: undefined, clock: systemClock, onBody });
+}
 
 function ask(request: Request) {
   const transport = new Transport({
@@ -93,19 +103,25 @@ describe('a buffered response', () => {
     assert.equal((await ask({ path: '/pieces' })).text, RANDOM);
   });
 
+  for (const [path, code] of [
+    ['/short', 'Z_BUF_ERROR'],
+    ['/cut', 'ECONNRESET'],
+  ] as const) {
+    test(`of a compressed one that is ${path.slice(1)}, nothing comes after the error`, async () => {
+      let bytes = 0;
+      const onBody = (chunk: Buffer) => {
+        bytes += chunk.length;
+      };
+      await assert.rejects(exchangeOf(path, new Agent(), onBody), { code });
+      const before = bytes;
+      await setTimeout(50);
+      assert.equal(bytes, before);
+    });
+  }
+
   test('a damaged one that does not end frees its connection', async () => {
     const agent = new Agent({ keepAlive: true });
-    const url = new URL('/damaged', address);
-    const request = {
-      url,
-      method: 'GET',
-      headers: {},
-      body: undefined,
-      agent,
-      deadlineMs: undefined,
-      clock: systemClock,
-    };
-    await assert.rejects(exchange({ ...request, onBody: undefined }), { code: 'Z_DATA_ERROR' });
+    await assert.rejects(exchangeOf('/damaged', agent), { code: 'Z_DATA_ERROR' });
     for (let waited = 0; waited < 1_000 && Object.keys(agent.sockets).length > 0; waited += 10) await setTimeout(10);
     assert.deepEqual(Object.keys(agent.sockets), []);
   });
