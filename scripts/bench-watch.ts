@@ -28,6 +28,9 @@ const { values } = parseArgs({
     rollouts: { type: 'boolean', default: false },
   },
 });
+if (values.old !== undefined && (values.rollouts || values.product !== 'executable')) {
+  throw new Error('--old is for the executable, without --rollouts');
+}
 const [nodes, pools] = [Number(values.nodes), Number(values.pools)];
 const load = {
   nodes,
@@ -38,7 +41,9 @@ const load = {
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const programs = await step(progress, 'building the executable and the npm package', buildPrograms);
-const old = values.old === undefined ? undefined : await buildOld(values.old);
+const { old: commitOfOld } = values;
+const old =
+  commitOfOld === undefined ? undefined : await step(progress, `building ${commitOfOld}`, () => buildOld(commitOfOld));
 const [program, ...args] = values.product === 'bundle' ? programs.npm : programs.executable;
 const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane({ audit: true }));
 try {

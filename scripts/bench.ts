@@ -60,7 +60,14 @@ const progress = process.stderr;
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const built = await step(progress, 'building the executable and the npm package', buildPrograms);
-const programs = { ...built, old: values.old === undefined ? undefined : await buildOld(values.old) };
+const { old: commitOfOld } = values;
+const old =
+  commitOfOld === undefined ? undefined : await step(progress, `building ${commitOfOld}`, () => buildOld(commitOfOld));
+const programs = { ...built, old };
+const programVersions = {
+  ...versions(programs.kubectl[0], peers),
+  ...(commitOfOld === undefined ? {} : { 'old executable': commitOfOld }),
+};
 const races: RaceResult[] = [];
 const figures: Report['figures'] = [];
 await withCluster({ audit: isLarge }, async cluster => {
@@ -81,10 +88,6 @@ if (!isLarge) {
 }
 
 const day = new Date().toISOString().slice(0, 10);
-const programVersions = {
-  ...versions(programs.kubectl[0], peers),
-  ...(values.old === undefined ? {} : { 'old executable': `of ${values.old}` }),
-};
 const named = { day, machine: thisMachine(), versions: programVersions };
 const report: Report = { ...named, commit: sources, nodes, pools, rounds, races, figures };
 mkdirSync(join(ROOT, 'dist', 'bench'), { recursive: true });

@@ -17,30 +17,26 @@ export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
 export function writePods({
   day,
   commit,
-  versions,
   races,
-}: Pick<Report, 'day' | 'commit' | 'versions' | 'races'>): void {
-  const text = [
-    `${day}, commit ${commit}; ${programsText(versions)}.`,
-    '',
-    ...tables({ races, figures: [] }).map(asMarkdown),
-  ];
+  ...rest
+}: Omit<Report, 'nodes' | 'pools' | 'rounds' | 'figures'>): void {
+  const text = [`${day}, commit ${commit}.`, placeText(rest), '', ...tables({ races, figures: [] }).map(asMarkdown)];
   rewriteMarked(join(ROOT, 'docs', 'benchmarks.md'), 'bench:pods', text.join('\n'));
 }
 
-function programsText(versions: Record<string, string>): string {
-  return Object.entries(versions)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(', ');
+function placeText({ machine, versions }: Pick<Report, 'machine' | 'versions'>): string {
+  const { processor, cores, memory, system } = machine;
+  const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${processor}, ${cores} cores, ${memory} GiB, ${system}; ${programs.join(', ')}.`;
 }
 
 function pageText(report: Report, name: string): string {
-  const { day, machine, versions, commit, nodes, pools } = report;
+  const { day, commit, nodes, pools } = report;
   const misses = listed('Missed', missed(report));
   const unclear = listed('Not clear, the limit lies in the interval', missed(report, 'not clear'));
   return [
     `${day}, commit ${commit}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
-    `${machine.processor}, ${machine.cores} cores, ${machine.memory} GiB, ${machine.system}; ${programsText(versions)}.`,
+    placeText(report),
     'API server, etcd and what is measured share the machine.',
     '',
     `![Time of each command in times of its peer](${name}.svg)`,

@@ -26,7 +26,7 @@ export async function installed(
   const platform = await packPlatform(hostTarget(), executable, '', packages);
   const quiet = { ...env, npm_config_update_notifier: 'false', npm_config_audit: 'false' };
   await mustRun('npm', ['install', '--offline', main.path, platform.path], { cwd: withPackage, env: quiet });
-  const npx = (project: string): Command => ['npx', '--prefix', project, PROGRAM, ...VERSION];
+  const npx = (project: string): Command => ['npx', '--no', '--prefix', project, PROGRAM, ...VERSION];
   return [
     {
       title: 'Installed by npm',

@@ -23,5 +23,7 @@ export async function buildOld(commit: string): Promise<Command> {
     import { hostTarget } from './scripts/package/targets.ts';
     console.log(await buildExecutable(hostTarget()));`;
   const said = await mustRun(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
-  return [said.trim()];
+  const path = said.trim().split('\n').at(-1);
+  if (path === undefined) throw new Error(`the build of ${commit} names no executable`);
+  return [path];
 }

@@ -19,7 +19,7 @@ const [NODES, RATE] = [5_000, 100];
 /** Divides the second rate, so that no core of a small machine is saturated. */
 const QUIETER = 5;
 /** Of our p99, in times of the floor's, at the two rates. */
-const MOST_P99 = { fast: 1.1, slow: 1.2 };
+const MOST_P99: BothRates = { fast: 1.1, slow: 1.2 };
 /** MB, by the number of nodes. */
 const MAX_MEMORY: Record<number, number> = { 5000: 100, 50000: 250 };
 
@@ -54,7 +54,7 @@ export async function watchFigures(
   const isHeld = load.rate === RATE && load.nodes === NODES;
   const memory = MAX_MEMORY[load.nodes];
   const most = isHeld ? { memory, idle: MAX_IDLE, p99: MOST_P99 } : { memory };
-  const rates: Rates = { fast: load.rate, slow: quiet.rate };
+  const rates: BothRates = { fast: load.rate, slow: quiet.rate };
   const unanswered = (all: Loaded[]) => all.reduce((sum, { fast, slow }) => sum + fast.unanswered + slow.unanswered, 0);
   return [
     ...ofWatches(watches, most),
@@ -74,13 +74,13 @@ function ofOld(figures: Figure[]): Figure[] {
   return figures.map(figure => ({ ...figure, name: `old executable: ${figure.name}` }));
 }
 
-interface Limits {
+interface WatchLimits {
   memory?: number | undefined;
   idle?: number;
-  p99?: typeof MOST_P99;
+  p99?: BothRates;
 }
 
-function ofWatches(watches: Watch[], { memory, idle }: Limits = {}): Figure[] {
+function ofWatches(watches: Watch[], { memory, idle }: WatchLimits = {}): Figure[] {
   const of = (name: string, value: (watch: Watch) => number, unit: Figure['unit'], most?: number) =>
     figure(name, watches.map(value), unit, most);
   return [
@@ -140,14 +140,13 @@ async function underWatch(
   return { synced, idle, fast, slow, after };
 }
 
-/** Changes a second. */
-type Rates = Record<keyof Loaded, number>;
+type BothRates = Record<keyof Loaded, number>;
 const BOTH = ['fast', 'slow'] as const;
 
 const quantiles = (all: Loaded[], at: keyof Loaded, share: number) => all.map(each => quantile(each[at].times, share));
 
 /** The latencies from change to write. */
-function ofWaits(rates: Rates, who: string, all: Loaded[]): Figure[] {
+function ofWaits(rates: BothRates, who: string, all: Loaded[]): Figure[] {
   return BOTH.flatMap(at =>
     (
       [
@@ -159,7 +158,7 @@ function ofWaits(rates: Rates, who: string, all: Loaded[]): Figure[] {
 }
 
 /** The p99 of the watches, in times of the floor's. */
-function inTimesOf(floors: Loaded[], rates: Rates, watches: Loaded[], most?: Rates): Figure[] {
+function inTimesOf(floors: Loaded[], rates: BothRates, watches: Loaded[], most?: BothRates): Figure[] {
   return BOTH.map(at => {
     const found = ratios(quantiles(watches, at, 0.99), quantiles(floors, at, 0.99));
     return figure(`change to write at ${rates[at]} a second, p99 in times of the floor's`, found, 'x', most?.[at]);
