@@ -17,7 +17,7 @@ const NODES = Array.from({ length: 300 }, (_, at) => `n${at}`);
 const FEW = NODES.slice(0, 4);
 const ALL_PODS = 'pods?fieldSelector=spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
 const podsOn = (node: string) =>
-  `pods?fieldSelector=spec.nodeName=${node},status.phase!=Succeeded,status.phase!=Failed`;
+  `pods?fieldSelector=spec.nodeName=${node},status.phase!=Succeeded,status.phase!=Failed&resourceVersion=0`;
 
 /** The lists and reads that the command asked for, as `resource?query` and `nodes/name`, sorted. */
 async function requestsOf(...args: string[]): Promise<{ lists: string[]; gets: string[]; stdout: string }> {
