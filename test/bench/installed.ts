@@ -30,7 +30,7 @@ export async function installed(
   return [
     {
       title: 'Installed by npm',
-      peer: contender('the executable', [executable, ...VERSION], quiet, SAYS),
+      peer: contender('the executable', [join(bin(alone), PROGRAM), ...VERSION], quiet, SAYS),
       others: [contender('npm package', [join(bin(withPackage), PROGRAM), ...VERSION], quiet, SAYS, MOST)],
     },
     {
