@@ -11,7 +11,7 @@ const NUMBER = 44;
 
 /** With its own background, so that it is readable on any page. */
 const STYLE = `
-  svg { font: 13px system-ui, sans-serif; }
+  svg { font: 13px system-ui, sans-serif; } rect { fill: #8c959f; }
   .ground { fill: #ffffff; } text { fill: #1f2328; } .faint { fill: #59636e; }
   .peer { stroke: #59636e; } .grid { stroke: #d1d9e0; } .target { stroke: #1f2328; stroke-width: 2; }
   .executable { fill: #0f766e; } .npm { fill: #7c93c4; } .missed { fill: #c2410c; }

@@ -66,7 +66,7 @@ export interface Top {
   warnings: string[];
 }
 
-/** Of 300 nodes, and of 5,000, with ten pods each, lists of the pods of each of a quarter took as long as one of all, or less. */
+/** Of 300 nodes, and of 5,000, with ten pods each, lists of the pods of each of a quarter took about as long as one of all. */
 const MAX_SHARE = 0.25;
 /** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
 const FEW = 10;
