@@ -24,6 +24,6 @@ export async function buildOld(commit: string): Promise<Command> {
     console.log(await buildExecutable(hostTarget()));`;
   const said = await mustRun(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
   const path = said.trim().split('\n').at(-1);
-  if (path === undefined) throw new Error(`the build of ${commit} names no executable`);
+  if (!path) throw new Error(`the build of ${commit} names no executable`);
   return [path];
 }

@@ -7,7 +7,10 @@ import type { Wire } from '../wire.ts';
 import type { Api } from './api.ts';
 import { PODS, type Resource } from './resource.ts';
 
-/** Nodes above which all pods are read by one list, instead of one a node. No list is from a cache: drains act on them. */
+/**
+ * Nodes above which all pods are read by one list, instead of one a node. Not with resourceVersion=0: a person agrees to the
+ * evictions that are listed.
+ */
 const MAX_LISTS = 100;
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
