@@ -1,7 +1,7 @@
 /**
- * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R --write]`: `fit`, `diff --impact` and `top` beside kube-capacity
- * (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. `--write` updates the
- * page in docs/. Fails when a target is missed.
+ * `npm run bench:pods -- --peer PATH [--nodes N --pods N --rounds R --write]`: `fit`, `diff --impact` and `top` beside
+ * kube-capacity (github.com/robscott/kube-capacity, built by Go at PATH), which reads the same nodes and pods. `--write`
+ * updates the page in docs/. Fails when a target is missed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { commit, thisMachine, versions } from './bench/machine.ts';
+import { originOf } from './bench/machine.ts';
 import { writePods } from './bench/page.ts';
 import { print } from './bench/report.ts';
 
@@ -40,14 +40,13 @@ const [nodes, pods, rounds] = [Number(values.nodes), Number(values.pods), Number
 const pools = Math.max(1, Math.round(nodes / 50));
 const held = nodes === TARGET.nodes && pods === TARGET.pods;
 if (values.write && !held) throw new Error('--write is for 50,000 pods on 5,000 nodes');
-const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
-const programVersions = versions(kubectl, [peer]);
-const sources = values.write ? commit() : 'of the working tree';
 /** @param own in place of MOST */
 const limitsOf = (own: Limits = {}): Limits => (held ? { ...MOST, ...own } : {});
 
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
-const { executable } = await step(process.stderr, 'building', buildPrograms);
+await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
+const { executable, kubectl } = await step(process.stderr, 'building', buildPrograms);
+const origin = originOf({ kubectl: kubectl[0], others: [peer] }, values.write);
 const cluster = await startControlPlane();
 try {
   const env = await measuredEnvironment(cluster);
@@ -84,10 +83,7 @@ try {
     ],
   };
   const result = await step(process.stderr, race.title, () => runRace(race, rounds));
-  const day = new Date().toISOString().slice(0, 10);
-  if (values.write) {
-    writePods({ day, commit: sources, machine: thisMachine(), versions: programVersions, races: [result] });
-  }
+  if (values.write) writePods(result, origin);
   if (!print({ races: [result], figures: [] })) process.exitCode = 1;
 } finally {
   await cluster.stop();

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --rounds N --product P --old COMMIT]` measures `reconcile --watch` while
- * nodes change, next to its baseline; also at other rates, and of the bundle. `--rollouts` measures its memory while a
- * changed spec reaches the nodes, at once and in steps. Fails when a target is missed.
+ * `npm run bench:watch [-- --nodes N --pools M --rate R --seconds S --rounds N --product P --old COMMIT]` measures
+ * `reconcile --watch` while nodes change, next to its baseline; also at other rates, and of the bundle. `--rollouts`
+ * measures its memory while a changed spec reaches the nodes, at once and in steps. Fails when a target is missed.
  */
 import { parseArgs } from 'node:util';
 import { benchPools, createBenchNodes } from '../test/bench/cluster.ts';
@@ -41,9 +41,7 @@ const load = {
 const progress = process.stderr;
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const programs = await step(progress, 'building the executable and the npm package', buildPrograms);
-const { old: commitOfOld } = values;
-const old =
-  commitOfOld === undefined ? undefined : await step(progress, `building ${commitOfOld}`, () => buildOld(commitOfOld));
+const old = await buildOld(values.old, progress);
 const [program, ...args] = values.product === 'bundle' ? programs.npm : programs.executable;
 const cluster = await step(progress, 'starting etcd and kube-apiserver', () => startControlPlane({ audit: true }));
 try {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --nodes N --pools M --rounds R --peers FOLDER --old COMMIT --write]` compares the executable and the npm package
- * with kubectl and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and writes
- * dist/bench/results.json; `--write` updates the page in docs/. Fails when a target is missed.
+ * `npm run bench [-- --nodes N --pools M --rounds R --peers FOLDER --old COMMIT --write]` compares the executable and the
+ * npm package with kubectl and with bare requests, in turns on the same server (docs/benchmarks.md). Prints tables and
+ * writes dist/bench/results.json; `--write` updates the page in docs/. Fails when a target is missed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../test/cluster/control-plane.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { commit, thisMachine, versions } from './bench/machine.ts';
+import { originOf } from './bench/machine.ts';
 import { writePage } from './bench/page.ts';
 import { print, type Report } from './bench/report.ts';
 import { ROOT } from './root.ts';
@@ -51,8 +51,7 @@ const held = nodes === TARGET.nodes && pools === TARGET.pools;
 /** Creating so many nodes takes minutes, so one cluster with an audit log is used for everything. */
 const isLarge = nodes > LARGE;
 if (values.write && !held && !isLarge) throw new Error('--write is for 5,000 nodes in 100 pools, or a large cluster');
-const sources = values.write ? commit() : 'of the working tree';
-const peers = values.peers === undefined ? [] : othersIn(values.peers);
+const others = othersIn(values.peers);
 const specs = benchPools(pools);
 const progress = process.stderr;
 
@@ -60,14 +59,9 @@ const progress = process.stderr;
 process.env.ETCD_QUOTA_BACKEND_BYTES = String(8 * 1024 ** 3);
 await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
 const built = await step(progress, 'building the executable and the npm package', buildPrograms);
-const { old: commitOfOld } = values;
-const old =
-  commitOfOld === undefined ? undefined : await step(progress, `building ${commitOfOld}`, () => buildOld(commitOfOld));
-const programs = { ...built, old };
-const programVersions = {
-  ...versions(programs.kubectl[0], peers),
-  ...(commitOfOld === undefined ? {} : { 'old executable': commitOfOld }),
-};
+const programs = { ...built, old: await buildOld(values.old, progress) };
+const compared = { kubectl: programs.kubectl[0], others: others.map(({ command: [path] }) => path), old: values.old };
+const origin = originOf(compared, values.write);
 const races: RaceResult[] = [];
 const figures: Report['figures'] = [];
 await withCluster({ audit: isLarge }, async cluster => {
@@ -87,9 +81,7 @@ if (!isLarge) {
   );
 }
 
-const day = new Date().toISOString().slice(0, 10);
-const named = { day, machine: thisMachine(), versions: programVersions };
-const report: Report = { ...named, commit: sources, nodes, pools, rounds, races, figures };
+const report: Report = { ...origin, nodes, pools, rounds, races, figures };
 mkdirSync(join(ROOT, 'dist', 'bench'), { recursive: true });
 writeFileSync(join(ROOT, 'dist', 'bench', 'results.json'), `${JSON.stringify(report, undefined, 2)}\n`);
 if (values.write) writePage(report, isLarge ? 'scale' : 'benchmarks');
@@ -112,13 +104,13 @@ async function readsAndWrites(cluster: ControlPlane): Promise<void> {
     for (const each of await installed(programs, env, cluster.dir)) races.push(await race(each, rounds * QUICK));
   }
   races.push(await race(readPools(programs, env, pools === TARGET.pools), rounds * QUICK));
-  const others = besideOthers(cluster, programs, env, { folder: values.peers, held });
+  const besideCurl = besideOthers(cluster, programs, env, { others, held });
   const before = await countWrites(cluster);
   const all = await race(toRead, rounds * QUICK);
   const writes: Figure = { name: 'writes', value: (await countWrites(cluster)) - before, unit: '', most: 0 };
   const compressed = await measuredEnvironment(cluster, true);
   races.push(all, await race(readCompressed(programs, compressed, held), rounds));
-  races.push(await race(others, rounds * QUICK));
+  races.push(await race(besideCurl, rounds * QUICK));
   figures.push({ title: 'Written by all runs with nothing to do, as the server counts', figures: [writes] });
   if (tenth) {
     figures.push({ title: `${nodes} nodes, in times of ${fewer}`, figures: growth(tenth, all) });

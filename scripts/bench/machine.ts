@@ -15,7 +15,7 @@ export interface Machine {
   system: string;
 }
 
-export function thisMachine(): Machine {
+function thisMachine(): Machine {
   return {
     processor: cpus()[0]?.model ?? 'unknown processor',
     cores: availableParallelism(),
@@ -33,18 +33,45 @@ function distribution(): string {
   }
 }
 
+/** Of what, with what and where a measurement was made. */
+export interface Origin {
+  day: string;
+  machine: Machine;
+  versions: Record<string, string>;
+  /** Of the sources. */
+  commit: string;
+}
+
+export interface Compared {
+  /** Path of the program, which is asked for its version. */
+  kubectl: string;
+  /** Paths of Go programs. */
+  others?: string[];
+  /** Commit of an older executable. */
+  old?: string | undefined;
+}
+
+/**
+ * Call it before the measuring: what cannot be read must not lose the results.
+ * @param isWritten into a page, which has to name a commit
+ */
+export function originOf({ kubectl, others = [], old }: Compared, isWritten: boolean): Origin {
+  return {
+    day: new Date().toISOString().slice(0, 10),
+    machine: thisMachine(),
+    versions: { ...versions(kubectl, others), ...(old === undefined ? {} : { 'old executable': old }) },
+    commit: isWritten ? commit() : 'of the working tree',
+  };
+}
+
 /** The commit of the sources. Throws where they differ from it: a page would name a commit that nobody can measure. */
-export function commit(): string {
+function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT }).toString().trim();
   if (git('status', '--porcelain', '--', ':!docs') !== '') throw new Error('the sources are not committed');
   return git('rev-parse', '--short=12', 'HEAD');
 }
 
-/**
- * @param kubectl path of the program, which is asked for its version
- * @param others paths of Go programs
- */
-export function versions(kubectl: string, others: string[] = []): Record<string, string> {
+function versions(kubectl: string, others: string[]): Record<string, string> {
   const said = JSON.parse(execFileSync(kubectl, ['version', '--client', '-o', 'json']).toString());
   const { 'kube-apiserver': apiserver, etcd } = VERSIONS;
   return {

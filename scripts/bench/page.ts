@@ -1,8 +1,10 @@
 /** Writes a run and its plot into docs/benchmarks.md, or into docs/scale.md for a large cluster. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RaceResult } from '../../test/bench/race.ts';
 import { rewriteMarked } from '../marked.ts';
 import { ROOT } from '../root.ts';
+import type { Origin } from './machine.ts';
 import { plot } from './plot.ts';
 import { asMarkdown, missed, type Report, tables } from './report.ts';
 
@@ -14,17 +16,18 @@ export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
 }
 
 /** Writes what reading many pods takes into docs/benchmarks.md. */
-export function writePods({
-  day,
-  commit,
-  races,
-  ...rest
-}: Omit<Report, 'nodes' | 'pools' | 'rounds' | 'figures'>): void {
-  const text = [`${day}, commit ${commit}.`, placeText(rest), '', ...tables({ races, figures: [] }).map(asMarkdown)];
+export function writePods(race: RaceResult, origin: Origin): void {
+  const { day, commit } = origin;
+  const text = [
+    `${day}, commit ${commit}.`,
+    placeText(origin),
+    '',
+    ...tables({ races: [race], figures: [] }).map(asMarkdown),
+  ];
   rewriteMarked(join(ROOT, 'docs', 'benchmarks.md'), 'bench:pods', text.join('\n'));
 }
 
-function placeText({ machine, versions }: Pick<Report, 'machine' | 'versions'>): string {
+function placeText({ machine, versions }: Origin): string {
   const { processor, cores, memory, system } = machine;
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return `${processor}, ${cores} cores, ${memory} GiB, ${system}; ${programs.join(', ')}.`;

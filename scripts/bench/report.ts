@@ -2,19 +2,14 @@
 import type { Figure } from '../../test/bench/figure.ts';
 import type { RaceResult, Result } from '../../test/bench/race.ts';
 import { interval, median } from '../../test/bench/statistics.ts';
-import type { Machine } from './machine.ts';
+import type { Origin } from './machine.ts';
 
 interface Measured {
   races: RaceResult[];
   figures: { title: string; figures: Figure[] }[];
 }
 
-export interface Report extends Measured {
-  day: string;
-  machine: Machine;
-  versions: Record<string, string>;
-  /** Of the sources. */
-  commit: string;
+export interface Report extends Measured, Origin {
   nodes: number;
   pools: number;
   rounds: number;

@@ -11,29 +11,33 @@ const OTHERS = [
   { name: 'kube-capacity', args: [], says: /^\* +/m },
 ];
 
-/** The paths of the other programs. */
-export function othersIn(folder: string): string[] {
-  return OTHERS.map(({ name }) => join(folder, name));
+export interface Other {
+  name: string;
+  command: Command;
+  says: RegExp;
+}
+
+/** @param folder has the other programs; undefined: there are none to measure */
+export function othersIn(folder: string | undefined): Other[] {
+  if (folder === undefined) return [];
+  return OTHERS.map(({ name, args, says }) => ({ name, command: [join(folder, name), ...args], says }));
 }
 
 /**
  * The peer is the least that a program in another process can take: curl of one answer in protobuf, which it discards.
- * @param folder has the other programs; without it they are left out
  */
 export function besideOthers(
   cluster: ControlPlane,
   programs: Programs,
   env: Record<string, string>,
-  { folder, held }: { folder: string | undefined; held: boolean },
+  { others, held }: { others: Other[]; held: boolean },
 ): Race {
-  const other = (folder: string) =>
-    OTHERS.map(({ name, args, says }) => contender(name, [join(folder, name), ...args], env, says));
   return {
     title: 'Every node read, beside curl of the same nodes in protobuf',
     peer: contender('curl', curlOf(cluster), env, /^200$/),
     others: [
       ...ofExecutables(programs, env, readingNodes(held ? { ratio: 1.35, rss: 100 } : {})),
-      ...(folder === undefined ? [] : other(folder)),
+      ...others.map(({ name, command, says }) => contender(name, command, env, says)),
     ],
   };
 }

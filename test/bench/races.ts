@@ -23,6 +23,8 @@ export async function buildPrograms(): Promise<Programs & { npm: Command }> {
 
 type Environment = Record<string, string>;
 
+/** The forms of the program. */
+export const [EXECUTABLE, OLD_EXECUTABLE] = ['executable', 'old executable'];
 const NPM = 'npm package';
 
 /** What one form of the program is measured by. */
@@ -36,10 +38,7 @@ export interface Row {
 
 /** Each by the executable, and by the older one, if there is one. */
 export function ofExecutables({ executable, old }: Programs, env: Environment, rows: Row[]): Contender[] {
-  return [
-    ...ofProgram('executable', executable, env, rows),
-    ...ofProgram('old executable', old, env, within({}, rows)),
-  ];
+  return [...ofProgram(EXECUTABLE, executable, env, rows), ...ofProgram(OLD_EXECUTABLE, old, env, within({}, rows))];
 }
 
 function ofProgram(form: string, program: Command | undefined, env: Environment, rows: Row[]): Contender[] {

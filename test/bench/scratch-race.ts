@@ -5,7 +5,7 @@ import { POOL_LABEL } from './cluster.ts';
 import { barePatches, bareRepairs, CONNECTIONS, drift, recreatePools, reset } from './from-scratch.ts';
 import { measure, measuredEnvironment, type Sample } from './measure.ts';
 import { type Command, type Contender, type RaceResult, runRace } from './race.ts';
-import type { Programs } from './races.ts';
+import { EXECUTABLE, OLD_EXECUTABLE, type Programs } from './races.ts';
 
 /** Rounds of a race that takes a second, for each of the others. */
 const QUICK = 3;
@@ -13,8 +13,6 @@ const QUICK = 3;
 const TWICE = 2;
 /** Each takes minutes. */
 const MAX_LOOPS = 3;
-
-const [NEW, OLD] = ['executable: reconcile', 'old executable: reconcile'];
 
 export interface Scratch {
   pools: NodePool[];
@@ -34,41 +32,44 @@ export async function fromScratch(
 ): Promise<RaceResult[]> {
   const env = await measuredEnvironment(cluster);
   const bare = await barePatches(cluster, pools, nodes);
-  const afresh = (name: string, run: () => Promise<Sample>, most?: number): Contender => ({
-    name,
-    limits: most === undefined || !held ? {} : { ratio: most },
-    async run() {
-      await reset(cluster, pools, nodes);
-      await recreatePools(cluster, pools);
-      return run();
-    },
+  type Run = () => Promise<Sample>;
+  const after =
+    (prepare: () => Promise<void>) =>
+    (name: string, run: Run, most?: number): Contender => ({
+      name,
+      limits: most === undefined || !held ? {} : { ratio: most },
+      async run() {
+        await prepare();
+        return run();
+      },
+    });
+  const afresh = after(async () => {
+    await reset(cluster, pools, nodes);
+    await recreatePools(cluster, pools);
   });
   const reconcile = ([program, ...args]: Command) => {
     const command = [program, ...args, 'reconcile', '--concurrency', String(CONNECTIONS)];
     return () => measure({ command, env });
   };
+  const reconciling = (made: typeof afresh, most: number) => [
+    made(`${EXECUTABLE}: reconcile`, reconcile(executable), most),
+    ...(old === undefined ? [] : [made(`${OLD_EXECUTABLE}: reconcile`, reconcile(old))]),
+  ];
   const race = await runRace(
     {
       title: `Labels and taints from nothing, ${CONNECTIONS} connections`,
       peer: afresh('bare merge patches', () => measure({ ...bare, env })),
-      others: [afresh(NEW, reconcile(executable), 1.05), ...(old ? [afresh(OLD, reconcile(old))] : [])],
+      others: reconciling(afresh, 1.05),
     },
     isLarge ? rounds : rounds * TWICE,
   );
   const repairs = await bareRepairs(cluster);
-  const drifted = (name: string, run: () => Promise<Sample>, most?: number): Contender => ({
-    name,
-    limits: most === undefined || !held ? {} : { ratio: most },
-    async run() {
-      await drift(cluster);
-      return run();
-    },
-  });
+  const drifted = after(() => drift(cluster));
   const few = await runRace(
     {
       title: 'All nodes read, 50 of them changed',
       peer: drifted('a bare list and merge patches', () => measure({ ...repairs, env })),
-      others: [drifted(NEW, reconcile(executable), 1.15), ...(old ? [drifted(OLD, reconcile(old))] : [])],
+      others: reconciling(drifted, 1.15),
     },
     rounds * QUICK,
   );
@@ -78,7 +79,7 @@ export async function fromScratch(
     {
       title: 'The same by kubectl, pool after pool',
       peer: afresh('kubectl label and kubectl taint', () => kubectlLoop(kubectl, pools, env)),
-      others: [afresh(NEW, reconcile(executable), 1 / 6)],
+      others: [afresh(`${EXECUTABLE}: reconcile`, reconcile(executable), 1 / 6)],
     },
     Math.min(rounds, MAX_LOOPS),
   );
