@@ -120,13 +120,16 @@ test('a mark is never longer than what is read of it: at the limit it has the an
   }
 });
 
-test('of 300 pools that match, the oldest gets the node, and 300 that do not match give nothing', {
+test('of 300 pools that match, the oldest gets the node, whatever their keys, and 300 that do not match give nothing', {
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
+  // Keys like those of the mark itself, with a value that is before every time.
+  const words = Object.fromEntries(['since', 'pool', 'labels', 'taints', 'startup'].map(key => [key, '0']));
   const spec = (group: string, at: number) => ({
     nodeSelector: { group },
-    labels: { [`from-${at}`]: 'x' },
+    labels: { [`from-${at}`]: 'x', ...words },
+    annotations: { ...words, [`note-${at}`]: '","since":"0","labels":{"group":"0"}' },
     taints: [{ key: `from-${at}`, effect: 'NoSchedule' as const }],
   });
   await testEnv.pool('p-oldest', spec('all', 0));
@@ -143,6 +146,10 @@ test('of 300 pools that match, the oldest gets the node, and 300 that do not mat
   assert.deepEqual(
     Object.keys(a.metadata.labels).filter(key => key.startsWith('from')),
     ['from-0'],
+  );
+  assert.deepEqual(
+    Object.keys(a.metadata.annotations ?? {}).filter(key => key.startsWith('note')),
+    ['note-0'],
   );
   assert.deepEqual(taintsOf(a), ['from-0:NoSchedule']);
   assert.deepEqual([markOf(b), taintsOf(b)], [undefined, []]);
