@@ -16,16 +16,24 @@ type Annotations = Readonly<Record<string, string>>;
 /** How the mark of a node begins that waits for a paused pool. Any other begins with the pool. */
 const WAITING = '{"since":"';
 
-/** Of the annotations of a node: the record, or else the mark if it names a pool. */
+/** Of the annotations of a node: the record, or else the mark if it names a pool. An empty record does not hide the mark. */
 export function recordIn(annotations: Annotations = {}): string | undefined {
   const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
-  return record ?? (mark?.startsWith(WAITING) ? undefined : mark);
+  return isHidingMark(record) || !isNamingPool(mark) ? record : mark;
 }
 
 export function markIn(annotations: Annotations = {}): Pick<Node, 'mark'> {
   const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
   if (mark === undefined) return {};
-  return { mark: record !== undefined || mark.startsWith(WAITING) ? 'unused' : 'record' };
+  return { mark: isHidingMark(record) || !isNamingPool(mark) ? 'unused' : 'record' };
+}
+
+function isHidingMark(record: string | undefined): boolean {
+  return record !== undefined && record !== '';
+}
+
+function isNamingPool(mark: string | undefined): boolean {
+  return mark !== undefined && !mark.startsWith(WAITING);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, POLICY } from './birth.ts';
+import { apply, inForce, MARK, POLICY, RECORD } from './birth.ts';
 import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
 import { taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -127,6 +127,25 @@ test('a kubelet can neither send a mark nor change one, nor have it written by i
   assert.equal((await kubelet('x').annotate({ other: 'x' })).status, 200);
   await testEnv.patchNode('x', { metadata: { annotations: { [MARK]: null } } });
   assert.equal((await kubelet('x').annotate({ [MARK]: mark })).status, 422, 'nor add one');
+});
+
+test('a kubelet cannot hide the mark, or avoid the birth, by an empty record', { skip }, async () => {
+  await applyAll();
+  await testEnv.pool('one', SPEC);
+  await inForce(testEnv, 'one', { [GROUP]: 'one' });
+  const registered = (annotations: Record<string, string>) =>
+    kubelet('x').write('', nodeObject({ name: 'x', labels: { [GROUP]: 'one' }, annotations }), 'POST');
+  await denied(() => registered({ [RECORD]: 'x' }));
+  assert.equal((await registered({ [RECORD]: '' })).status, 422);
+  assert.equal((await registered({})).status, 201);
+  assert.equal((await kubelet('x').annotate({ [RECORD]: '' })).status, 422);
+  // Somebody else's empty record does not hide the mark, either: what was given at birth ends with the pool.
+  await testEnv.patchNode('x', { metadata: { annotations: { [RECORD]: '' } } });
+  await testEnv.reconcile();
+  await testEnv.delete(['one']);
+  const { metadata, ...node } = await testEnv.node('x');
+  assert.deepEqual([metadata.labels.tier, metadata.annotations?.note], [undefined, undefined]);
+  assert.deepEqual(taintsOf({ metadata, ...node }), []);
 });
 
 test('a mark that an administrator sends, as from a backup, is kept and nothing is added to it', { skip }, async () => {

@@ -8,7 +8,7 @@ import { createNodes, nodeObject } from '../cluster/nodes.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
 
 const cluster = useCluster();
-const RECORD = 'nodes.lailin.xyz/applied';
+const [RECORD, MARK] = ['nodes.lailin.xyz/applied', 'nodes.lailin.xyz/born'];
 
 test('refuses a kubelet the record, on the node and through its status, but not the pool’s own write', async () => {
   await createNodes(cluster(), [{ name: 'a' }]);
@@ -29,22 +29,43 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   assert.match(JSON.stringify(refused.body), /a kubelet may not write the annotation nodes.lailin.xyz\/applied/);
   assert.equal((await write('/api/v1/nodes/a/status', { [RECORD]: '{"pool":"x"}' })).status, 422);
   assert.equal((await write('/api/v1/nodes/a/status', { 'example.com/other': 'x' })).status, 200);
+  // Values that no pool writes, too: an empty record still hides the mark of a new node.
+  for (const value of ['', ' ', '{}', '{"unknown":1}', 'null']) {
+    for (const path of ['/api/v1/nodes/a', '/api/v1/nodes/a/status']) {
+      assert.equal((await write(path, { [RECORD]: value })).status, 422, `${path} ${JSON.stringify(value)}`);
+    }
+  }
 
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '{"pool":"y"}' } } });
-  assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422, 'nor may it take the record away');
+  for (const value of [null, '', ' ']) {
+    assert.equal((await write('/api/v1/nodes/a', { [RECORD]: value })).status, 422, 'nor may it take the record away');
+    assert.equal((await write('/api/v1/nodes/a/status', { [RECORD]: value })).status, 422);
+  }
   assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'y' })).status, 200);
 
   const inMaintenance = { [MAINTENANCE_ANNOTATION]: '{"owner":"x"}' };
   assert.equal((await write('/api/v1/nodes/a', inMaintenance)).status, 422, 'nor have drains refused');
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: inMaintenance } });
   assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'z' })).status, 200);
-  assert.equal((await write('/api/v1/nodes/a', { [MAINTENANCE_ANNOTATION]: null })).status, 422);
+  for (const value of [null, '', ' ']) {
+    assert.equal((await write('/api/v1/nodes/a', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
+    assert.equal((await write('/api/v1/nodes/a/status', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
+  }
+  // A record that an administrator emptied is not the kubelet's to remove.
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '' } } });
+  assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422);
+  assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': '' })).status, 200);
 
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
   const register = (annotations: Record<string, string>) =>
     kubelet.request('POST', '/api/v1/nodes', nodeObject({ name: 'a', annotations }));
   const forged = await register({ [RECORD]: '{"pool":"y","startup":{"setup:NoSchedule":null}}' });
   assert.equal(forged.status, 422, 'nor register with one, to be without startup taints');
+  for (const value of ['', ' ', '{}']) {
+    for (const key of [RECORD, MARK, MAINTENANCE_ANNOTATION]) {
+      assert.equal((await register({ [key]: value })).status, 422, `${key} ${JSON.stringify(value)}`);
+    }
+  }
   assert.equal((await register(inMaintenance)).status, 422);
   assert.equal((await register({})).status, 201);
 });

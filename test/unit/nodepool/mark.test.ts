@@ -169,6 +169,15 @@ test('a mark beside a record is not read, and goes with the next write of the re
   assert.deepEqual([patch?.labels, patch?.dropsMark], [{ kept: 'x' }, true]);
 });
 
+test('an empty record does not hide a mark, and is a record where there is no mark', () => {
+  const [empty, mark] = [{ [RECORD_ANNOTATION]: '' }, '{"pool":"worker","labels":{}}'];
+  assert.equal(recordIn({ ...empty, [BORN_ANNOTATION]: mark }), mark);
+  assert.deepEqual(markIn({ ...empty, [BORN_ANNOTATION]: mark }), { mark: 'record' });
+  for (const waiting of [{}, { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older"}' }]) {
+    assert.equal(recordIn({ ...empty, ...waiting }), '');
+  }
+});
+
 test('a mark does not show that this program has reconciled an inherited pool', () => {
   const inherited = aPool(SPEC, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   assert.equal(new PoolIndex([inherited], [born()]).isInherited('worker'), true);
