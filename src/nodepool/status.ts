@@ -4,11 +4,18 @@ import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
 import { DRAINING } from './no-execute.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
-import { firstFew, plural } from './plural.ts';
+import { firstFew, noun, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
 import { isPaused, type RolloutProgress } from './rollout.ts';
 import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
-import type { Condition, Node, NodePool, NodePoolStatus, ResourceList } from './types.ts';
+import {
+  type Condition,
+  FINALIZER,
+  type Node,
+  type NodePool,
+  type NodePoolStatus,
+  type ResourceList,
+} from './types.ts';
 
 /** The meaning of `status.status`. */
 export const STATUS_WORDS: Readonly<Record<number, string>> = {
@@ -40,11 +47,13 @@ export interface Observation {
   rollout?: RolloutProgress | undefined;
   /** Pods are evicted before nodes get a taint: which, as a sentence. */
   draining?: string | undefined;
+  /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
+  isReleased?: boolean;
 }
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining } = observed;
+  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, isReleased } = observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -101,6 +110,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   // A rollout that is done leaves nothing to wait for.
   const waitingReason = rollout?.reason === 'RolloutComplete' ? undefined : rollout?.reason;
   const appliedText = (): [reason: string, message: string] => {
+    if (isReleased) return releaseText(differing, failures, fields);
     if (applied) return ['Applied', `every member carries the ${fields} of the pool`];
     if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
     const verb = differing.length === 1 ? 'differs' : 'differ';
@@ -161,6 +171,26 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   });
   // The status without the sums leaves this much room for them.
   return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
+}
+
+function releaseText(left: readonly string[], failures: string[], fields: string): [reason: string, message: string] {
+  if (failures.length === 0) return ['Released', 'every node is released'];
+  const verb = left.length === 1 ? 'has' : 'have';
+  const nodes = `${plural(left.length, 'node')} still ${verb} its ${fields}: ${firstFew(left.toSorted(), MAX_NAMED)}`;
+  return ['WriteFailed', `cannot release the pool: ${summarize([left.length === 0 ? '' : nodes, ...failures])}`];
+}
+
+/** Since when the pool is being deleted, and what holds it up, as far as the object says so. */
+export function deletionText({ metadata, status }: NodePool): string | undefined {
+  const { deletionTimestamp, finalizers = [], generation } = metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  const since = `being deleted since ${deletionTimestamp}`;
+  const trouble = troubleIn(status);
+  // The deletion has raised the generation: an earlier condition is about the pool as it was before.
+  if (trouble?.type === 'Applied' && trouble.observedGeneration === generation) return `${since}: ${trouble.message}`;
+  if (finalizers.length === 0 || finalizers.includes(FINALIZER)) return since;
+  const one = finalizers.length === 1;
+  return `${since}: the ${noun(finalizers.length, 'finalizer')} ${finalizers.join(', ')} ${one ? 'keeps' : 'keep'} it`;
 }
 
 /**

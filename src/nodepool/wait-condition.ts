@@ -1,5 +1,6 @@
 /** The condition of `wait --for`. */
 import { NEVER_OBSERVED } from './coerce.ts';
+import { deletionText } from './status.ts';
 import type { NodePool } from './types.ts';
 
 export type WaitCondition =
@@ -34,8 +35,11 @@ export function isMet(condition: WaitCondition, pool: NodePool): boolean {
 export function currentText(condition: WaitCondition, pool: NodePool): string | undefined {
   switch (condition.kind) {
     case 'create':
-    case 'delete':
       return undefined;
+    case 'delete': {
+      const text = deletionText(pool);
+      return text && `it is ${text}`;
+    }
     case 'status':
     case 'nodes':
     case 'ready': {

@@ -1,7 +1,8 @@
 /** Releases the nodes of a pool that is being deleted, or is gone. */
-import type { NodePool } from '../nodepool/types.ts';
-import { REASON, warning } from './events.ts';
-import { attempt, messagesOf } from './failure.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { warningText } from '../nodepool/warning.ts';
+import { conditionEvents } from './events.ts';
+import { attempt, summarized } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
@@ -9,21 +10,18 @@ import type { PoolNodes, PoolNodesOptions } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { writeRuntimeClass } from './runtime-class-step.ts';
 import { deletesRuntimeClass } from './runtime-class-writer.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
+import { type StatusDeps, writeStatus } from './status-writer.ts';
+
+type ReleaseOptions = PoolNodesOptions & StatusDeps;
 
 export class PoolRelease {
-  readonly #options: PoolNodesOptions & { writeLimiter: WriteRateLimiter };
+  readonly #options: ReleaseOptions;
   readonly #nodes: PoolNodes;
   readonly #events: OutcomeEvents;
   readonly #interruption: Interruption;
 
   /** @param options its limiter throws Interrupted once the signal is aborted */
-  constructor(
-    options: PoolNodesOptions & { writeLimiter: WriteRateLimiter },
-    nodes: PoolNodes,
-    events: OutcomeEvents,
-    interruption: Interruption,
-  ) {
+  constructor(options: ReleaseOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
     this.#options = options;
     this.#nodes = nodes;
     this.#events = events;
@@ -31,7 +29,8 @@ export class PoolRelease {
   }
 
   /**
-   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails.
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails, and
+   * says in the status which, and why.
    * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
    */
   async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
@@ -52,22 +51,40 @@ export class PoolRelease {
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
     await writeRuntimeClass(pool, outcome, this.#options);
-    const events = this.#events.ofWrites(outcome, pool);
-    if (outcome.failures.length > 0) {
-      events.push([
-        pool,
-        warning(REASON.reconcileFailed, `cannot release the pool: ${messagesOf(outcome.failures).join('; ')}`),
-      ]);
-    }
-    await this.#events.send(events, outcome);
-    if (outcome.failures.length > 0) return outcome;
+    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
     try {
-      await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(pool, this.#options)));
+      if (outcome.failures.length === 0) {
+        // It stays, and its last status must not count nodes that it no longer has.
+        if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
+          await this.#writeStatus(pool, { ...outcome, failures: [] });
+        const current = this.#options.state.pool(outcome.pool) ?? pool;
+        await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
+      }
+      if (outcome.failures.length > 0) await this.#writeStatus(pool, outcome);
       return outcome;
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
       return { ...outcome, kind: 'interrupted' };
     }
+  }
+
+  async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+    const { state, dryRun } = this.#options;
+    // In a dry run the pool has its deletionTimestamp in the cluster state alone.
+    if (dryRun) return;
+    const members = state.held(outcome.pool);
+    const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
+    const differing = members.map(({ name }) => name);
+    const nothing = { specErrors: [], conflicts: [], podCount: undefined };
+    const observed = { ...nothing, members, differing, failures, isReleased: true };
+    const current = state.pool(outcome.pool) ?? pool;
+    await writeStatus(current, observed, outcome, this.#options);
+    if (outcome.status === undefined) return;
+    const events = conditionEvents(pool, outcome.status);
+    await this.#events.send(
+      events.map(event => [pool, event] as const),
+      outcome,
+    );
   }
 
   /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */

@@ -22,7 +22,7 @@ import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
 import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
-interface StatusDeps extends LiveReadDeps {
+export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;
   now: () => Date;
   dryRun: boolean;
@@ -46,7 +46,7 @@ export type StatusWrite = 'written' | 'failed' | 'held';
 const MAX_ATTEMPTS = 10;
 
 /**
- * Sets in the outcome: the status, undefined when the pool is gone, is being deleted, or another one has its name now; the
+ * Sets in the outcome: the status, undefined when the pool is gone, its deletion began, or another one has its name now; the
  * fields that the CRD lacks; a failed write as a failure. A status that the server altered is a failure, too.
  */
 export async function writeStatus(
@@ -90,7 +90,8 @@ async function write(
     // The observation belongs to the spec that was reconciled; conditions of other controllers to the current status.
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {
-      if (attempt > 1 || outcome.moves.length === 0 || isFollowed) return done(status);
+      const isDeleted = metadata.deletionTimestamp !== undefined;
+      if (attempt > 1 || outcome.moves.length === 0 || isFollowed || isDeleted) return done(status);
       return done(isSame(pool, await read()) ? status : undefined);
     }
     const waitMs = statusLimiter?.wait(metadata) ?? 0;
@@ -137,10 +138,12 @@ function specChanged({ metadata }: NodePool, { state, isFollowed = false }: Stat
   const latest = state.pool(name)?.metadata;
   if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
+  // Nothing of its spec is applied any more.
+  if (metadata.deletionTimestamp !== undefined) return undefined;
   return specChangedFailure(name);
 }
 
-/** Whether the latest pool has the UID of the reconciled one and is not being deleted. */
-function isSame({ metadata }: NodePool, latest: NodePool | undefined): boolean {
-  return latest?.metadata.uid === metadata.uid && latest?.metadata.deletionTimestamp === undefined;
+/** Whether the latest pool has the UID of the reconciled one, and no deletion began since. */
+function isSame({ metadata: { uid, deletionTimestamp } }: NodePool, latest: NodePool | undefined): boolean {
+  return latest?.metadata.uid === uid && latest?.metadata.deletionTimestamp === deletionTimestamp;
 }

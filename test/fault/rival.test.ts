@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { nodeRefusal, whileRefusing } from '../e2e/refusal.ts';
 import { condition, role } from '../e2e/test-env.ts';
-import { eventually } from '../e2e/watching.ts';
+import { eventually, startWatching } from '../e2e/watching.ts';
 import { startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { type Mutation, type Mutator, mutatingPolicy, mutatingWebhook, type Probe } from './mutating.ts';
 import { auditMark, writes } from './oracle.ts';
@@ -184,5 +185,36 @@ row(
     }
     facts.recoveredAfterSeconds = Math.round((performance.now() - ended) / 1000);
     assert.equal(await child.end(), 0);
+  },
+);
+
+row(
+  {
+    fault: 'rival writers on the server',
+    how: 'a policy refuses the write of one node of a pool that is being deleted, in reconcile --watch',
+    holds: 'status 500 and the metrics say so, in one write; the deletion ends once the policy is gone',
+  },
+  async (t, facts) => {
+    await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
+    await testEnv.pool('w', { labels: { tier: 'gold' } });
+    const watching = await startWatching(t, testEnv.cluster(), '--metrics-bind-address', '127.0.0.1:0');
+    const address = /metrics on (http:\S+)/.exec(watching.log())?.[1];
+    const metrics = async () => (await fetch(`${address}/metrics`)).text();
+    await eventually('the nodes have the label', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 2);
+    const tries = () => watching.log().match(/cannot patch Node "b"/g)?.length ?? 0;
+    await whileRefusing(testEnv.cluster(), nodeRefusal('b'), async () => {
+      const mark = await auditMark(testEnv.cluster());
+      await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');
+      await eventually('the metrics say so', async () => /nodepool_status_code\{pool="w"\} 500/.test(await metrics()));
+      assert.match(await metrics(), /nodepool_nodes\{pool="w"\} 1\n/);
+      const before = tries();
+      await testEnv.edit('w', { metadata: { annotations: { again: '1' } } });
+      await eventually('it is tried again', () => tries() > before);
+      facts.statusWrites = (await writes(testEnv.cluster(), mark))['patch nodepools/status w'] ?? 0;
+      assert.equal(facts.statusWrites, 1);
+    });
+    await testEnv.edit('w', { metadata: { annotations: { again: '2' } } });
+    await eventually('it is gone', async () => (await testEnv.getPool('w')) === undefined);
+    assert.equal('tier' in (await testEnv.node('b')).metadata.labels, false);
   },
 );

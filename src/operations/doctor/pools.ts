@@ -2,7 +2,7 @@
 
 import { plural } from '../../nodepool/plural.ts';
 import { isPaused, progressOf } from '../../nodepool/rollout.ts';
-import { STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
+import { deletionText, STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
@@ -19,7 +19,9 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
-  const late = pools.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
+  // Of a deletion that fails, the line of its status has both.
+  const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
+  const late = others.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
   const stopped = pools.flatMap(stoppedRollout);
   const details = [...failing.map(whyNot200), ...late.flat(), ...stopped];
   if (failing.length > 0) {
@@ -113,10 +115,14 @@ function stoppedRollout(pool: NodePool): string[] {
   return [`${pool.metadata.name}: ${progress.message}`];
 }
 
-function whyNot200({ metadata, status }: NodePool): string {
+function whyNot200(pool: NodePool): string {
+  const { metadata, status } = pool;
   const number = status?.status ?? 0;
   const { message = '' } = troubleIn(status) ?? {};
-  return `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd() + (message === '' ? '' : `: ${message}`);
+  const code = `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd();
+  const deletion = deletionText(pool);
+  if (deletion !== undefined) return `${code}, ${deletion}`;
+  return code + (message === '' ? '' : `: ${message}`);
 }
 
 /** Whether the status or a record is behind what the nodes are now: by a change of this moment, or for want of a reconcile. */
@@ -137,9 +143,10 @@ interface Late {
 
 function lateness(pool: NodePool): Late | undefined {
   const { metadata, status } = pool;
-  const { generation, deletionTimestamp } = metadata;
+  const { generation } = metadata;
   const other = (text: string): Late => ({ kind: 'other', text });
-  if (deletionTimestamp !== undefined) return other(`being deleted since ${deletionTimestamp}`);
+  const deletion = deletionText(pool);
+  if (deletion !== undefined) return other(deletion);
   // A status of another writer may be without the number.
   if (status?.status === undefined) return other('never reconciled');
   const { observedGeneration } = status;
