@@ -52,6 +52,7 @@ test('the role in docs/permissions.md is enough for every command but install an
   const sh = await pageShell(cluster(), await readPage(PERMISSIONS));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');
+  await allowed(sh, 'kubectl create rolebinding operator -n default --role=nodepool-operator --user=operator');
   const spec = '--handler runc --label a=b --taint c=d:NoSchedule';
   await allowed(sh, `kubectl nodepool create pool ${spec} --nodes spare-1 --reconcile --as operator`);
   await allowed(sh, 'kubectl nodepool edit pool --handler kata --label e=f --as operator');
