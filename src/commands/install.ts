@@ -10,7 +10,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { checkNames } from '../operations/doctor/names.ts';
 import { type HelmRelease, helmUpgrade } from '../operations/install/helm-release.ts';
 import { type InstallOutcome, install } from '../operations/install/install.ts';
-import type { DryRun } from '../operations/ports.ts';
+import type { DryRun, ManifestObject } from '../operations/ports.ts';
 
 export default class Install extends BaseCommand<typeof Install> {
   static override summary = 'Install or update the NodePool CRD in the cluster.';
@@ -80,6 +80,9 @@ export default class Install extends BaseCommand<typeof Install> {
       );
     else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
     else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    for (const { object, overruled } of outcome?.controller ?? []) {
+      if (overruled !== undefined) showWarning(io, ofOthers(object, overruled));
+    }
     if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
     if (status === 'warning') showWarning(io, { message, next: remedy });
@@ -114,6 +117,14 @@ function ofHelm(release: HelmRelease) {
   return {
     message: `the CRD belongs to the Helm release ${release.name} in namespace ${release.namespace}`,
     next: `if that release is still installed, use \`${helmUpgrade(release)}\` instead, now with --force-conflicts`,
+  };
+}
+
+function ofOthers(object: ManifestObject, managers: readonly string[]) {
+  const whose = managers.length === 0 ? '' : `: ${managers.join(', ')}`;
+  return {
+    message: `the spec of ${nameOf(object)} had parts of other field managers${whose}; it was replaced`,
+    next: 'if one of them writes these parts again, remove them there',
   };
 }
 

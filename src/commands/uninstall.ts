@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { parseDuration } from '../cli/duration.ts';
-import { warnOnce } from '../cli/error-line.ts';
+import { showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../cli/flags.ts';
 import { impactTeller } from '../cli/impact.ts';
@@ -21,7 +21,7 @@ const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Delete the NodePool CRD from the cluster.';
   static override description =
-    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels, taints and annotations are removed from the nodes, and the values that they replaced are restored. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
+    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels, taints and annotations are removed from the nodes, and the values that they replaced are restored. The admission policies are deleted, too. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
   static override examples = [
     { description: 'Delete the CRD when no pool exists', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools, then the CRD', command: '<%= config.bin %> uninstall --cascade' },
@@ -54,14 +54,14 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const dryRun = flags['dry-run'];
     const { objects: controller } = await readController(deps.root);
     const { objects: bornInPool } = await readBornInPool(deps.root);
+    const { objects: policies } = await readPolicies(deps.root);
     if (flags.controller) {
-      const { objects: policies } = await readPolicies(deps.root);
       return removeController({ controller: [...policies, ...controller], bornInPool, dryRun, yes: flags.yes }, deps);
     }
     const connection = await deps.connect({ concurrency: flags.concurrency });
     const { cluster, crd, manifests, workloads } = connection;
     const outcome = await uninstall(
-      { cascade: flags.cascade, controller, bornInPool, dryRun, timeoutMs, concurrency: flags.concurrency },
+      { cascade: flags.cascade, controller, bornInPool, policies, dryRun, timeoutMs, concurrency: flags.concurrency },
       {
         cluster,
         crd,
@@ -87,12 +87,16 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     switch (outcome.kind) {
       case 'absent':
         io.out(`${CRD_NAME} is not installed`);
+        if (outcome.policies.length > 0) {
+          const message = `still installed: ${outcome.policies.map(quotedNameOf).join(', ')}`;
+          showWarning(io, { message, next: 'delete them with `kubectl nodepool uninstall --controller`' });
+        }
         return 0;
       case 'declined':
         io.err('nothing was deleted');
         return 1;
       case 'deleted':
-        for (const policy of outcome.policies) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
+        for (const policy of outcome.bornInPool) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
         if (dryRun !== 'none') {
           await showPlan(outcome.plan, shown, io);
           for (const name of outcome.found.pools) io.out(deletedLine(name, shown));
@@ -101,6 +105,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
         for (const { pool, nodes } of outcome.found.orphans) {
           io.out(`${plural(nodes, 'node')} of deleted pool "${pool}" released${suffix}`);
         }
+        for (const policy of outcome.protections) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
         io.out(`${DELETED_CRD} deleted${suffix}`);
         return 0;
     }

@@ -96,7 +96,9 @@ export interface ManifestsPort {
   apply(
     object: ManifestObject,
     options: { dryRun: boolean },
-  ): Promise<'created' | 'configured' | 'unchanged' | 'no namespace'>;
+  ): Promise<{ applied: 'created' | 'configured' | 'unchanged'; object: ManifestObject } | 'no namespace'>;
+  /** Replaces the whole spec, guarded by the resourceVersion of `live`. */
+  replaceSpec(live: ManifestObject, spec: unknown): Promise<void>;
   /** With its UID as precondition, if it has one; throws NodepoolError when another object has the name by now. */
   delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
 }

@@ -8,6 +8,7 @@ import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { doctorOf } from './doctoring.ts';
+import { eventually } from './watching.ts';
 
 const cluster = useCluster({ own: true });
 const { ok, refused, unchanged } = commandsOf(cluster);
@@ -92,7 +93,44 @@ test('doctor names a policy that differs, is not bound, or is not protected', { 
   await ok(['install', '--admission']);
 });
 
-test('uninstall removes the policy first, and --controller removes all policies', { skip }, async () => {
+test('what another field manager adds to a policy is removed, by one install', { skip }, async () => {
+  const conditions = (path: string) =>
+    api().request(
+      'PATCH',
+      `${REGISTRATION}/${path}?fieldManager=somebody&force=true`,
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: path.startsWith('mutating') ? 'MutatingAdmissionPolicy' : 'ValidatingAdmissionPolicy',
+        spec: { matchConditions: [{ name: 'never', expression: 'false' }] },
+      },
+      'application/apply-patch+yaml',
+    );
+  for (const [plural, name] of [
+    ['mutatingadmissionpolicies', BORN],
+    ['validatingadmissionpolicies', 'protect-records.nodes.lailin.xyz'],
+    ['validatingadmissionpolicies', 'protect-membership.nodes.lailin.xyz'],
+  ] as const) {
+    assert.equal((await conditions(`${plural}/${name}`)).status, 200);
+    const isMutating = name === BORN;
+    if (isMutating) assert.equal((await doctor()).find('policies').status, 'warning');
+    for (const dryRun of isMutating ? ['--dry-run', '--dry-run=server'] : []) {
+      assert.match((await unchanged(['install', '--admission', dryRun])).stdout, new RegExp(`${name} configured`));
+    }
+    const { code, stdout, stderr } = await cli(cluster(), ['install', '--admission']);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`/${name} configured`));
+    assert.match(
+      stderr,
+      new RegExp(`^warning: the spec of \\S+${name} had parts of other field managers: somebody; it was replaced`),
+    );
+  }
+  assert.equal((await doctor()).find('policies').status, 'ok');
+  assert.equal(await ok(['install', '--admission']), all('unchanged'));
+});
+
+test('uninstall removes the policy first, then those that bind kubelets; --controller removes all policies', {
+  skip,
+}, async () => {
   await createNodes(cluster(), [{ name: 'n', labels: { 'node-role.kubernetes.io/a': '' } }]);
   await ok(['create', 'a', '--label', 'tier=gold', '--reconcile']);
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
@@ -100,11 +138,28 @@ test('uninstall removes the policy first, and --controller removes all policies'
   const out = await ok(['uninstall', '--cascade', '--yes']);
   assert.deepEqual(
     out.split('\n').map(line => line.split(' ')[0]?.split('.')[0]),
-    ['mutatingadmissionpolicybinding', 'mutatingadmissionpolicy', 'nodepool', 'customresourcedefinition', ''],
+    [
+      ...['mutatingadmissionpolicybinding', 'mutatingadmissionpolicy', 'nodepool'],
+      ...['validatingadmissionpolicybinding', 'validatingadmissionpolicy'],
+      ...['validatingadmissionpolicybinding', 'validatingadmissionpolicy'],
+      ...['customresourcedefinition', ''],
+    ],
   );
+  for (const plural of ['policies', 'policybindings']) {
+    const left = (await api().expect('GET', `${REGISTRATION}/validatingadmission${plural}`)) as { items: object[] };
+    assert.deepEqual(left.items, []);
+  }
   assert.equal((await api().request('GET', `${REGISTRATION}/mutatingadmissionpolicies/${BORN}`)).status, 404);
   await ok(['install', '--admission']);
   const removed = await ok(['uninstall', '--controller', '--yes']);
   assert.equal(removed.match(/deleted$/gm)?.length, LINES.length - 1);
+  // Where somebody deleted the CRD with kubectl, it says what is left.
+  await ok(['install', '--admission']);
+  await api().expect('DELETE', CRD);
+  await eventually('it is gone', async () => (await api().request('GET', CRD)).status === 404);
+  const { stdout, stderr } = await cli(cluster(), ['uninstall']);
+  assert.match(stdout, /is not installed/);
+  assert.match(stderr, /^warning: still installed: .*"protect-records.*; next: .*uninstall --controller/);
+  await ok(['uninstall', '--controller', '--yes']);
   assert.equal(await ok(['uninstall', '--controller']), 'the controller is not installed\n');
 });

@@ -15,7 +15,7 @@ const { cluster } = testEnv;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
-/** A client of mallory, who has the role nodepool-edit of the manifest. */
+/** A client of mallory, who has the role nodepool.lailin.xyz:edit of the manifest. */
 async function mallory() {
   const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['*'] }];
   const metadata = { name: 'mallory' };

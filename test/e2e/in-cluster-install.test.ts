@@ -11,6 +11,7 @@ import { useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+const LABEL = 'app.kubernetes.io/name';
 const QUOTA = `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${NAME}`;
 
 const testEnv = useTestEnv();
@@ -81,7 +82,7 @@ test('install --controller creates the objects once; dry runs and a second run w
 
 test('aggregates reading pools to `view` and writing them to `admin`', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const roles = ['nodepool-view', 'nodepool-edit'];
+  const roles = ['nodepool.lailin.xyz:view', 'nodepool.lailin.xyz:edit'];
   const labels = await Promise.all(
     roles.map(async role => {
       const { metadata } = (await api().expect('GET', `${rbac}/clusterroles/${role}`)) as ManifestObject;
@@ -91,9 +92,9 @@ test('aggregates reading pools to `view` and writing them to `admin`', async () 
   const aggregate = (to: string) => [`rbac.authorization.k8s.io/aggregate-to-${to}`];
   assert.deepEqual(labels, [aggregate('view'), aggregate('admin')]);
   for (const [role, verb, isAllowed] of [
-    ['nodepool-view', 'list', true],
-    ['nodepool-view', 'patch', false],
-    ['nodepool-edit', 'patch', true],
+    ['nodepool.lailin.xyz:view', 'list', true],
+    ['nodepool.lailin.xyz:view', 'patch', false],
+    ['nodepool.lailin.xyz:edit', 'patch', true],
   ] as const) {
     const user = `${role}-user`;
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
@@ -106,6 +107,62 @@ test('aggregates reading pools to `view` and writing them to `admin`', async () 
     };
     await eventually(`${role} ${verb}`, async () => (await ask()) === isAllowed, 10_000);
   }
+});
+
+test('objects of the same names that are somebody else’s are neither taken over nor deleted', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const strip = (path: string) => api().expect('PATCH', path, { metadata: { labels: { [LABEL]: null } } });
+  const restore = (path: string) => api().expect('PATCH', path, { metadata: { labels: { [LABEL]: NAME } } });
+  const { objects } = await readManifests();
+  const labelled = objects.filter(({ metadata }) => metadata.labels !== undefined);
+  assert.deepEqual(
+    objects
+      .filter(object => !labelled.includes(object))
+      .map(({ metadata }) => /\.nodes\.lailin\.xyz$/.test(metadata.name)),
+    [true, true, true, true],
+    'without a label, the name itself is ours',
+  );
+  // A namespace, a role that people are bound to, one in `default`, and what runs.
+  const paths = [
+    `/api/v1/namespaces/${NAMESPACE}`,
+    `${rbac}/clusterroles/nodepool.lailin.xyz:edit`,
+    `${rbac}/namespaces/default/roles/${NAME}`,
+    DEPLOYMENT,
+  ];
+  for (const path of paths) {
+    await strip(path);
+    const before = await stateOf(testEnv.cluster());
+    for (const dryRun of path === DEPLOYMENT ? [[], ['--dry-run'], ['--dry-run=server']] : [[]]) {
+      await refused(
+        ['install', '--controller', ...dryRun],
+        1,
+        /^error: \S+ \S+( in namespace \S+)? exists and was not made by kubectl nodepool: it has no label app.kubernetes.io\/name=nodepool-controller; nothing was changed; next: .*kubectl label/,
+      );
+    }
+    assert.deepEqual(await stateOf(testEnv.cluster()), before);
+    const { stdout, stderr } = await unchanged(['uninstall', '--controller', '--dry-run']);
+    assert.match(stderr, /^warning: \S+ \S+( in namespace \S+)? was not made by kubectl nodepool, and stays$/m);
+    assert.equal(stdout.match(/ deleted /g)?.length, objects.length - 1);
+    await restore(path);
+  }
+  // One that somebody else applied with other rules keeps them, and whom it is bound to.
+  const view = `${rbac}/clusterroles/nodepool.lailin.xyz:view`;
+  const rules = [{ apiGroups: ['x.example.com'], resources: ['nodepools'], verbs: ['get'] }];
+  await api().expect('DELETE', view);
+  await api().expect('POST', `${rbac}/clusterroles`, { metadata: { name: 'nodepool.lailin.xyz:view' }, rules });
+  await refused(['install', '--controller'], 1, /^error: ClusterRole nodepool.lailin.xyz:view exists/);
+  assert.deepEqual(((await api().expect('GET', view)) as { rules: object[] }).rules, rules);
+  await api().expect('DELETE', view);
+  // As an earlier version or kubectl applied them: with the label, by another field manager.
+  const foreign = await api().request('POST', `${rbac}/clusterroles?fieldManager=kubectl-client-side-apply`, {
+    metadata: { name: 'nodepool.lailin.xyz:view', labels: { [LABEL]: NAME } },
+    rules,
+  });
+  assert.equal(foreign.status, 201);
+  assert.match(
+    await ok(['install', '--controller', '--image', IMAGE]),
+    /clusterrole.rbac.authorization.k8s.io\/nodepool.lailin.xyz:view configured/,
+  );
 });
 
 test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {

@@ -160,5 +160,5 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'uninstall --cascade', lines: ['uninstall --cascade --yes'] },
   { command: 'install', lines: ['install'], unseen: /^create / },
   // command-admission.test.ts has it delete the policy.
-  { command: 'uninstall', lines: ['uninstall --yes'], unseen: /^delete mutating/ },
+  { command: 'uninstall', lines: ['uninstall --yes'], unseen: /^delete (mutating|validating)/ },
 ];

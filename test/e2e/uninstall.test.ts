@@ -78,7 +78,15 @@ test('does not delete a CRD that was recreated after it was read', async () => {
   };
   await assert.rejects(
     uninstall(
-      { cascade: false, controller: [], bornInPool: [], dryRun: 'none', timeoutMs: 30_000, concurrency: 8 },
+      {
+        cascade: false,
+        controller: [],
+        bornInPool: [],
+        policies: [],
+        dryRun: 'none',
+        timeoutMs: 30_000,
+        concurrency: 8,
+      },
       { ...connection, releasing, stoppable, approve, question: () => '', warn: () => {} },
     ),
     /was deleted and created again in the meantime/,

@@ -88,10 +88,10 @@ export const VALUE_CASES: Record<string, ValueCase> = {
   'rbac.aggregate': {
     value: false,
     changes: {
-      'ClusterRole /nodepool-view': {
+      'ClusterRole /nodepool.lailin.xyz:view': {
         'metadata/labels': without('rbac.authorization.k8s.io/aggregate-to-view'),
       },
-      'ClusterRole /nodepool-edit': {
+      'ClusterRole /nodepool.lailin.xyz:edit': {
         'metadata/labels': without('rbac.authorization.k8s.io/aggregate-to-admin'),
       },
     },

@@ -1,9 +1,11 @@
 /** `uninstall --controller`: asks, deletes the controller's objects and prints their names. */
 
 import { confirm } from '../../cli/confirm.ts';
+import { showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { quotedNameOf } from '../../cli/object-name.ts';
+import { textOf } from '../../operations/install/foreign-objects.ts';
 import { type UninstallControllerOptions, uninstallController } from '../../operations/install/uninstall-controller.ts';
 import type { ManifestObject } from '../../operations/ports.ts';
 
@@ -17,6 +19,9 @@ export async function removeController({ yes, ...options }: RemoveOptions, deps:
   const { manifests } = await connect();
   const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
   const outcome = await uninstallController(options, { manifests, confirm: ask });
+  for (const object of outcome.foreign) {
+    showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
+  }
   switch (outcome.kind) {
     case 'absent':
       io.out('the controller is not installed');

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { resourceOf } from '../../nodepool/plural.ts';
 import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
-import type { Api } from './api.ts';
+import { type Api, JSON_PATCH, writeQuery } from './api.ts';
 import { serves } from './discovery.ts';
 import type { Resource } from './resource.ts';
 
@@ -17,12 +17,23 @@ export function manifestsPort(api: Api): ManifestsPort {
       const before = await read(object);
       const write = await api.apply<ManifestObject>(toResource(object), object.metadata.name, object, dryRun);
       if (write.kind === 'gone') return 'no namespace';
-      if (write.kind === 'conflict') {
-        const name = `${object.kind} ${object.metadata.name}`;
-        throw new NodepoolError('cluster', `${name} changed while it was applied`, 'run the command again');
-      }
-      if (before === undefined || write.created) return 'created';
-      return isDeepStrictEqual(contents(before), contents(write.object)) ? 'unchanged' : 'configured';
+      if (write.kind === 'conflict') throw changedMeanwhile(object);
+      const applied = write.object;
+      if (before === undefined || write.created) return { applied: 'created', object: applied };
+      const isSame = isDeepStrictEqual(contents(before), contents(applied));
+      return { applied: isSame ? 'unchanged' : 'configured', object: applied };
+    },
+    async replaceSpec(live, spec) {
+      const write = await api.patch(toResource(live), live.metadata.name, {
+        contentType: JSON_PATCH,
+        body: [
+          { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
+          { op: 'replace', path: '/spec', value: spec },
+        ],
+        query: writeQuery(false),
+        replayable: true,
+      });
+      if (write.kind !== 'written') throw changedMeanwhile(live);
     },
     async delete(object, { dryRun }) {
       const { name, uid } = object.metadata;
@@ -34,6 +45,10 @@ export function manifestsPort(api: Api): ManifestsPort {
       return result === 'gone' ? 'gone' : 'deleted';
     },
   };
+}
+
+function changedMeanwhile({ kind, metadata: { name } }: ManifestObject): NodepoolError {
+  return new NodepoolError('cluster', `${kind} ${name} changed while it was applied`, 'run the command again');
 }
 
 function toResource({ apiVersion, kind, metadata: { namespace } }: ManifestObject): Resource {

@@ -5,7 +5,7 @@
 import { defined } from '../../nodepool/json.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
-import { BORN_IN_POOL, MEMBERSHIP } from '../install/admission-policies.ts';
+import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
 import type { ManifestObject } from '../ports.ts';
 import { grantsOf, questionsAbout } from './manifest-access.ts';
 
@@ -163,9 +163,12 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
     ...LOOK,
     `list ${CLASSES}`,
     'get deployments.apps@nodepool-system nodepool-controller',
-    ...['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map(
-      resource => `get,delete ${resource}.admissionregistration.k8s.io ${BORN_IN_POOL}`,
-    ),
+    ...['policies', 'policybindings'].flatMap(plural => [
+      `get,delete mutatingadmission${plural}.admissionregistration.k8s.io ${BORN_IN_POOL}`,
+      ...[RECORDS, MEMBERSHIP].map(
+        name => `get,delete validatingadmission${plural}.admissionregistration.k8s.io ${name}`,
+      ),
+    ]),
   ],
   'uninstall --cascade': DELETE,
   'uninstall --cascade with RuntimeClass': CLASS_USERS,

@@ -62,7 +62,13 @@ export async function isMembershipProtected(
   return 'value' in off && off.value.length === 0;
 }
 
-function isInForce({ spec }: ManifestObject, live: ManifestObject | undefined): boolean {
+/** Whether it is a policy or its binding, of which a part more can exclude requests. */
+export function isPolicy({ apiVersion }: ManifestObject): boolean {
+  return apiVersion.startsWith('admissionregistration.k8s.io/');
+}
+
+/** Whether a policy or binding on the server is as this version has it. */
+export function isInForce({ spec }: ManifestObject, live: ManifestObject | undefined): boolean {
   return live !== undefined && isAsWanted(spec, live.spec, mayAdd);
 }
 

@@ -1,8 +1,11 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { attempt } from '../attempt.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../ports.ts';
+import { isInForce, isPolicy } from './admission-policies.ts';
 import { isAsWanted } from './as-wanted.ts';
+import { refuseForeign } from './foreign-objects.ts';
 import { type HelmRelease, helmReleaseOf, refuseHelmRelease } from './helm-release.ts';
 
 export interface InstallOptions {
@@ -34,6 +37,8 @@ export interface InstallOutcome {
     applied: Applied;
     /** False when a server dry run could not look at it: its namespace is only about to be created. */
     checked: boolean;
+    /** Field managers that had added to the policy what would exclude requests, and was removed; absent when nothing was. */
+    overruled?: string[];
   }[];
 }
 
@@ -47,6 +52,7 @@ export async function install(
   const [live, ...installed] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
   refuseDeletion(live);
   for (const live of installed) refuseHelmRelease(live, 'install');
+  refuseForeign(controller, installed);
   if (dryRun === 'client') return compare(crd, live, controller, installed, ports);
   const outcome: InstallOutcome = {
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
@@ -57,12 +63,25 @@ export async function install(
   if (release !== undefined) outcome.crdRelease = release;
   if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
   for (const object of controller) {
-    const applied = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
-    if (applied !== 'no namespace') outcome.controller.push({ object, applied, checked: true });
-    else if (dryRun === 'server') outcome.controller.push({ object, applied: 'created', checked: false });
-    else throw namespaceGone(object);
+    const write = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
+    if (write === 'no namespace') {
+      if (dryRun !== 'server') throw namespaceGone(object);
+      outcome.controller.push({ object, applied: 'created', checked: false });
+    } else if (!isPolicy(object) || isInForce(object, write.object)) {
+      outcome.controller.push({ object, applied: write.applied, checked: true });
+    } else {
+      // Server-side apply leaves items of lists that another manager has added, and one condition more disables a policy.
+      if (dryRun === 'none') await ports.manifests.replaceSpec(write.object, object.spec);
+      outcome.controller.push({ object, applied: 'configured', checked: true, overruled: othersOf(write.object) });
+    }
   }
   return outcome;
+}
+
+/** The other field managers of its spec. */
+function othersOf({ metadata }: ManifestObject): string[] {
+  const entries = readManagedFields(metadata.managedFields).filter(entry => managedAt(entry, ['spec']) !== undefined);
+  return [...new Set(entries.map(({ manager }) => manager))].filter(manager => manager !== FIELD_MANAGER);
 }
 
 /** For a warning, which is not worth an error. */
@@ -81,7 +100,11 @@ async function compare(
   return {
     otherGroups: await otherGroups(ports),
     crd: wouldBe(crd, live),
-    controller: controller.map((object, at) => ({ object, applied: wouldBe(object, installed[at]), checked: true })),
+    controller: controller.map((object, at) => ({
+      object,
+      applied: wouldBePolicy(object, installed[at]) ?? wouldBe(object, installed[at]),
+      checked: true,
+    })),
   };
 }
 
@@ -101,6 +124,11 @@ function wouldBe(wanted: object, live: object | undefined): Applied {
   if (live === undefined) return 'created';
   // The server adds defaults to what it is sent.
   return isAsWanted(wanted, live, () => true) ? 'unchanged' : 'configured';
+}
+
+/** `configured` for a policy that differs from that of this version; undefined for any other object. */
+function wouldBePolicy(wanted: ManifestObject, live: ManifestObject | undefined): Applied | undefined {
+  return live !== undefined && isPolicy(wanted) && !isInForce(wanted, live) ? 'configured' : undefined;
 }
 
 function notServed({ apiVersion, kind }: ManifestObject): NodepoolError {

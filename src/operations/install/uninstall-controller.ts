@@ -2,6 +2,7 @@
 
 import type { DryRun, ManifestObject, ManifestsPort } from '../ports.ts';
 import { servedOf } from './admission-policies.ts';
+import { isForeign } from './foreign-objects.ts';
 import { refuseHelmRelease } from './helm-release.ts';
 
 export interface UninstallControllerDeps {
@@ -10,11 +11,15 @@ export interface UninstallControllerDeps {
   confirm(found: ManifestObject[]): Promise<boolean>;
 }
 
-export type UninstallControllerOutcome =
+export type UninstallControllerOutcome = (
   | { kind: 'absent' }
   | { kind: 'declined' }
   /** With a dry run: what would have been deleted. */
-  | { kind: 'deleted'; objects: ManifestObject[] };
+  | { kind: 'deleted'; objects: ManifestObject[] }
+) & {
+  /** Those that have a name of ours and are somebody else's: they stay. */
+  foreign: ManifestObject[];
+};
 
 export interface UninstallControllerOptions {
   /** Its objects and the policies, in the order of their creation. */
@@ -29,15 +34,15 @@ export async function uninstallController(
   { controller, bornInPool, dryRun }: UninstallControllerOptions,
   { manifests, confirm }: UninstallControllerDeps,
 ): Promise<UninstallControllerOutcome> {
-  const found: ManifestObject[] = [];
+  const [found, foreign]: [ManifestObject[], ManifestObject[]] = [[], []];
   // The Deployment before what its pods need to end well, and the namespace last.
   for (const object of [...(await servedOf(bornInPool, manifests)), ...controller].toReversed()) {
     const live = await manifests.get(object);
     refuseHelmRelease(live, 'uninstall');
-    if (live !== undefined) found.push(live);
+    if (live !== undefined) (isForeign(object, live) ? foreign : found).push(live);
   }
-  if (found.length === 0) return { kind: 'absent' };
-  if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined' };
+  if (found.length === 0) return { kind: 'absent', foreign };
+  if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined', foreign };
   if (dryRun !== 'client') for (const object of found) await manifests.delete(object, { dryRun: dryRun === 'server' });
-  return { kind: 'deleted', objects: found };
+  return { kind: 'deleted', objects: found, foreign };
 }

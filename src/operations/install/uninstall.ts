@@ -15,6 +15,7 @@ import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } fr
 import { classesDeletedWith, findRuntimeClassUsers } from '../runtime-class-users.ts';
 import type { WorkloadsPort } from '../workloads-port.ts';
 import { servedOf } from './admission-policies.ts';
+import { isForeign } from './foreign-objects.ts';
 import { refuseHelmRelease } from './helm-release.ts';
 
 export interface UninstallOptions {
@@ -24,6 +25,8 @@ export interface UninstallOptions {
   controller: ManifestObject[];
   /** The policy that gives new nodes what their pool gives, and its binding. */
   bornInPool: ManifestObject[];
+  /** The policies that bind kubelets, and their bindings. */
+  policies: ManifestObject[];
   dryRun: DryRun;
   /** How long the server may take to remove the CRD. */
   timeoutMs: number;
@@ -54,17 +57,28 @@ export interface UninstallDeps {
 }
 
 export type UninstallOutcome =
-  | { kind: 'absent' }
+  /** There is no CRD; `policies` are still installed. */
+  | { kind: 'absent'; policies: ManifestObject[] }
   | { kind: 'declined' }
   /** With a dry run: what would have been deleted and released, by the plan. */
-  | { kind: 'deleted'; found: CrdUsage; plan: ClusterPlan; results: DeleteResult[]; policies: ManifestObject[] };
+  | {
+      kind: 'deleted';
+      found: CrdUsage;
+      plan: ClusterPlan;
+      results: DeleteResult[];
+      /** Deleted before the pools. */
+      bornInPool: ManifestObject[];
+      /** Deleted after them: the policies that bind kubelets. */
+      protections: ManifestObject[];
+    };
 
 /** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
 export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
   const crd = await deps.crd.get();
-  if (crd === undefined) return { kind: 'absent' };
+  const bornInPool = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
+  const protections = await installed(options.policies, deps.manifests);
+  if (crd === undefined) return { kind: 'absent', policies: [...bornInPool, ...protections] };
   await refuseWithController(options.controller, deps.manifests);
-  const policies = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
   const agreed = await agree(async () => {
     const state = await loadClusterState(deps.cluster);
     const found = usageOf(state);
@@ -84,12 +98,15 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
   const { found, plan } = agreed.proposal;
-  if (options.dryRun === 'client') return { kind: 'deleted', found, plan, results: [], policies };
+  const deleted = { kind: 'deleted', found, plan, bornInPool, protections } as const;
+  if (options.dryRun === 'client') return { ...deleted, results: [] };
+  const dryRun = options.dryRun === 'server';
   // First: a node that is born while the pools go would keep what it got.
-  for (const policy of policies) await deps.manifests.delete(policy, { dryRun: options.dryRun === 'server' });
-  if (options.dryRun === 'server') {
-    await deps.crd.delete(crd, { dryRun: true });
-    return { kind: 'deleted', found, plan, results: [], policies };
+  for (const policy of bornInPool) await deps.manifests.delete(policy, { dryRun });
+  if (dryRun) {
+    for (const policy of protections) await deps.manifests.delete(policy, { dryRun });
+    await deps.crd.delete(crd, { dryRun });
+    return { ...deleted, results: [] };
   }
   const results: DeleteResult[] = [];
   // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
@@ -99,12 +116,14 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
       results.push(...(await release(found.pools, applying, work)));
     });
   }
+  // Once no node has a record that a kubelet could write.
+  for (const policy of protections) await deps.manifests.delete(policy, { dryRun });
   await deps.stoppable(async signal => {
     await deps.crd.delete(crd, { dryRun: false });
     await deps.crd.waitUntilGone(options.timeoutMs, signal);
     if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
   });
-  return { kind: 'deleted', found, plan, results, policies };
+  return { ...deleted, results };
 }
 
 /** Those that exist, the binding first. Throws for those of a Helm release. */
@@ -121,7 +140,8 @@ async function installed(objects: readonly ManifestObject[], { get }: ManifestsP
 /** Throws while the controller is installed: without the CRD it would fail for ever. */
 async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
   for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
-    if ((await manifests.get(object)) === undefined) continue;
+    const live = await manifests.get(object);
+    if (live === undefined || isForeign(object, live)) continue;
     const { name, namespace } = object.metadata;
     throw new NodepoolError(
       'input',

@@ -39,6 +39,7 @@ async function propose(classes: RuntimeClass[]) {
     cascade: true,
     controller: [],
     bornInPool: [],
+    policies: [],
     dryRun: 'none' as const,
     timeoutMs: 1,
     concurrency: 1,
