@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  isBeingRemoved,
+  isTransient,
+  parseTransientKeys,
+  TRANSIENT_STATES,
+  transientKeysOf,
+  transientKeysProblem,
+  transientState,
+} from '../../../src/nodepool/transient-states.ts';
+import { TRANSIENT_KEYS_ANNOTATION } from '../../../src/nodepool/types.ts';
+import { aPool, taint } from './fixtures.ts';
+
+test('knows the project and the phase of a taint or label', () => {
+  const cases = [
+    ['taint', 'node.cilium.io/agent-not-ready', 'Cilium', 'startup'],
+    ['taint', 'ebs.csi.aws.com/agent-not-ready', 'AWS EBS CSI driver', 'startup'],
+    ['taint', 'storage.example.com/agent-not-ready', 'an agent of the node', 'startup'],
+    ['taint', 'readiness.k8s.io/network', 'Node Readiness Controller', 'startup'],
+    ['taint', 'startup-taint.cluster-autoscaler.kubernetes.io/x', 'Cluster Autoscaler', 'startup'],
+    ['taint', 'UpdateInProgress', 'Machine Config Operator', 'update'],
+    ['taint', 'weave.works/kured-node-reboot', 'kured', 'update'],
+    ['taint', 'medik8s.io/drain', 'Node Maintenance Operator (medik8s)', 'update'],
+    ['taint', 'aws-node-termination-handler/scheduled-maintenance', 'AWS Node Termination Handler', 'update'],
+    ['taint', 'aws-node-termination-handler/spot-itn', 'AWS Node Termination Handler', 'removal'],
+    ['taint', 'ToBeDeletedByClusterAutoscaler', 'Cluster Autoscaler', 'removal'],
+    ['label', 'nvidia.com/gpu-driver-upgrade-state', 'NVIDIA GPU Operator', 'update'],
+    ['label', 'plan.upgrade.cattle.io/server-plan', 'System Upgrade Controller', 'update'],
+  ] as const;
+  for (const [what, key, project, phase] of cases) {
+    const found = transientState(what, key);
+    assert.deepEqual([found?.project, found?.phase], [project, phase], key);
+  }
+});
+
+test('leaves alone what administrators, clouds and discovery set for good', () => {
+  for (const key of ['dedicated', 'nvidia.com/gpu', 'CriticalAddonsOnly', 'node-role.kubernetes.io/control-plane']) {
+    assert.equal(transientState('taint', key), undefined, key);
+  }
+  for (const key of ['tier', 'nvidia.com/gpu.present', 'nvidia.com/mig.config', 'nvidia.com/gpu.deploy.operands']) {
+    assert.equal(transientState('label', key), undefined, key);
+  }
+  assert.equal(transientState('label', 'UpdateInProgress'), undefined);
+});
+
+test('a node is being removed by a taint of that phase alone', () => {
+  for (const text of [
+    'ToBeDeletedByClusterAutoscaler=1:NoSchedule',
+    'karpenter.sh/disrupted:NoSchedule',
+    'node.cloudprovider.kubernetes.io/shutdown:NoSchedule',
+    'aws-node-termination-handler/spot-itn=1:NoSchedule',
+    'cloud.google.com/impending-node-termination:NoSchedule',
+  ]) {
+    assert.ok(isBeingRemoved([taint('dedicated=x:NoSchedule'), taint(text)]), text);
+  }
+  for (const text of ['DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule', 'medik8s.io/drain:NoSchedule']) {
+    assert.ok(!isBeingRemoved([taint(text)]), text);
+  }
+});
+
+test('no two entries have the same kind and key', () => {
+  const ids = TRANSIENT_STATES.map(({ what, key }) => `${what} ${key}`);
+  assert.deepEqual(ids, [...new Set(ids)]);
+});
+
+test('more keys are exact or those of a domain', () => {
+  const more = parseTransientKeys('example.com/boot, acme.io/*');
+  assert.deepEqual(more, ['example.com/boot', 'acme.io/*']);
+  for (const key of ['example.com/boot', 'acme.io/a']) assert.ok(isTransient('taint', key, more), key);
+  for (const key of ['example.com/boots', 'acme.io', 'sub.acme.io/a']) assert.ok(!isTransient('taint', key, more), key);
+});
+
+test('refuses keys that are none, and patterns that could mean every key', () => {
+  for (const text of ['*', '/*', 'a*', '*/a', 'a/b/*', 'EXAMPLE.com/a', 'a b']) {
+    assert.match(transientKeysProblem(text) ?? '', /write KEY or DOMAIN\/\*$/, text);
+    assert.deepEqual(parseTransientKeys(text), [], text);
+  }
+  assert.equal(transientKeysProblem(Array.from({ length: 51 }, (_, at) => `k${at}`).join()), 'more than 50 keys');
+  assert.equal(transientKeysProblem(''), undefined);
+});
+
+test('a pool names more keys in an annotation; one that is invalid names none', () => {
+  const named = (text: string) => aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: text } });
+  assert.deepEqual(transientKeysOf(named('acme.io/*')), ['acme.io/*']);
+  assert.deepEqual(transientKeysOf(named('acme.io/*,*')), []);
+  assert.deepEqual(transientKeysOf(aPool()), []);
+  assert.deepEqual(transientKeysOf(undefined), []);
+});
