@@ -19,7 +19,7 @@ const needs = needsOf(Object.keys(commands), { policies: [], bornInPool, control
 
 const CLASS_USERS =
   'list pods, list deployments.apps, list statefulsets.apps, list daemonsets.apps, list cronjobs.batch';
-const PROTECTION = ['policies', 'policybindings']
+const PROTECTION = ['policies', 'policies', 'policybindings', 'policybindings']
   .map(resource => `get validatingadmission${resource}.admissionregistration.k8s.io`)
   .join(', ');
 

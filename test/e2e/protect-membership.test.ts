@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kubectl } from '../cluster/harness.ts';
+import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { doctorOf } from './doctoring.ts';
 import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
@@ -14,8 +15,9 @@ const ALLOW = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
 const kubelet = (node: string) => kubeletOf(cluster(), node);
 
-const apply = async () => {
-  const { code, stderr } = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-membership.yaml']);
+const apply = async (...others: string[]) => {
+  const files = ['manifests/protect-membership.yaml', ...others].flatMap(file => ['-f', file]);
+  const { code, stderr } = await kubectl(cluster(), ['apply', ...files]);
   assert.deepEqual([code, stderr], [0, '']);
 };
 /** Waits until the policy is enforced, with a label value that is no change. */
@@ -63,7 +65,7 @@ test('with the policy a kubelet can neither join nor leave a pool, but can write
 });
 
 test('a new node may register with the labels of a pool, unless the pool gives restricted labels', async () => {
-  await apply();
+  await apply('manifests/protect-records.yaml');
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('plain', { nodeSelector: { [GROUP]: 'plain' }, taints: [TAINT] });
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' } });
@@ -91,6 +93,46 @@ test('a new node may register with the labels of a pool, unless the pool gives r
     `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
   ]);
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
+});
+
+test('a registration cannot be too large for the policy, and an honest kubelet registers', async () => {
+  await apply('manifests/protect-records.yaml');
+  await testEnv.nodes({ name: 'a' });
+  await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' } });
+  await enforced('a');
+  const register = (labels: Record<string, string>, metadata: object = {}, spec: object = {}) => {
+    const node = nodeObject({ name: 'n1', labels }) as { metadata: object; spec?: object };
+    const body = { ...node, metadata: { ...node.metadata, ...metadata }, spec: { ...node.spec, ...spec } };
+    return kubelet('n1').write('', body, 'POST');
+  };
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, 'x']));
+  const entry = { operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:a': {} } };
+  const managedFields = Array.from({ length: 2_000 }, (_, at) => ({ ...entry, manager: `m${at}` }));
+  const taints = Array.from({ length: 101 }, (_, at) => ({ key: `key-${at}`, effect: 'NoSchedule' }));
+  for (const labels of [{ [GROUP]: 'pci' }, { [GROUP]: 'none' }]) {
+    const attempts = [
+      () => register(labels, { managedFields }),
+      () => register(labels, { managedFields: managedFields.slice(0, 10) }),
+      () => register({ ...labels, ...many(1_000) }),
+      () => register(labels, { annotations: many(1_001) }),
+      () => register(labels, {}, { taints }),
+    ];
+    for (const [at, attempt] of attempts.entries()) {
+      const refused = async () => {
+        const { status, body } = await attempt();
+        if (status < 300) await raw(cluster()).request('DELETE', '/api/v1/nodes/n1');
+        // Where both policies refuse it, either may be named.
+        const isNamed = /may not register a node with more than 10 entries/.test(JSON.stringify(body));
+        return status === 422 && (isNamed || labels[GROUP] === 'pci');
+      };
+      // The policy is enforced a moment later.
+      if (at === 0) await eventually('protect-records is enforced', refused, 60_000);
+      assert.equal(await refused(), true, `${at} ${Object.values(labels)}`);
+    }
+  }
+  const few = { managedFields: managedFields.slice(0, 1), annotations: many(100) };
+  assert.equal((await register({ [GROUP]: 'pci' }, few)).status, 422, 'by the labels');
+  assert.equal((await register({ [GROUP]: 'none', ...many(100) }, few, { taints: taints.slice(0, 50) })).status, 201);
 });
 
 test('expressions: a kubelet changes no label that they name, nor the label of members', async () => {

@@ -20,8 +20,8 @@ const CRD = `customresourcedefinitions.apiextensions.k8s.io ${POOLS}`;
 const LEASES = `leases.coordination.k8s.io@${LEASE_NAMESPACE}`;
 
 /** Whether a warning about kubelets is needed. */
-const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
-  resource => `get ${resource}.admissionregistration.k8s.io ${MEMBERSHIP}`,
+const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap(resource =>
+  [RECORDS, MEMBERSHIP].map(name => `get ${resource}.admissionregistration.k8s.io ${name}`),
 );
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];

@@ -51,7 +51,7 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
   });
   const details = risks.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRiskText(risk)}`);
   if (details.length === 0) return ok('no kubelet gains anything by changing the labels of its node');
-  if (off !== undefined && !off.includes(MEMBERSHIP)) {
+  if (off !== undefined && !off.includes(MEMBERSHIP) && !off.includes(RECORDS)) {
     const open = risks.filter(({ risk }) => risk.canRegister);
     if (open.length > 0) {
       return warning(

@@ -52,13 +52,12 @@ export async function servedOf(
   return first !== undefined && (await isServed(first)) ? objects : [];
 }
 
-/** False where they may not be read. @param policies as in policiesOff(), others too */
+/** False where they may not be read. @param policies those that bind kubelets: each needs the other */
 export async function isMembershipProtected(
   policies: readonly ManifestObject[],
   port: Pick<ManifestsPort, 'get'>,
 ): Promise<boolean> {
-  const membership = policies.filter(({ metadata }) => metadata.name === MEMBERSHIP);
-  const off = await attempt(() => policiesOff(membership, port));
+  const off = await attempt(() => policiesOff(policies, port));
   return 'value' in off && off.value.length === 0;
 }
 

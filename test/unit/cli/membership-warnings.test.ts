@@ -67,7 +67,7 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
   };
   assert.deepEqual(await warn(risky), []);
   assert.deepEqual(await warn(registers), ['may register']);
-  assert.equal(asked, 4);
+  assert.equal(asked, 8);
   const policy = 'ValidatingAdmissionPolicy';
   const binding = 'ValidatingAdmissionPolicyBinding';
   const excluding = { excludeResourceRules: [{ apiGroups: [''], resources: ['nodes'] }] };
