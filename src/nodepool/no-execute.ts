@@ -111,6 +111,8 @@ export interface PodsLeft {
   pods: DrainPod[];
   /** They come back as soon as they are gone. */
   areLast: boolean;
+  /** Came back after the pods of their owner were evicted: they are not evicted again, and the taint ends them. */
+  returned: DrainPod[];
 }
 
 /**
@@ -121,17 +123,26 @@ export interface PodsLeft {
  * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count
  * such pods, so the taint that ends them then takes nothing from a budget.
  * @param taints that are to be set @param live of the node
+ * @param isReturned whether the pod came after the pods of its owner were evicted
  */
-export function podsLeft(pods: readonly DrainPod[], taints: readonly Taint[], live: readonly Taint[]): PodsLeft {
+export function podsLeft(
+  pods: readonly DrainPod[],
+  taints: readonly Taint[],
+  live: readonly Taint[],
+  isReturned: (pod: DrainPod) => boolean = () => false,
+): PodsLeft {
   const keys = new Set(taints.map(({ key }) => key));
   const closing = live.filter(({ key, effect }) => effect === 'NoSchedule' && keys.has(key));
   const returns = ({ placement: { tolerations } }: DrainPod) =>
     closing.every(taint => tolerations.some(toleration => tolerates(toleration, taint)));
+  const isCounted = (pod: DrainPod) => pod.isReady && pod.deletionTimestamp === undefined;
   const affected = pods.filter(
     pod => !pod.isMirror && !hasEnded(pod) && evictedAfter(pod.placement.tolerations, taints) !== Infinity,
   );
-  const first = affected.filter(pod => !returns(pod));
-  if (first.length > 0) return { pods: first, areLast: false };
-  const last = affected.filter(pod => pod.isReady && pod.deletionTimestamp === undefined);
-  return { pods: last, areLast: last.length > 0 };
+  const { due = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod) ? 'back' : 'due'));
+  const returned = back.filter(isCounted);
+  const first = due.filter(pod => !returns(pod));
+  if (first.length > 0) return { pods: first, areLast: false, returned };
+  const last = due.filter(isCounted);
+  return { pods: last, areLast: last.length > 0, returned };
 }

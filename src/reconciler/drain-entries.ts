@@ -50,6 +50,12 @@ export interface Entry {
   evicted: Map<string, string>;
   /** By UID. */
   held: Map<string, Held>;
+  /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
+  owners: Map<string, Set<string>>;
+  /** The last list was made when schedulers had seen the twin. */
+  isSettled: boolean;
+  /** Pods that came back were evicted once more, all in a row, and a budget refused one of them. */
+  isRefused: boolean;
   /** Of the last look, or of the write after it. */
   error?: NodepoolError;
 }
@@ -71,7 +77,18 @@ export class DrainEntries {
     const now = this.#clock.now();
     // Of nodes that were deleted meanwhile.
     for (const [node, { lookAt }] of this.#entries) if (now - lookAt > KEPT_MS) this.#entries.delete(node);
-    const entry = { uid, taints, since: now, lookAt: now, pods: 0, evicted: new Map(), held: new Map() };
+    const entry = {
+      uid,
+      taints,
+      since: now,
+      lookAt: now,
+      pods: 0,
+      evicted: new Map(),
+      held: new Map(),
+      owners: new Map(),
+      isSettled: false,
+      isRefused: false,
+    };
     this.#entries.set(name, entry);
     return entry;
   }

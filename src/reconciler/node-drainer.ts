@@ -3,16 +3,21 @@
  * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *
+ * The pods of an owner are evicted from a node once. Those that come back after that, since they tolerate the stand-in or are bound by
+ * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
+ *
  * Not guaranteed: that no pod comes between the last list and the taint. The twin keeps schedulers away, and a list counts only
  * if it was made SETTLE_MS after this process saw the twin; a scheduler with an older cache, or somebody who sets
  * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
- * waited for.
+ * waited for. Nor that a new process knows which owners have had their eviction: it evicts their pods once more.
  */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { podsLeft } from '../nodepool/no-execute.ts';
+import { firstFew, plural } from '../nodepool/plural.ts';
+import { formatTaint } from '../nodepool/syntax.ts';
 import { DrainEntries, type DrainingPlan, type Entry, pauseMs, RETRY_MS, withJitter } from './drain-entries.ts';
 import { holdText, manyBudgetsError } from './eviction-hold.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
@@ -50,6 +55,13 @@ export type GoesOn = () => Promise<Stop | 'goes on'>;
 const LIMIT_MS = 2_000;
 /** A scheduler sees a new taint within some 100 ms. */
 const SETTLE_MS = 2_000;
+/** Pods in a message. */
+const MAX_NAMED = 3;
+
+interface Evicting {
+  client: EvictionsClient;
+  goesOn: GoesOn;
+}
 
 export class NodeDrainer {
   readonly #deps: NodeDrainerDeps;
@@ -96,26 +108,57 @@ export class NodeDrainer {
       const listedAt = this.#deps.clock.now();
       const listed = await client.podsOn(plan.node.name);
       this.#forgetGone(plan.node.name, entry, listed);
-      const { pods, areLast } = podsLeft(listed, plan.drain.taints, plan.node.taints);
+      // Until then, a scheduler that has not seen the stand-in may bind pods.
+      if (!entry.isSettled) for (const pod of listed) entry.owners.get(ownerOf(pod))?.add(pod.uid);
+      const { pods, areLast, returned } = podsLeft(listed, plan.drain.taints, plan.node.taints, pod => {
+        const known = entry.owners.get(ownerOf(pod));
+        return known !== undefined && !known.has(pod.uid);
+      });
       entry.pods = pods.length;
       const isSettled = listedAt - entry.since >= SETTLE_MS;
-      if (pods.length === 0) return isSettled ? 'cleared' : 'waits';
+      entry.isSettled = isSettled;
+      if (pods.length === 0 && !isSettled) return 'waits';
+      if (pods.length === 0) return this.#endReturned(plan, entry, returned, { client, goesOn });
       if (areLast && !isSettled) return 'waits';
       // Of pods that come back, the first would be back.
       const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
-      const evicted = await this.#evict(plan.node.name, entry, pods, { client, goesOn, limitMs });
+      const evicted = await this.#evict(plan.node.name, entry, { pods, limitMs, listed }, { client, goesOn });
       if (evicted !== 'goes on') return evicted;
       // Pods that come back are gone for a moment only: the next look would find others.
       if (!areLast || lists > 1 || entry.held.size > 0) return 'waits';
     }
   }
 
+  /**
+   * Pods that came back are evicted once more, all in a row: if no budget refuses one, the taint that follows takes nothing from budgets.
+   * Throws where one does: evicting the others again and again would not help.
+   */
+  async #endReturned(
+    plan: DrainingPlan,
+    entry: Entry,
+    pods: readonly DrainPod[],
+    { client, goesOn }: Evicting,
+  ): Promise<Look> {
+    const { node } = plan;
+    if (pods.length > 1 && entry.isRefused) throw returnedError(plan, pods);
+    for (const pod of pods) {
+      const next = await goesOn();
+      if (next !== 'goes on') return next;
+      if (this.#deps.signal?.aborted) return 'waits';
+      const removal = await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false });
+      this.#take(removal, pod, node.name, entry);
+      entry.isRefused = removal.kind === 'budget' || removal.kind === 'busy' || removal.kind === 'namespace ends';
+      if (entry.isRefused) throw returnedError(plan, pods);
+    }
+    return 'cleared';
+  }
+
   /** One after the other: evictions of one budget exclude each other on the server. */
   async #evict(
     node: string,
     entry: Entry,
-    pods: readonly DrainPod[],
-    { client, goesOn, limitMs }: { client: EvictionsClient; goesOn: GoesOn; limitMs: number },
+    { pods, limitMs, listed }: { pods: readonly DrainPod[]; limitMs: number; listed: readonly DrainPod[] },
+    { client, goesOn }: Evicting,
   ): Promise<Stop | Late | 'goes on'> {
     const { clock, signal, onEviction } = this.#deps;
     // Budgets select by labels: of pods that are alike, the first is refused for all of them.
@@ -140,6 +183,7 @@ export class NodeDrainer {
       if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
       try {
         const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false }));
+        if (removal.kind === 'accepted') rememberOwner(entry, pod, listed);
         this.#take(removal, pod, node, entry);
         if (removal.kind === 'budget') refused.set(kind, removal);
       } catch (error) {
@@ -181,6 +225,28 @@ export class NodeDrainer {
     }
     for (const uid of entry.held.keys()) if (!uids.has(uid)) entry.held.delete(uid);
   }
+}
+
+function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly DrainPod[]): NodepoolError {
+  const names = firstFew(pods.map(podName), MAX_NAMED);
+  const text = drain.taints.map(formatTaint).join(', ');
+  return new NodepoolError(
+    'cluster',
+    `taint ${text} was not set on node ${node.name}: ${plural(pods.length, 'pod')} came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once: ${names}`,
+    `let the budgets allow it, then run \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate`,
+    { isPermanent: true },
+  );
+}
+
+function rememberOwner({ owners }: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
+  const owner = ownerOf(pod);
+  if (owners.has(owner)) return;
+  owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
+}
+
+/** Pods without a controller count as those of one owner: whoever makes them anew may give them new names. */
+function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'controller'>): string {
+  return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
 }
 
 /** What the answer of a budget depends on. */
