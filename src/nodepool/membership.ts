@@ -9,7 +9,7 @@ import { NO_SLOTS, NO_STARTUP } from './record-slots.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
-import { FINALIZER, type Node, type NodePool } from './types.ts';
+import { FINALIZER, type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
 import { validatePool } from './validation.ts';
 
 /** The result for one node. */
@@ -172,9 +172,15 @@ export function sameOwnership(before: NodePool, after: NodePool): boolean {
     before.metadata.generation === after.metadata.generation &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     isInherited(before) === isInherited(after) &&
+    // It is no part of the spec, and plans depend on it.
+    transientKeysText(before) === transientKeysText(after) &&
     // The fields that the server returns can change without a write, when the CRD changes.
     deepEqual(before.dropped, after.dropped)
   );
+}
+
+function transientKeysText({ metadata }: NodePool): string | undefined {
+  return metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION];
 }
 
 /**

@@ -7,9 +7,10 @@
  */
 import type { Change } from './change.ts';
 import { type DrainPod, hasEnded } from './drain-filters.ts';
-import type { SlotWrite } from './merge-slots.ts';
+import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
 import { firstFew, plural } from './plural.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { isStrippable } from './record-slots.ts';
 import { taintFrom, taintId } from './taint.ts';
 import { evictedAfter, tolerates } from './toleration.ts';
 import type { NodePool, Taint } from './types.ts';
@@ -34,15 +35,23 @@ export function deferredTaints(
   live: ReadonlyMap<string, string>,
   kept: ReadonlyMap<string, string>,
   record: AppliedRecord | undefined,
-  { spec }: NodePool,
+  pool: NodePool,
   startup: ReadonlySet<string>,
+  { isTransient }: SlotPolicy,
 ): Deferred | undefined {
+  const { metadata, spec } = pool;
   if (spec.noExecute !== 'Drain') return undefined;
-  const waiting = (spec.taints ?? []).filter(
-    taint => taint.effect === 'NoExecute' && live.get(taintId(taint)) !== (taint.value ?? ''),
-  );
-  if (waiting.length === 0) return undefined;
+  const applied = record?.pool === metadata.name ? record.taints : undefined;
   const own = new Set((spec.taints ?? []).map(taintId));
+  const isOver = (taint: Taint) =>
+    isTransient(taintId(taint)) && applied?.get(taintId(taint))?.value === (taint.value ?? '');
+  const waiting = [
+    ...(spec.taints ?? []).filter(
+      taint => taint.effect === 'NoExecute' && live.get(taintId(taint)) !== (taint.value ?? '') && !isOver(taint),
+    ),
+    ...restoredTaints(applied, live, pool).filter(taint => !own.has(taintId(taint)) && !isTransient(taintId(taint))),
+  ];
+  if (waiting.length === 0) return undefined;
   const twins = new Map<string, string>();
   const untouched = new Set(waiting.map(taintId));
   for (const { key, value = '' } of waiting) {
@@ -54,6 +63,19 @@ export function deferredTaints(
     else if (!startup.has(id)) twins.set(id, value);
   }
   return { draining: new Map(waiting.map(taint => [taintId(taint), taint.value ?? ''])), twins, untouched };
+}
+
+/** Taints with the effect NoExecute that the pool displaced, and sets again as its spec no longer has or strips them. */
+function restoredTaints(
+  applied: AppliedRecord['taints'] = new Map(),
+  live: ReadonlyMap<string, string>,
+  { spec }: NodePool,
+): Taint[] {
+  return [...applied].flatMap(([id, { value, displaced }]) => {
+    const isLeft = displaced !== undefined && (live.get(id) ?? null) === value && displaced !== value;
+    if (!isLeft || !id.endsWith(':NoExecute')) return [];
+    return spec.unmanaged === 'Remove' && isStrippable(id) ? [] : [taintFrom(id, displaced)];
+  });
 }
 
 /** Whether the record says that the drain for exactly these values has begun. */

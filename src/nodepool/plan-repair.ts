@@ -5,7 +5,14 @@
  */
 import { areAnnotationsKnown } from './annotations.ts';
 import { describeWrite } from './change.ts';
-import type { SlotWrite } from './merge-slots.ts';
+import {
+  ANNOTATION_POLICY,
+  labelPolicy,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+  taintPolicy,
+} from './merge-slots.ts';
 import { type NodePlan, valuesOf } from './plan.ts';
 import { rewriteTaints } from './plan-taints.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
@@ -15,7 +22,7 @@ import { taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
 
 /** @param record what the pool applied to the member last */
-export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): NodePlan {
+export function planRepair(node: Node, record: AppliedRecord, pool: NodePool, rules: PlanRules = {}): NodePlan {
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
@@ -25,9 +32,15 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const startup = startupSince(node, record, withGiven(pool, record), live);
   const writes = {
-    label: drifted(record.labels, new Set(Object.keys(memberLabels(pool))), new Map(Object.entries(node.labels))),
-    taint: [...startup.writes, ...drifted(record.taints, repairedTaints(pool, record), live)],
+    label: drifted(
+      labelPolicy(rules),
+      record.labels,
+      new Set(Object.keys(memberLabels(pool))),
+      new Map(Object.entries(node.labels)),
+    ),
+    taint: [...startup.writes, ...drifted(taintPolicy(rules), record.taints, repairedTaints(pool, record), live)],
     annotation: drifted(
+      ANNOTATION_POLICY,
       record.annotations,
       new Set(Object.keys(annotations)),
       new Map(Object.entries(node.annotations ?? {})),
@@ -39,7 +52,13 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
   );
   const isNoted = [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
   if (plan.changes.length === 0 && isNoted) return plan;
-  const next = isNoted ? node.record : formatRecord({ ...record, startup: startup.slots });
+  const forgetting = {
+    labels: forgotten(record.labels, writes.label),
+    taints: forgotten(record.taints, writes.taint),
+    annotations: forgotten(record.annotations, writes.annotation),
+  };
+  const startupNow = isNoted ? {} : { startup: startup.slots };
+  const next = formatRecord({ ...record, ...forgetting, ...startupNow });
   plan.patch = {
     resourceVersion: node.resourceVersion,
     ...(writes.label.length > 0 ? { labels: valuesOf(writes.label) } : {}),
@@ -52,15 +71,25 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool): N
 
 /** Slots that the pool set and still sets, with whatever value, and that somebody else has changed or removed. */
 function drifted(
+  { isTransient }: SlotPolicy,
   applied: ReadonlyMap<string, AppliedSlot>,
   wanted: ReadonlySet<string>,
   live: ReadonlyMap<string, string>,
 ): SlotWrite[] {
   return [...applied].flatMap(([id, { value }]): SlotWrite[] => {
     const from = live.get(id) ?? null;
-    if (value === null || value === from || !wanted.has(id)) return [];
+    if (value === null || value === from || !wanted.has(id) || isTransient(id)) return [];
     return [{ id, from, to: value, action: from === null ? 'add' : 'change', why: 'drift' }];
   });
+}
+
+/** Somebody else changed these: what was there before is not restored. See displacedBy() in merge-slots.ts. */
+function forgotten(
+  applied: ReadonlyMap<string, AppliedSlot>,
+  writes: readonly SlotWrite[],
+): ReadonlyMap<string, AppliedSlot> {
+  const repaired = new Set(writes.filter(({ why }) => why === 'drift').map(({ id }) => id));
+  return new Map([...applied].map(([id, slot]) => [id, repaired.has(id) ? { value: slot.value } : slot]));
 }
 
 /**

@@ -1,5 +1,13 @@
 /** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
-import { foldWrites, mergeSlots, type SlotWrite, written } from './merge-slots.ts';
+import {
+  foldWrites,
+  mergeSlots,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+  taintPolicy,
+  written,
+} from './merge-slots.ts';
 import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { startupAtJoining, startupDue, startupSince, startupTaintsById } from './startup-taints.ts';
@@ -18,6 +26,7 @@ export function planTaints(
   owner: NodePool | undefined,
   leaving: boolean,
   isCleared: boolean,
+  rules: PlanRules,
 ) {
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const since = startupSince(node, record, owner, live);
@@ -26,13 +35,17 @@ export function planTaints(
   for (const [id, given] of since.slots) if (given !== null) seen.delete(id);
   const joins = owner !== undefined && (record === undefined || leaving);
   const due = joins ? startupDue(node, record, owner) : new Set<string>();
-  const deferred = owner && deferredTaints(live, kept, record, owner, due);
+  // A pool that keeps its node and drains sets those again that it displaced, too, once the pods are evicted.
+  const drains = !leaving && owner?.spec.noExecute === 'Drain';
+  const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
+  const deferred = owner && deferredTaints(live, kept, record, owner, due, policy);
   // The record names the taints that the pods were looked at for: a spec that has others by now needs another look.
   const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
   const held = isCleared && begun ? undefined : deferred;
   const had = held === undefined ? record?.taints : without(record?.taints, held.draining);
   const visible = held === undefined ? seen : without(seen, held.untouched);
-  const merged = mergeSlots(leaving, had, desiredTaints(visible, had, owner, held, leaving), visible);
+  const desired = desiredTaints(visible, had, owner, held, leaving, policy);
+  const merged = mergeSlots(policy, leaving, had, desired, visible);
   for (const id of held?.draining.keys() ?? []) {
     const slot = record?.taints.get(id);
     if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
@@ -43,6 +56,7 @@ export function planTaints(
     startup: start?.slots ?? since.slots,
     writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
     draining: held?.draining,
+    withheld: merged.withheld,
     deferred: deferred && {
       hasBegun: begun,
       writes: deferredWrites(deferred, live, leaving ? undefined : record?.taints),
@@ -57,6 +71,7 @@ function desiredTaints(
   owner: NodePool | undefined,
   held: Deferred | undefined,
   leaving: boolean,
+  policy: SlotPolicy,
 ) {
   const own = (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''] as const);
   const desired = new Map<string, string | null>([
@@ -66,7 +81,7 @@ function desiredTaints(
   if (owner?.spec.unmanaged === 'Remove') {
     const startup = startupTaintsById(owner.spec);
     // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
-    strip(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)));
+    strip(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
   }
   return desired;
 }

@@ -12,7 +12,14 @@
  */
 import { areAnnotationsKnown } from './annotations.ts';
 import { type Change, describeWrite, isOfSpec } from './change.ts';
-import { mergeSlots, type SlotWrite } from './merge-slots.ts';
+import {
+  ANNOTATION_POLICY,
+  labelPolicy,
+  mergeSlots,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+} from './merge-slots.ts';
 import { drainingTaints, isOfDrain } from './no-execute.ts';
 import { planTaints, rewriteTaints } from './plan-taints.ts';
 import {
@@ -26,7 +33,7 @@ import {
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { isStartupApplied } from './startup-taints.ts';
 import { strip } from './strip.ts';
-import { isSameTaint, taintId } from './taint.ts';
+import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
 
 export type { Change, FieldSetter } from './change.ts';
@@ -74,6 +81,8 @@ export interface NodePlan {
   drain?: PlannedDrain;
   /** Sets taints that waited, as these pods are gone. */
   isCleared?: boolean;
+  /** Taints with the effect NoExecute that the pool displaced, and that are not set again: nobody agreed to evictions. */
+  withheld?: Taint[];
 }
 
 /** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
@@ -99,6 +108,7 @@ export interface PlannedDrain {
  * @param record what is currently applied, from `PoolIndex.ownership`
  * @param owner the pool that owns the node; undefined releases the node
  * @param rivals the other pools that match the node: labels of their selectors are never stripped
+ * @param rules of the command, and of the pools of the record and of the owner
  * @param isCleared no pod is left that the taints which wait, by the record, would evict
  */
 export function planNode(
@@ -107,6 +117,7 @@ export function planNode(
   owner: NodePool | undefined,
   rivals: readonly NodePool[] = [],
   isCleared = false,
+  rules: PlanRules = {},
 ): NodePlan {
   const plan: NodePlan = {
     node,
@@ -119,16 +130,18 @@ export function planNode(
   if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return plan;
 
   const leaving = record !== undefined && record.pool !== owner?.metadata.name;
+  const policy = labelPolicy(rules);
   const labels = mergeSlots(
+    policy,
     leaving,
     record?.labels,
-    desiredLabels(node, record, owner, rivals),
+    desiredLabels(node, record, owner, rivals, policy),
     new Map(Object.entries(node.labels)),
   );
-  const taints = planTaints(node, record, owner, leaving, isCleared);
+  const taints = planTaints(node, record, owner, leaving, isCleared, rules);
   const desired = new Map(Object.entries(owner?.spec.annotations ?? {}));
   const live = new Map(Object.entries(node.annotations ?? {}));
-  const annotations = mergeSlots(leaving, record?.annotations, desired, live);
+  const annotations = mergeSlots(ANNOTATION_POLICY, leaving, record?.annotations, desired, live);
 
   plan.changes = [
     ...labels.writes.map(write => describeWrite('label', write, leaving)),
@@ -136,6 +149,7 @@ export function planNode(
     ...annotations.writes.map(write => describeWrite('annotation', write, leaving)),
   ];
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
+  if (taints.withheld.size > 0) plan.withheld = [...taints.withheld].map(([id, value]) => taintFrom(id, value));
   const { deferred, draining } = taints;
   const waiting = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
   if (deferred !== undefined && draining !== undefined) {
@@ -233,11 +247,12 @@ function desiredLabels(
   record: AppliedRecord | undefined,
   owner: NodePool | undefined,
   rivals: readonly NodePool[],
+  policy: SlotPolicy,
 ) {
   const desired = new Map<string, string | null>(owner === undefined ? [] : Object.entries(memberLabels(owner)));
   if (owner?.spec.unmanaged === 'Remove') {
     const membership = new Set([owner, ...rivals].flatMap(pool => keysOf(membershipSelector(pool))));
-    strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key));
+    strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key), policy);
   }
   return desired;
 }

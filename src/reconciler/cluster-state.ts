@@ -14,6 +14,7 @@ import { systemClock } from '../controller/clock.ts';
 import { isOlder } from '../controller/resource-version.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
+import type { PlanRules } from '../nodepool/merge-slots.ts';
 import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matches, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
@@ -45,7 +46,16 @@ export class ClusterState {
   /** Monotonic milliseconds: what it was made of was read before. */
   readonly madeAt = systemClock.now();
 
-  constructor(pools: Iterable<NodePool>, nodes: Iterable<Node>, runtimeClasses: Iterable<RuntimeClass>) {
+  /** Of every plan. */
+  readonly rules: PlanRules;
+
+  constructor(
+    pools: Iterable<NodePool>,
+    nodes: Iterable<Node>,
+    runtimeClasses: Iterable<RuntimeClass>,
+    rules: PlanRules = {},
+  ) {
+    this.rules = rules;
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
     for (const node of nodes) this.#nodes.set(node.name, node);
     for (const runtimeClass of runtimeClasses) this.#runtimeClasses.set(runtimeClass.metadata.name, runtimeClass);

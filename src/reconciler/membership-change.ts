@@ -11,7 +11,7 @@ import { formatRecord } from '../nodepool/record.ts';
 import { isPaused, pausedError } from '../nodepool/rollout.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { followed, pausedPool, planStep } from './node-plan.ts';
+import { followed, pausedPool, planStep, rulesFor } from './node-plan.ts';
 
 export interface MembershipChange {
   /** The pool whose reconcile writes it. */
@@ -71,7 +71,7 @@ function assertNotPaused(state: ClusterState, { node, pausedBy }: NodePlan, befo
 function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
   const pool = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
-  return planNode(node, record, pool, rivals);
+  return planNode(node, record, pool, rivals, false, rulesFor(state, record?.pool, pool));
 }
 
 function poolOf(state: ClusterState, name: string | undefined): NodePool | undefined {

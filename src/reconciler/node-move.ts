@@ -1,5 +1,6 @@
 import type { Change, NodePlan } from '../nodepool/plan.ts';
 import { recordProblem } from '../nodepool/record.ts';
+import type { Taint } from '../nodepool/types.ts';
 
 /** What was written on one node. */
 export interface NodeMove {
@@ -11,20 +12,24 @@ export interface NodeMove {
   changes: Change[];
   /** What was wrong with the record that was replaced. */
   invalidRecord?: string;
+  /** See NodePlan. */
+  withheld?: Taint[];
 }
 
 /** @param before the earlier write of the node in this call */
 export function moveOf(
-  { node, patch, previous, owner: to, changes }: NodePlan,
+  { node, patch, previous, owner: to, changes, withheld = [] }: NodePlan,
   before: NodeMove | undefined,
 ): NodeMove {
   const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
+  const kept = [...(before?.withheld ?? []), ...withheld];
   return {
     node: node.name,
     from: before ? before.from : previous,
     to,
     changes: [...(before?.changes ?? []), ...changes],
     ...(invalidRecord === undefined ? {} : { invalidRecord }),
+    ...(kept.length === 0 ? {} : { withheld: kept }),
   };
 }

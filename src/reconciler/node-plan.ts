@@ -6,10 +6,12 @@ import { defined } from '../nodepool/json.ts';
 import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
+import type { PlanRules } from '../nodepool/merge-slots.ts';
 import { allChanges, type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { planRepair } from '../nodepool/plan-repair.ts';
 import { isPaused } from '../nodepool/rollout.ts';
-import type { Node } from '../nodepool/types.ts';
+import { transientKeysOf } from '../nodepool/transient-states.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
 /**
@@ -44,7 +46,7 @@ export function repairOf(state: ClusterState, name: string): NodePlan | undefine
   const [node, ownership] = [state.node(name), state.ownership(name)];
   const pool = ownership?.owner === undefined ? undefined : state.pool(ownership.owner);
   if (node === undefined || pool === undefined || ownership?.record?.pool !== pool.metadata.name) return undefined;
-  const plan = planRepair(node, ownership.record, pool);
+  const plan = planRepair(node, ownership.record, pool, rulesFor(state, ownership.record.pool, pool));
   const { labels } = plan.patch ?? {};
   if (plan.patch === undefined || labels === undefined || !state.poolIndex.affectsMembership(labels)) return plan;
   const { owner } = state.poolIndex.ownership(patchedNode(node, plan.patch));
@@ -90,7 +92,7 @@ export function planStep(state: ClusterState, node: Node, ownership: Ownership, 
   const { record } = ownership;
   // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
   if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
-    return planNode(node, record, undefined);
+    return planNode(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
   const plan = planOwned(state, node, ownership, isCleared);
   return paused === undefined || !hasPlan(plan) ? plan : { ...plan, pausedBy: paused };
 }
@@ -104,11 +106,26 @@ export function pausedPool(
   return pools.find(isPaused)?.metadata.name;
 }
 
+/** @param holder the pool of the record */
+export function rulesFor(state: ClusterState, holder: string | undefined, owner: NodePool | undefined): PlanRules {
+  const { transient = [] } = state.rules;
+  const held = holder === undefined || holder === owner?.metadata.name ? undefined : state.pool(holder);
+  const more = [...transientKeysOf(owner), ...transientKeysOf(held)];
+  return more.length === 0 ? state.rules : { ...state.rules, transient: [...transient, ...more] };
+}
+
 function planOwned(state: ClusterState, node: Node, ownership: Ownership, isCleared: boolean): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
-  const { drain, ...plan } = planNode(node, ownership.record, owner, rivals, isCleared);
+  const { drain, ...plan } = planNode(
+    node,
+    ownership.record,
+    owner,
+    rivals,
+    isCleared,
+    rulesFor(state, ownership.record?.pool, owner),
+  );
   // A pool whose spec is invalid does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
   if (frozen) return { ...plan, changes: [], patch: undefined };
@@ -143,6 +160,7 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
     ...(pausedBy === undefined ? {} : { pausedBy }),
     ...(steps.some(({ isRollout }) => isRollout) ? { isRollout: true } : {}),
     ...defined({ drain: steps.at(-1)?.drain }),
+    ...(steps.some(({ withheld }) => withheld) ? { withheld: steps.flatMap(({ withheld = [] }) => withheld) } : {}),
   };
   if (steps.some(({ isOversized }) => isOversized)) {
     return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true, ...marks };
