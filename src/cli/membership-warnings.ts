@@ -43,11 +43,16 @@ export async function warnOfKubelets(
   }
 }
 
-/** Warns about labels and taints that a cloud or a provisioner sets itself. */
+/** Warns about labels and taints that a cloud, a provisioner or other software sets itself, for good or for a state that passes. */
 export async function warnOfOthersKeys(pools: readonly NodePool[], io: ErrorIo): Promise<void> {
   const { keysOfOthers } = await import('../nodepool/provider-labels.ts');
-  for (const { metadata, spec } of pools) {
-    const found = Map.groupBy(keysOfOthers(spec), ({ provider }) => provider);
+  const { transientKeysIn, transientKeyWarning } = await import('../nodepool/transient-states.ts');
+  for (const pool of pools) {
+    const { metadata, spec } = pool;
+    const passing = transientKeysIn(pool);
+    for (const state of passing) showWarning(io, transientKeyWarning(pool, state));
+    const others = keysOfOthers(spec).filter(({ key }) => !passing.some(state => state.key === key));
+    const found = Map.groupBy(others, ({ provider }) => provider);
     for (const [provider, keys] of found) {
       const named = keys.map(({ key }) => key).join(', ');
       const message = `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins`;

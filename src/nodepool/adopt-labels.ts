@@ -1,6 +1,7 @@
 /** The labels, taints and annotations that `adopt` copies into a pool: those that describe the group, not a single node. */
 import { isSameTaint } from './taint.ts';
 import { MAX_TAINTS } from './taint-rules.ts';
+import { isTransient } from './transient-states.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from './types.ts';
 import { MAX_LABELS, validatePool } from './validation.ts';
 
@@ -52,17 +53,6 @@ const ADMINISTRATORS_DOMAIN = 'node-restriction.kubernetes.io';
 /** AKS sets these without a domain. */
 const OWNED_KEYS = ['agentpool', 'storageprofile', 'storagetier'];
 
-/** Temporary taints, set until an agent is ready or before a node is removed: a pool would set them on new nodes. */
-const PASSING_TAINTS = [
-  /^node\.kubernetes\.io\/out-of-service$/,
-  /^(ToBeDeletedByClusterAutoscaler|DeletionCandidateOfClusterAutoscaler)$/,
-  /^karpenter\.sh\/(disrupted|disruption|unregistered)$/,
-  /^cloud\.google\.com\/impending-node-termination$/,
-  /^aws-node-termination-handler\//,
-  /^(startup|status|ignore)-taint\.cluster-autoscaler\.kubernetes\.io\//,
-  /(not-ready|uninitialized|unschedulable)$/,
-];
-
 /** Whether a key is specific to single nodes. A key is a label key, `taint KEY` or `annotation KEY`. */
 type IsNodeSpecific = (key: string) => boolean;
 /** The annotations of a node that a pool may take over. */
@@ -113,22 +103,28 @@ export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 
 /**
  * The spec of a pool that changes nothing on these nodes. It has their common labels, taints and annotations, without
- * those that a pool must not set (validation.ts), that another component owns, or that are node-specific.
+ * those that a pool must not set (validation.ts), that another component owns, that mark a state that passes, or that are
+ * node-specific.
  */
 export function adoptedSpec(
   pool: Pick<NodePool, 'apiVersion' | 'kind' | 'metadata'>,
   nodeSelector: Record<string, string>,
   nodes: Node[],
-  { isNodeSpecific, annotationsOf }: { isNodeSpecific: IsNodeSpecific; annotationsOf: AnnotationsOf },
+  {
+    isNodeSpecific,
+    annotationsOf,
+    transient,
+  }: { isNodeSpecific: IsNodeSpecific; annotationsOf: AnnotationsOf; transient: readonly string[] },
 ): NodePoolSpec {
   const mayHave = (spec: NodePoolSpec) => validatePool({ ...pool, spec: { ...spec, nodeSelector } }).length === 0;
   const labels = [...commonLabels(nodes)]
     .filter(([key, value]) => !isNodeSpecific(key) && !isOwned(key) && value !== nodes[0]?.name)
+    .filter(([key]) => !isTransient('label', key, transient))
     .filter(([key, value]) => mayHave({ labels: { [key]: value } }))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, MAX_LABELS);
   const taints = commonTaints(nodes)
-    .filter(taint => !isNodeSpecific(taintKey(taint)) && !PASSING_TAINTS.some(passing => passing.test(taint.key)))
+    .filter(taint => !isNodeSpecific(taintKey(taint)) && !isTransient('taint', taint.key, transient))
     .map(({ timeAdded: _, ...taint }) => taint)
     .filter(taint => mayHave({ taints: [taint] }))
     .slice(0, MAX_TAINTS);

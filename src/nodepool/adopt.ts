@@ -41,12 +41,21 @@ export interface AdoptFacts {
   ownerOf: (node: Node) => string | undefined;
   /** Label keys to search instead of the known ones, most preferred first. Empty: the known ones. */
   labels: string[];
+  /** More keys of states that pass, beside those of transient-states.ts. */
+  transient?: readonly string[];
 }
 
 type Group = Omit<Candidate, 'pool' | 'state'>;
 
 /** Sorted by priority of the label, then by label and value. Names are valid, unique and deterministic. */
-export function findCandidates({ nodes, annotations, pools, ownerOf, labels }: AdoptFacts): Candidate[] {
+export function findCandidates({
+  nodes,
+  annotations,
+  pools,
+  ownerOf,
+  labels,
+  transient = [],
+}: AdoptFacts): Candidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
   const annotationsOf = annotationsByCommand(annotations);
@@ -68,7 +77,7 @@ export function findCandidates({ nodes, annotations, pools, ownerOf, labels }: A
     taken.add(name);
     const pool = { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name } };
     const isNodeSpecific = nodeSpecific(members);
-    const spec = adoptedSpec(pool, { [label]: value }, members, { isNodeSpecific, annotationsOf });
+    const spec = adoptedSpec(pool, { [label]: value }, members, { isNodeSpecific, annotationsOf, transient });
     const others = [...owners.keys()].filter(owner => owner !== undefined);
     const state: Candidate['state'] =
       only !== undefined

@@ -5,8 +5,10 @@
  * Not guaranteed: that the list is complete. More keys come from a flag and from an annotation of the pool; and two rules need no
  * list: see merge-slots.ts and no-execute.ts.
  */
+import type { FieldError } from './field-error.ts';
 import { keyProblem } from './syntax.ts';
 import { type NodePool, type Taint, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
+import type { Warning } from './warning.ts';
 
 /** What the state belongs to: see PURPOSES. */
 export type TransientPhase = 'startup' | 'update' | 'removal' | 'failure' | 'state';
@@ -197,3 +199,37 @@ export function transientKeysOf(pool: NodePool | undefined): readonly string[] {
 }
 
 const NO_KEYS: readonly string[] = [];
+
+/** The problem with the pool's annotation. While it is there, no node is changed: keys that it should name would be stripped. */
+export function transientKeysErrors({ metadata }: NodePool): FieldError[] {
+  const message = transientKeysProblem(metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION] ?? '');
+  return message === undefined ? [] : [{ field: `metadata.annotations[${TRANSIENT_KEYS_ANNOTATION}]`, message }];
+}
+
+/** Labels and taints of the spec that mark a state that passes: what the pool gives, other software removes. */
+export function transientKeysIn(pool: NodePool, more: readonly string[] = []): TransientState[] {
+  const { labels = {}, taints = [] } = pool.spec;
+  const own = [...more, ...transientKeysOf(pool)];
+  const found = (what: TransientState['what'], key: string): TransientState[] => {
+    const state = transientState(what, key);
+    if (state !== undefined) return [{ ...state, key }];
+    return isTransient(what, key, own) ? [{ key, what, project: 'other software', phase: 'state' }] : [];
+  };
+  return [
+    ...new Set(Object.keys(labels).toSorted()).values().flatMap(key => found('label', key)),
+    ...new Set(taints.map(({ key }) => key)).values().flatMap(key => found('taint', key)),
+  ];
+}
+
+/** `the taint b, which Cilium sets until an agent on the node is ready` */
+export function transientText({ what, key, project, phase }: TransientState): string {
+  return `the ${what} ${key}, which ${project} sets ${PURPOSES[phase]}`;
+}
+
+/** `pool a sets the taint b, which Cilium sets until an agent on the node is ready: …` */
+export function transientKeyWarning({ metadata }: NodePool, state: TransientState): Warning {
+  return {
+    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they join, and it is not set again once it is removed`,
+    next: state.what === 'taint' ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
+  };
+}

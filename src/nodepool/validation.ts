@@ -17,6 +17,7 @@ import { rolloutErrors } from './rollout-rules.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, OPERATORS, ROLE_PREFIX } from './selector.ts';
 import { dnsLabelProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
 import { startupTaintErrors, taintErrors } from './taint-rules.ts';
+import { transientKeysErrors } from './transient-states.ts';
 import { type NodePool, POOL_LABEL } from './types.ts';
 
 /** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
@@ -52,6 +53,7 @@ export function validatePool(pool: NodePool): FieldError[] {
     ...annotationErrors(pool),
     ...startupTaintErrors(pool),
     ...rolloutErrors(pool),
+    ...transientKeysErrors(pool),
   ];
 }
 

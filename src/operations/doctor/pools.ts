@@ -4,6 +4,7 @@ import { plural } from '../../nodepool/plural.ts';
 import { isPaused, progressOf } from '../../nodepool/rollout.ts';
 import { deletionText, STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
+import { transientKeysIn, transientText } from '../../nodepool/transient-states.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
@@ -50,11 +51,21 @@ export function checkSpecs(pools: NodePool[]): Finding {
   const details = pools.flatMap(pool =>
     validatePool(pool).map(({ field, message }) => `${pool.metadata.name}: ${field}: ${message}`),
   );
+  const passing = pools.flatMap(pool =>
+    transientKeysIn(pool).map(state => `${pool.metadata.name}: ${transientText(state)}`),
+  );
+  if (details.length === 0 && passing.length > 0) {
+    return warning(
+      'specs have labels or taints by which other software marks a state of a node',
+      'use spec.startupTaints for taints, or remove them with `kubectl nodepool edit POOL`',
+      passing,
+    );
+  }
   if (details.length === 0) return ok('every spec is valid');
   return error(
     'specs are invalid: such a pool does not change its nodes, and gets no new ones',
     'correct them with `kubectl nodepool edit POOL`',
-    details,
+    [...details, ...passing],
   );
 }
 

@@ -11,7 +11,7 @@ import {
 import { ForbiddenError } from '../../../src/nodepool/errors.ts';
 import { warningText } from '../../../src/nodepool/warning.ts';
 import type { ManifestObject } from '../../../src/operations/ports.ts';
-import { aPool } from '../nodepool/fixtures.ts';
+import { aPool, taint } from '../nodepool/fixtures.ts';
 import { testIo } from './test-io.ts';
 
 test('warns once for each provider whose keys a pool sets', async () => {
@@ -22,6 +22,21 @@ test('warns once for each provider whose keys a pool sets', async () => {
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
     `warning: pool web sets cloud.google.com/x, which GKE ${end}`,
     `warning: pool web sets karpenter.sh/a, karpenter.sh/b, which Karpenter ${end}`,
+  ]);
+});
+
+test('warns about labels and taints of a state that passes, and of no startup taint', async () => {
+  const io = testIo();
+  const spec = {
+    labels: { 'nvidia.com/gpu-driver-upgrade-state': 'done' },
+    taints: [taint('karpenter.sh/disrupted:NoSchedule')],
+    startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
+  };
+  await warnOfOthersKeys([aPool(spec, { name: 'web' })], io);
+  const text = 'nodes get it when they join, and it is not set again once it is removed; next:';
+  assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
+    `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,
+    `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} use spec.startupTaints, or remove it from the pool`,
   ]);
 });
 

@@ -214,11 +214,22 @@ describe('labels and taints of an adopted pool', () => {
       'cloud.google.com/impending-node-termination:NoSchedule',
       'startup-taint.cluster-autoscaler.kubernetes.io/driver:NoSchedule',
       'remediator.kubernetes.azure.com/unschedulable:NoSchedule',
+      'UpdateInProgress:PreferNoSchedule',
+      'weave.works/kured-node-reboot:PreferNoSchedule',
+      'node.cluster.x-k8s.io/outdated-revision:PreferNoSchedule',
+      'deployment.machine.sapcloud.io/prefer-no-schedule:PreferNoSchedule',
+      'medik8s.io/drain:NoSchedule',
+      'kubevirt.io/drain:NoSchedule',
+      'readiness.k8s.io/network:NoSchedule',
+      'boot.example.com/agent:NoExecute',
     ].map(taint);
     const kept = ['kubernetes.azure.com/scalesetpriority=spot:NoSchedule', 'CriticalAddonsOnly=true:NoSchedule'].map(
       taint,
     );
-    assert.deepEqual(spec([one('a', {}, [...passing, ...kept])])?.taints, kept);
+    const [found] = find([one('a', { 'boot.example.com/phase': '1' }, [...passing, ...kept])], {
+      transient: ['boot.example.com/*'],
+    });
+    assert.deepEqual([found?.pool.spec.taints, found?.pool.spec.labels], [kept, undefined]);
   });
 
   test('adopts no more keys than a pool may have', () => {

@@ -5,11 +5,14 @@ import {
   isTransient,
   parseTransientKeys,
   TRANSIENT_STATES,
+  transientKeysIn,
   transientKeysOf,
   transientKeysProblem,
   transientState,
+  transientText,
 } from '../../../src/nodepool/transient-states.ts';
 import { TRANSIENT_KEYS_ANNOTATION } from '../../../src/nodepool/types.ts';
+import { validatePool } from '../../../src/nodepool/validation.ts';
 import { aPool, taint } from './fixtures.ts';
 
 test('knows the project and the phase of a taint or label', () => {
@@ -86,4 +89,27 @@ test('a pool names more keys in an annotation; one that is invalid names none', 
   assert.deepEqual(transientKeysOf(named('acme.io/*,*')), []);
   assert.deepEqual(transientKeysOf(aPool()), []);
   assert.deepEqual(transientKeysOf(undefined), []);
+});
+
+test('names labels and taints of a spec, and not its startup taints', () => {
+  const pool = aPool({
+    labels: { 'nvidia.com/mig.config.state': 'success', tier: 'a' },
+    taints: [taint('UpdateInProgress:NoSchedule'), taint('UpdateInProgress:NoExecute'), taint('dedicated:NoSchedule')],
+    startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
+  });
+  assert.deepEqual(
+    transientKeysIn(pool, ['dedicated']).map(state => transientText(state)),
+    [
+      'the label nvidia.com/mig.config.state, which NVIDIA GPU Operator sets while the node is updated or under maintenance',
+      'the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
+      'the taint dedicated, which other software sets for a state that changes',
+    ],
+  );
+});
+
+test('an annotation that is invalid is an error of the pool that names the field', () => {
+  const pool = aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: 'acme.io/*,*' } });
+  const [error] = validatePool(pool);
+  assert.equal(error?.field, 'metadata.annotations[nodes.lailin.xyz/transient-keys]');
+  assert.match(error?.message ?? '', /write KEY or DOMAIN/);
 });

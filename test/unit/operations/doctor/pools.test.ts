@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPools } from '../../../../src/operations/doctor/pools.ts';
-import { aPool } from '../../nodepool/fixtures.ts';
+import { checkPools, checkSpecs } from '../../../../src/operations/doctor/pools.ts';
+import { aPool, taint } from '../../nodepool/fixtures.ts';
 
 test('names pools whose rollout is stopped, unless their spec has changed since', () => {
   const message = '1 of 4 nodes updated; stopped: node a turned NotReady after the change';
@@ -29,4 +29,17 @@ test('names pools whose rollout is stopped, unless their spec has changed since'
   assert.deepEqual(found.details, [`worker: ${message}`]);
   assert.match(found.remedy ?? '', /rollout resume POOL/);
   assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
+});
+
+test('names specs with a state of other software', () => {
+  const found = checkSpecs([aPool({}), aPool({ taints: [taint('UpdateInProgress:NoSchedule')] }, { name: 'web' })]);
+  assert.deepEqual(
+    [found.status, found.details],
+    [
+      'warning',
+      [
+        'web: the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
+      ],
+    ],
+  );
 });
