@@ -1,4 +1,5 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
+import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
@@ -60,6 +61,7 @@ export interface GlobalFlags {
   'as-group'?: string[] | undefined;
   'as-user-extra'?: string[] | undefined;
   'request-timeout'?: string | undefined;
+  'transient-keys'?: string | undefined;
   verbosity: number;
 }
 
@@ -81,10 +83,11 @@ export function createFactory(
 
   async function openNew(options: ConnectOptions): Promise<Connection> {
     const { connect } = await import('../kube/connect.ts');
+    const transientKeys = await transientKeysFrom(flags['transient-keys']);
     const { isTerminalTaken = () => false } = options;
     return connect({
       ...accessOf(flags),
-      ...defined({ requestTimeoutMs }),
+      ...defined({ requestTimeoutMs, transientKeys }),
       ...options,
       log: (level: number, text: () => string) => {
         if (level > flags.verbosity) return;
@@ -138,6 +141,14 @@ export function createFactory(
       if (open === undefined) (await opened())?.close();
     },
   };
+}
+
+async function transientKeysFrom(text: string | undefined): Promise<readonly string[] | undefined> {
+  if (text === undefined) return undefined;
+  const { parseTransientKeys, transientKeysProblem } = await import('../nodepool/transient-states.ts');
+  const problem = transientKeysProblem(text);
+  if (problem !== undefined) throw new NodepoolError('usage', `--transient-keys: ${problem}`);
+  return parseTransientKeys(text);
 }
 
 /** The flags that choose cluster and user, as connect() and namesPort() take them. */

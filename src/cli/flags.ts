@@ -62,6 +62,11 @@ export const globalFlags = {
     summary: 'Timeout of one request, retries included: 5s, 2m; 0 means none.',
     helpValue: 'TIME',
   }),
+  'transient-keys': Flags.string({
+    ...GLOBAL,
+    summary: 'Keys of states that pass, beside those known: KEY or DOMAIN/*, with commas.',
+    helpValue: 'KEYS',
+  }),
   namespace: Flags.string({
     ...GLOBAL,
     char: 'n',

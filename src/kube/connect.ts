@@ -38,6 +38,8 @@ export interface ConnectionOptions extends AccessOptions {
   mayWrite?: () => boolean;
   /** See TransportOptions. */
   meanwhile?: () => void;
+  /** More keys of states that pass: see transient-states.ts. */
+  transientKeys?: readonly string[];
   /** The terminal for interactive logins. Default: none. */
   terminal?: Terminal;
   /** This program's version, for the User-Agent. */
@@ -49,7 +51,7 @@ export type { Connection };
 /** Reads the kubeconfig. The first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
-  const { onRequest, mayWrite, meanwhile, terminal } = options;
+  const { onRequest, mayWrite, meanwhile, terminal, transientKeys } = options;
   const access = loadAccess(options);
   const ended = new AbortController();
   const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
@@ -75,6 +77,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       revisions: controllerRevisionsClient(api),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
       evictions: drain,
+      ...(transientKeys === undefined ? {} : { rules: { transient: transientKeys } }),
     },
     events: eventsPort(api, transport),
     crd: crdPort(api, systemClock),

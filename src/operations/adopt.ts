@@ -2,6 +2,7 @@
 
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { defined } from '../nodepool/json.ts';
 import { noun } from '../nodepool/plural.ts';
 import { keyProblem } from '../nodepool/syntax.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -21,7 +22,7 @@ export interface AdoptOptions {
 }
 
 export interface AdoptReader extends Pick<Connection, 'annotatedNodes'> {
-  cluster: Pick<ClusterReader, 'pools'>;
+  cluster: Pick<ClusterReader, 'pools' | 'rules'>;
 }
 
 /** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
@@ -41,6 +42,7 @@ export async function findAdoptable(
     pools: pools.map(({ metadata }) => metadata.name),
     ownerOf: ({ name }) => state.ownership(name)?.owner,
     labels,
+    ...defined({ transient: cluster.rules?.transient }),
   });
   const isFound = (name: string) => found.some(({ pool }) => pool.metadata.name === name);
   const missing = names.filter(name => !isFound(name));

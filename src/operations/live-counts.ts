@@ -31,7 +31,7 @@ export function liveCounts(
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
-    const state = new ClusterState(known, nodes, []);
+    const state = new ClusterState(known, nodes, [], cluster.rules);
     await readAnnotations(state, () => cluster.nodes.list());
     return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool, now)]));
   });

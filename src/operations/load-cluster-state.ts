@@ -18,7 +18,7 @@ export async function loadClusterState(
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(pools, nodes, runtimeClasses);
+  const state = new ClusterState(pools, nodes, runtimeClasses, cluster.rules);
   await readAnnotations(state, () => cluster.nodes.list());
   return state;
 }

@@ -106,7 +106,7 @@ export interface ManifestsPort {
 export type { LeasePort, RawPool };
 
 /** Reads what decides on the members of pools. */
-export interface ClusterReader {
+export interface ClusterReader extends Pick<ClusterPort, 'rules'> {
   pools: Pick<NodePoolsClient, 'listCoerced'>;
   nodes: Pick<NodesClient, 'list'>;
 }

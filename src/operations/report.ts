@@ -107,7 +107,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const [events, server] = await Promise.all(asked);
   // What the reading left behind would stand beside the planning: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(await cluster.pools.listCoerced(), await cluster.nodes.list(), []);
+  const state = new ClusterState(await cluster.pools.listCoerced(), await cluster.nodes.list(), [], deps.cluster.rules);
   await readAnnotations(state, () => deps.cluster.nodes.list());
   const time = server.time ?? deps.now();
   const chosen = new Set(found.capacity.pools.flatMap(({ pool }) => pool ?? []));

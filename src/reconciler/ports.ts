@@ -1,6 +1,8 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
+
 import type { Watched } from '../controller/source.ts';
 import type { DrainPod } from '../nodepool/drain-filters.ts';
+import type { PlanRules } from '../nodepool/merge-slots.ts';
 import type { FieldSetter, NodePatch } from '../nodepool/plan.ts';
 import type { ControllerRevision } from '../nodepool/revisions.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
@@ -158,6 +160,8 @@ export interface EvictionsClient {
 
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
 export interface ClusterPort {
+  /** Of every plan of this command. */
+  rules?: PlanRules;
   nodes: NodesClient;
   pools: NodePoolsClient;
   runtimeClasses: RuntimeClassesClient;

@@ -36,7 +36,7 @@ export async function planAll(
     existing === undefined ? cluster.pools.listCoerced() : Promise.resolve(existing),
     cluster.nodes.list(),
   ]);
-  return planCluster(new ClusterState(pools, listed, []), {
+  return planCluster(new ClusterState(pools, listed, [], cluster.rules), {
     pools: wanted.pools.map(({ metadata }) => metadata.name),
     specs: wanted.pools.map(asYoungest),
     labels: labelsOf(wanted, nodes),

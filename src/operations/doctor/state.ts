@@ -49,13 +49,18 @@ async function readOnce({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPo
     attempt(() => port.nodes.list()),
     attempt(() => cluster.runtimeClasses.list()),
   ]);
-  const state = stateOf(pools, nodes, runtimeClasses);
+  const state = stateOf(pools, nodes, runtimeClasses, cluster.rules);
   if (!hasUnread(state.cluster)) return state;
-  return stateOf(pools, await attempt(() => port.nodes.list()), runtimeClasses);
+  return stateOf(pools, await attempt(() => port.nodes.list()), runtimeClasses, cluster.rules);
 }
 
-export function stateOf(pools: State['pools'], nodes: State['nodes'], runtimeClasses: State['runtimeClasses']): State {
-  const cluster = new ClusterState('value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : [], []);
+export function stateOf(
+  pools: State['pools'],
+  nodes: State['nodes'],
+  runtimeClasses: State['runtimeClasses'],
+  rules?: Connection['cluster']['rules'],
+): State {
+  const cluster = new ClusterState('value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : [], [], rules);
   return { pools, nodes, runtimeClasses, cluster };
 }
 

@@ -104,7 +104,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
 
 async function readState({ cluster }: PlanEditDeps) {
   const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
-  return { state: new ClusterState(pools, nodes, []), nodes };
+  return { state: new ClusterState(pools, nodes, [], cluster.rules), nodes };
 }
 
 /** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */

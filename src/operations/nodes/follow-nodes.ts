@@ -4,7 +4,7 @@ import { type MatchLabels, parseLabelSelector } from '../../nodepool/label-selec
 import { sameOwnership } from '../../nodepool/membership.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
-import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { annotationReader } from '../../reconciler/unread-annotations.ts';
 import { type FollowDeps, follow, objectsOf } from '../follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from './nodes.ts';
@@ -19,15 +19,19 @@ export interface FollowNodesOptions extends NodesOptions {
 }
 
 export interface FollowNodesDeps extends FollowDeps {
-  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch' | 'list'> };
+  cluster: Pick<ClusterPort, 'rules'> & {
+    pools: Pick<NodePoolsClient, 'watch'>;
+    nodes: Pick<NodesClient, 'watch' | 'list'>;
+  };
 }
 
 /** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
 export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
-  const rows = new Rows(options, matches);
+  const rows = new Rows(options, matches, deps.cluster.rules);
   const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
-  const onRestored = () => rows.restore(new ClusterState(objectsOf(stores.pools), objectsOf(stores.nodes), []));
+  const onRestored = () =>
+    rows.restore(new ClusterState(objectsOf(stores.pools), objectsOf(stores.nodes), [], deps.cluster.rules));
   const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const missing = new Set([gotPools, gotNodes]);
   const started = (got: typeof gotPools) => {
@@ -107,7 +111,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
 }
 
 class Rows {
-  #state = new ClusterState([], [], []);
+  #state: ClusterState;
   readonly #options: FollowNodesOptions;
   readonly #matches: MatchLabels;
   /** Undefined: all pools. */
@@ -116,7 +120,8 @@ class Rows {
   readonly #reported = new Map<string, string>();
   #started = false;
 
-  constructor(options: FollowNodesOptions, matches: MatchLabels) {
+  constructor(options: FollowNodesOptions, matches: MatchLabels, rules: ClusterPort['rules']) {
+    this.#state = new ClusterState([], [], [], rules);
     this.#options = options;
     this.#matches = matches;
     this.#wanted = options.pools.length === 0 ? undefined : new Set(options.pools);

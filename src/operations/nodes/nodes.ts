@@ -55,7 +55,7 @@ export async function listNodes(
   { cluster }: NodesDeps,
 ): Promise<ListedNodes> {
   const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
-  const state = new ClusterState(known, nodes, []);
+  const state = new ClusterState(known, nodes, [], cluster.rules);
   const wanted = new Set(selectPools('nodes', state, pools));
   await readAnnotations(state, () => selectNodes(selector, cluster));
   // What the reading left behind would stand beside what the planning needs, and what that leaves beside the table of all nodes:

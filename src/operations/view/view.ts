@@ -12,7 +12,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
-import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { annotationReader } from '../../reconciler/unread-annotations.ts';
 import { looksSame } from '../../reconciler/versions.ts';
 import { objectsOf } from '../follow.ts';
@@ -40,7 +40,10 @@ export interface LiveView {
 }
 
 export interface LiveViewDeps {
-  cluster: { pools: Pick<NodePoolsClient, 'watch'>; nodes: Pick<NodesClient, 'watch' | 'list'> };
+  cluster: Pick<ClusterPort, 'rules'> & {
+    pools: Pick<NodePoolsClient, 'watch'>;
+    nodes: Pick<NodesClient, 'watch' | 'list'>;
+  };
   events: Pick<EventsPort, 'watch'>;
   clock: Clock;
   now: () => Date;
@@ -59,7 +62,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   let clusterState: ClusterState;
   let handlers: EventHandlers;
   const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
-    clusterState = new ClusterState(pools, nodes, []);
+    clusterState = new ClusterState(pools, nodes, [], cluster.rules);
     handlers = new EventHandlers({ state: clusterState, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
   };
   show([], []);

@@ -78,7 +78,7 @@ const UNCONFIRMED_MS = 1_000;
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
-  const state = new ClusterState([], [], [], { withholdsNoExecute: true });
+  const state = new ClusterState([], [], [], { ...deps.cluster.rules, withholdsNoExecute: true });
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
   const recorder = new Recorder({ sink: deps.events.sink(), clock, wall: now, random, newId, log });
   const elector =
