@@ -30,7 +30,16 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
-const OUR_CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Progressing', 'Reconciling', 'Stalled', 'ResourcesOmitted'];
+const OUR_CONDITIONS = [
+  'Ready',
+  'Applied',
+  'Conflict',
+  'Progressing',
+  'Reconciling',
+  'Stalled',
+  'ResourcesOmitted',
+  'TaintsNotRestored',
+];
 
 export interface Observation {
   members: Node[];
@@ -47,6 +56,8 @@ export interface Observation {
   rollout?: RolloutProgress | undefined;
   /** Pods are evicted before nodes get a taint: which, as a sentence. */
   draining?: string | undefined;
+  /** NoExecute taints that were not set again by this reconcile, as sentences. */
+  withheld?: readonly string[];
   /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
   isReleased?: boolean;
 }
@@ -145,6 +156,14 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     if (texts.length === 0) return [];
     return [condition('ResourcesOmitted', true, 'ResourcesOmitted', `left out of allocatable: ${summarize(texts)}`)];
   };
+  /** Until the spec changes: nothing but the status remembers it. */
+  const notRestored = (): Condition[] => {
+    const before = pool.status?.conditions?.find(
+      ({ type, observedGeneration }) => type === 'TaintsNotRestored' && observedGeneration === generation,
+    );
+    const texts = new Set([...(before?.message.split('; ') ?? []), ...(observed.withheld ?? [])]);
+    return texts.size === 0 ? [] : [condition('TaintsNotRestored', true, 'EvictsPods', [...texts].join('; '))];
+  };
   const withSums = (allocatable: ResourceList): NodePoolStatus => ({
     status,
     nodeCount: members.length,
@@ -166,6 +185,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       ...rolloutConditions(),
       ...(stalledText === undefined ? [] : [condition('Stalled', true, ...stalledText)]),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
+      ...notRestored(),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],
   });

@@ -114,10 +114,18 @@ export interface RolloutStrategy {
 
 export interface Condition {
   /**
-   * Reconciling, Stalled and ResourcesOmitted are present only while they are True, and Progressing only on a pool that
+   * Reconciling, Stalled, ResourcesOmitted and TaintsNotRestored are present only while they are True, and Progressing only on a pool that
    * is paused or has spec.rollout.
    */
-  type: 'Ready' | 'Applied' | 'Conflict' | 'Progressing' | 'Reconciling' | 'Stalled' | 'ResourcesOmitted';
+  type:
+    | 'Ready'
+    | 'Applied'
+    | 'Conflict'
+    | 'Progressing'
+    | 'Reconciling'
+    | 'Stalled'
+    | 'ResourcesOmitted'
+    | 'TaintsNotRestored';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;

@@ -8,9 +8,8 @@ import { DRAINING } from '../nodepool/no-execute.ts';
 import type { Change } from '../nodepool/plan.ts';
 import { andMore, plural } from '../nodepool/plural.ts';
 import { isRolloutReason, progressOf } from '../nodepool/rollout.ts';
-import { formatTaint } from '../nodepool/syntax.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
-import type { NodeMove } from './node-move.ts';
+import { type NodeMove, taintCommand, withheldTaints } from './node-move.ts';
 import type { PoolEvent } from './ports.ts';
 import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
 
@@ -80,13 +79,13 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
 
 /** One for each taint. */
 function withheldEvents(moves: NodeMove[]): PoolEvent[] {
-  const all = moves.flatMap(({ node, withheld = [] }) => withheld.map(taint => ({ node, text: formatTaint(taint) })));
-  return [...Map.groupBy(all, ({ text }) => text)].slice(0, MAX_KINDS).map(([text, alike]) => {
-    const names = [...new Set(alike.map(({ node }) => node))];
-    const note = (nodes: string) =>
-      `the taint ${text}, which the pool had removed or replaced, was not set again on ${nodes}: it would evict pods; if they need it, run \`kubectl taint nodes ${names.length === 1 ? names[0] : 'NODE'} ${text}\`: `;
-    return { ...listing(REASON.taintNotRestored, names, note), type: 'Warning' };
-  });
+  return withheldTaints(moves)
+    .slice(0, MAX_KINDS)
+    .map(([taint, names]) => {
+      const note = (nodes: string) =>
+        `the taint ${taint}, which the pool had removed or replaced, was not set again on ${nodes}, as it would evict pods: if they need it, run \`${taintCommand(taint, names)}\`: `;
+      return { ...listing(REASON.taintNotRestored, names, note), type: 'Warning' };
+    });
 }
 
 function groupBy(moves: NodeMove[], key: (move: NodeMove) => string | undefined): [string, NodeMove[]][] {

@@ -8,6 +8,7 @@ import type { ClusterState } from './cluster-state.ts';
 import { conflictMessages } from './conflicts.ts';
 import type { DrainState } from './drain-entries.ts';
 import { messagesOf, type WriteFailure } from './failure.ts';
+import { withheldTexts } from './node-move.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
 
 interface Found {
@@ -25,7 +26,7 @@ interface Found {
 export function observe(
   pool: NodePool,
   state: ClusterState,
-  { runtimeClass }: Pick<PoolOutcome, 'runtimeClass'>,
+  { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
   { unmet, differing, step, drain, podsOn }: Found,
 ): Observation {
   const { name } = pool.metadata;
@@ -41,5 +42,6 @@ export function observe(
       ? pausedProgress(name, differing.length, members.length)
       : step && rolloutProgress(name, step),
     draining: drain && drainingText(drain),
+    withheld: withheldTexts(moves.filter(({ from, to }) => from === name && to === name)),
   };
 }

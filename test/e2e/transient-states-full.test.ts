@@ -8,7 +8,7 @@ import { kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { useFullTestEnv } from './full-test-env.ts';
 import { samplePods } from './pod-samples.ts';
-import { role, taintsOf } from './test-env.ts';
+import { condition, role, taintsOf } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const TEST_MS = 600_000;
@@ -103,6 +103,8 @@ describe('a NoExecute taint that unmanaged: Remove took away', () => {
         ),
       );
     }
+    const { message } = condition(await testEnv.getPool('kept'), 'TaintsNotRestored');
+    for (const name of [...nodes('kept'), `${UNLISTED}:NoExecute`]) assert.ok(message?.includes(name), message);
     assert.ok((samples.fewest().get('drained') ?? 0) >= MIN_AVAILABLE, 'a budget was undercut');
     await watching.end();
   });
