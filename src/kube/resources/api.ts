@@ -14,6 +14,7 @@ import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { checkShape } from './shape.ts';
 import { isConflict, isMissingNamespace, isMissingObject, parseStatus } from './status.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -91,7 +92,7 @@ export class Api {
         continue;
       }
       const { items: found, metadata } = read ?? (await this.#body<WirePage>({ verb: 'list', resource }, answer));
-      for (const item of read === undefined ? this.#objects(found) : (found as unknown[])) {
+      for (const item of read === undefined ? this.#objects(resource, found) : (found as unknown[])) {
         const kept = read === undefined ? map(item as Item) : (item as T);
         if (kept !== undefined) items.push(kept);
       }
@@ -187,6 +188,13 @@ export class Api {
     return this.#body<T>({ verb: 'get', resource: { group: '', version: '', plural: what, kind: what } }, answer);
   }
 
+  /** The object in a response that is no refusal. */
+  object<T>(resource: Resource, { text }: Answer): T {
+    const object = this.#parse(text);
+    this.#checkShape(resource, object);
+    return object as T;
+  }
+
   /** The error for an unexpected response. */
   refusal(asked: Asked, answer: Answer): NodepoolError {
     return refusal(asked, answer, this.#transport, this.#now());
@@ -205,10 +213,21 @@ export class Api {
   }
 
   /** Throws if the items of a list are not objects with metadata. */
-  #objects(items: unknown): unknown[] {
-    const objects = items ?? [];
-    if (Array.isArray(objects) && objects.every(item => isObject(item) && isObject(item.metadata))) return objects;
-    throw noApiServer(this.#transport.access);
+  #objects(resource: Resource, items: unknown): unknown[] {
+    const objects: unknown = items ?? [];
+    if (!Array.isArray(objects) || !objects.every(item => isObject(item) && isObject(item.metadata))) {
+      throw noApiServer(this.#transport.access);
+    }
+    for (const item of objects) this.#checkShape(resource, item);
+    return objects;
+  }
+
+  #checkShape(resource: Resource, object: Record<string, unknown>): void {
+    try {
+      checkShape(object, resource.group);
+    } catch (error) {
+      this.#unreadable(unreadable(error));
+    }
   }
 
   /** Rethrows an error, UnreadableError as NodepoolError. */
@@ -232,7 +251,11 @@ export class Api {
     let { status } = answer;
     if (status >= 200 && status < 300) {
       const body = this.#parse(answer.text);
-      if (body.kind !== 'Status' || body.status !== 'Failure') return body as T;
+      if (body.kind !== 'Status' || body.status !== 'Failure') {
+        // Of a list, each item is checked.
+        if (body.kind !== 'Status' && asked.verb !== 'list') this.#checkShape(asked.resource, body);
+        return body as T;
+      }
       // A proxy may have changed the HTTP status.
       status = typeof body.code === 'number' ? body.code : 500;
     }

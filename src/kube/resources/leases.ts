@@ -22,7 +22,7 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
     namespace,
   };
   const read = async (verb: string, answer: Answer): Promise<Lease> => {
-    if (answer.status < 300) return toLease(JSON.parse(answer.text));
+    if (answer.status < 300) return toLease(api.object(resource, answer));
     throw api.refusal({ verb, resource, name }, answer);
   };
   /** Not by PUT: a PATCH with the resourceVersion keeps fields of other managers. */

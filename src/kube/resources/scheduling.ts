@@ -87,7 +87,7 @@ async function rehearse(api: Api, transport: Transport, namespace: string, pod: 
   const resource: Resource = { ...inJson(PODS), namespace };
   const query = dryRunQuery(true);
   const answer = await transport.request({ method: 'POST', path: pathOf(resource), query, body, replayable: true });
-  if (answer.status < 300) return { kind: 'created', pod: JSON.parse(answer.text) as RawPod };
+  if (answer.status < 300) return { kind: 'created', pod: api.object<RawPod>(resource, answer) };
   const status = parseStatus(answer.text);
   if (status === undefined) throw api.refusal({ verb: 'create', resource }, answer);
   const reason = reasonOf(answer, status);

@@ -1,5 +1,6 @@
 /** Lists and watches of one resource, for a reflector (controller/source.ts). Failures are values. */
 import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
+import { isObject } from '../../nodepool/json.ts';
 import { readFrames } from '../protobuf/frames.ts';
 import { decodeWatchEvent, isProtobuf, UnknownFieldError } from '../protobuf/objects.ts';
 import { type Answer, toAnswer } from '../transport/answer.ts';
@@ -9,6 +10,7 @@ import { readBody, readLines } from '../transport/stream.ts';
 import type { Transport } from '../transport/transport.ts';
 import { requestPage, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
+import { checkShape } from './shape.ts';
 import { reasonOf } from './status.ts';
 
 /** @param query of every list and watch, as `{ fieldSelector }` */
@@ -27,6 +29,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
+        if (read === undefined) for (const item of items) checkItem(item, resource);
         return { kind: 'page', items, resourceVersion, continue: next || undefined };
       } catch (error) {
         return broken(error);
@@ -44,7 +47,13 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         const { decode } = resource;
         if (decode !== undefined && isProtobuf(headers['content-type'])) {
           await readFrames(response, frame => onLine(decodeWatchEvent(frame, decode)));
-        } else await readLines(response, line => onLine(JSON.parse(line)));
+        } else {
+          await readLines(response, line => {
+            const event: unknown = JSON.parse(line);
+            if (isObject(event) && event.type !== 'ERROR') checkItem(event.object, resource);
+            onLine(event as object);
+          });
+        }
         return { kind: 'ended' };
       } catch (error) {
         // The reflector resumes the watch, then as JSON.
@@ -53,6 +62,11 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
       }
     },
   };
+}
+
+function checkItem(item: unknown, { group }: Resource): void {
+  if (!isObject(item) || !isObject(item.metadata)) throw new Error('an item of the list is not an object of the API');
+  checkShape(item, group);
 }
 
 function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOptions): Query {
