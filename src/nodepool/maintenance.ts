@@ -24,6 +24,8 @@ export interface Maintenance {
   until?: string;
   /** UID of the node that it was written on. */
   uid: string;
+  /** The node was unschedulable before: the end of the maintenance leaves it so. */
+  wasUnschedulable?: true;
 }
 
 /** What the annotation of a node says. */
@@ -79,7 +81,7 @@ export function parseMaintenance(raw: string): Maintenance | undefined {
     return undefined;
   }
   if (!isObject(json)) return undefined;
-  const { owner, ownerFrom = 'server', since, reason, until, uid } = json;
+  const { owner, ownerFrom = 'server', since, reason, until, uid, wasUnschedulable } = json;
   if (!isText(owner, MAX_OWNER_LENGTH) || (ownerFrom !== 'server' && ownerFrom !== 'kubeconfig')) return undefined;
   if (!isTime(since) || !isText(uid, MAX_OWNER_LENGTH)) return undefined;
   if (reason !== undefined && !isText(reason, MAX_REASON_LENGTH)) return undefined;
@@ -90,13 +92,14 @@ export function parseMaintenance(raw: string): Maintenance | undefined {
     ...(reason === undefined ? {} : { reason }),
     ...(until === undefined ? {} : { until }),
     uid,
+    ...(wasUnschedulable === true ? { wasUnschedulable } : {}),
   };
 }
 
 /** The annotation: compact JSON. */
-export function formatMaintenance({ owner, since, reason, until, uid }: Maintenance): string {
+export function formatMaintenance({ owner, since, reason, until, uid, wasUnschedulable }: Maintenance): string {
   const ownerFrom = owner.from === 'server' ? undefined : owner.from;
-  return JSON.stringify({ owner: owner.name, ownerFrom, reason, since, until, uid });
+  return JSON.stringify({ owner: owner.name, ownerFrom, reason, since, until, uid, wasUnschedulable });
 }
 
 export function isSameOwner(a: Owner, b: Owner): boolean {

@@ -40,6 +40,8 @@ export type CordonPlan =
       patch: Pick<NodePatch, 'unschedulable' | 'maintenance'>;
       /** Undefined where there is none, and where the user ends the own. */
       change: MaintenanceChange | undefined;
+      /** An uncordon that leaves the node unschedulable, as it was before the maintenance that ends. */
+      staysCordoned?: true;
     };
 
 type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
@@ -57,7 +59,7 @@ export function planCordon(node: Subject, change: CordonChange, owner: Owner | u
   if (!change.unschedulable) return planUncordon(node, isMine ? undefined : holder);
   const wish = change.maintenance;
   if (holder === undefined && wish === undefined) return planBare(node);
-  const next = maintenanceAfter({ uid: node.uid, holder, isMine, owner, wish }, now);
+  const next = maintenanceAfter({ node, holder, isMine, owner, wish }, now);
   const isKept = holder !== undefined && formatMaintenance(holder) === next;
   const patch = {
     ...(node.unschedulable ? {} : { unschedulable: true }),
@@ -69,7 +71,7 @@ export function planCordon(node: Subject, change: CordonChange, owner: Owner | u
 }
 
 interface After {
-  uid: string;
+  node: Subject;
   holder: Maintenance | undefined;
   isMine: boolean;
   owner: Owner | undefined;
@@ -77,16 +79,18 @@ interface After {
 }
 
 /** What is not wished stays as it is. Whoever takes it over has it from now on. */
-function maintenanceAfter({ uid, holder, isMine, owner, wish = {} }: After, now: Date): string {
+function maintenanceAfter({ node, holder, isMine, owner, wish = {} }: After, now: Date): string {
   if (owner === undefined) throw new Error('the owner of a maintenance is not known');
   const reason = wish.reason ?? holder?.reason;
   const until = wish.until ?? holder?.until;
+  const wasUnschedulable = holder === undefined ? node.unschedulable : holder.wasUnschedulable === true;
   return formatMaintenance({
     owner,
     since: isMine && holder !== undefined ? holder.since : timestamp(now),
     ...(reason === undefined ? {} : { reason }),
     ...(until === undefined ? {} : { until }),
-    uid,
+    uid: node.uid,
+    ...(wasUnschedulable ? { wasUnschedulable } : {}),
   });
 }
 
@@ -99,15 +103,17 @@ function planBare(node: Subject): CordonPlan {
 
 /** @param taken the maintenance of another user that ends, too */
 function planUncordon(node: Subject, taken: Maintenance | undefined): CordonPlan {
+  const holder = activeMaintenance(node);
+  const staysCordoned = holder?.wasUnschedulable === true;
   const patch = {
-    ...(node.unschedulable ? { unschedulable: false } : {}),
+    ...(node.unschedulable && !staysCordoned ? { unschedulable: false } : {}),
     ...(node.maintenance === undefined ? {} : { maintenance: null }),
   };
   if (Object.keys(patch).length === 0) return { kind: 'already' };
-  const isActive = activeMaintenance(node) !== undefined;
-  if (node.maintenance === undefined || (isActive && taken === undefined))
-    return { kind: 'write', patch, change: undefined };
-  return { kind: 'write', patch, change: taken === undefined ? removalOf(node) : { kind: 'ended', from: taken.owner } };
+  const done = { kind: 'write', patch, ...(staysCordoned ? { staysCordoned } : {}) } as const;
+  if (node.maintenance === undefined || (holder !== undefined && taken === undefined))
+    return { ...done, change: undefined };
+  return { ...done, change: taken === undefined ? removalOf(node) : { kind: 'ended', from: taken.owner } };
 }
 
 function removalOf(node: Subject): MaintenanceChange {

@@ -48,8 +48,11 @@ export interface CordonDeps extends CordonNodeDeps {
 
 export type CordonResult =
   | {
-      /** `maintained`: only the maintenance is another. */
-      kind: 'changed' | 'maintained' | 'already';
+      /**
+       * `maintained`: only the maintenance is another. `left`: its maintenance ended, and it stays unschedulable, as it was
+       * before.
+       */
+      kind: 'changed' | 'maintained' | 'already' | 'left';
       node: string;
       change?: MaintenanceChange;
       /** Why the maintenance is not published as a condition, or no Event tells of its end. */
@@ -121,7 +124,7 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
     }
     if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, deps)) };
     const done = {
-      kind: plan.patch.unschedulable === undefined ? 'maintained' : 'changed',
+      kind: writtenKind(plan),
       node: name,
       ...(plan.change === undefined ? {} : { change: plan.change }),
     } as const;
@@ -140,6 +143,11 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
     current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
+}
+
+function writtenKind({ patch, staysCordoned }: CordonPlan & { kind: 'write' }): 'changed' | 'maintained' | 'left' {
+  if (staysCordoned) return 'left';
+  return patch.unschedulable === undefined ? 'maintained' : 'changed';
 }
 
 /** The maintenance that the write ends. */

@@ -21,6 +21,11 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
       const text = `node/${name} ${already}${action}ed${changeText(result.change, result.kind)}${suffix}`;
       return { to: 'out', text };
     }
+    case 'left':
+      return {
+        to: 'out',
+        text: `node/${name} stays cordoned, as before its maintenance${changeText(result.change, result.kind)}${suffix}`,
+      };
     case 'gone':
       return { to: 'err', text: `node/${name} is gone` };
     case 'failed':
@@ -29,7 +34,7 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
 }
 
 /** That a node which is cordoned begins a maintenance needs no words: kubectl's line stays as it is. */
-function changeText(change: MaintenanceChange | undefined, kind: 'changed' | 'maintained' | 'already'): string {
+function changeText(change: MaintenanceChange | undefined, kind: CordonResult['kind']): string {
   switch (change?.kind) {
     case undefined:
       return '';

@@ -209,7 +209,7 @@ test('nor does one on another node with the name, nor any text that others write
   await writeMaintenance(testEnv, 'a', { uid: 'earlier' });
   await testEnv.patchNode('a', { spec: { unschedulable: true } });
   assert.equal(
-    await ok(['uncordon', 'web', '--node=a', ...alice]),
+    await done('uncordon', 'web', '--node=a', '--yes', ...alice),
     'node/a uncordoned; stale maintenance of bob removed\n',
   );
   const garbage = [
@@ -229,7 +229,7 @@ test('nor does one on another node with the name, nor any text that others write
     };
     await testEnv.patchNode('a', patch);
     assert.equal(await ok(['cordon', 'web', '--node=a', ...alice]), 'node/a already cordoned\n');
-    const said = await ok(['uncordon', 'web', '--node=a', ...alice]);
+    const said = await done('uncordon', 'web', '--node=a', '--yes', ...alice);
     assert.equal(said, 'node/a uncordoned; unreadable maintenance removed\n', value.slice(0, 50));
   }
   await testEnv.patchNode('a', { metadata: { annotations: { 'nodes.lailin.xyz/maintenance': '{' } } });

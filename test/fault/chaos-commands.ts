@@ -45,7 +45,7 @@ const COMMANDS: [weight: number, make: Make][] = [
   [2, random => ({ args: ['move', '--from', pick(random, POOLS), '--to', pick(random, POOLS), '--yes'] })],
   [2, () => ({ args: ['adopt', '--label', 'group', '--create', '--yes'] })],
   [1, random => ({ args: ['cordon', pick(random, POOLS)] })],
-  [1, random => ({ args: ['uncordon', pick(random, POOLS)] })],
+  [1, random => ({ args: ['uncordon', pick(random, POOLS), '--yes'] })],
   [1, () => ({ args: ['install'] })],
 ];
 

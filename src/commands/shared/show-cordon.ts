@@ -1,14 +1,18 @@
 /** `cordon` and `uncordon`: prints the result for each node. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { showNote, warnOnce } from '../../cli/error-line.ts';
+import { approver } from '../../cli/approve.ts';
+import { showNote, showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, membersFlag } from '../../cli/flags.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../../cli/pool-choice.ts';
 import { printLine } from '../../cli/print-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { CordonChange } from '../../nodepool/plan-cordon.ts';
+import { plural } from '../../nodepool/plural.ts';
 import { chosenNames } from '../../operations/choose-pools.ts';
+import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
+import { cordonsQuestion, cordonsText, foreignCordons } from '../../operations/foreign-cordons.ts';
 import { maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { cordonLine } from '../../render/cordon.ts';
@@ -26,6 +30,8 @@ export interface CordonFlags extends PoolChoiceFlags {
   /** Members to include; undefined: all. */
   node?: readonly string[] | undefined;
   'dry-run': DryRun;
+  /** Of `uncordon`. */
+  yes?: boolean;
 }
 
 /** Returns the exit code. */
@@ -35,8 +41,8 @@ export async function showCordon(
   { io, connect }: Deps,
 ): Promise<number> {
   const choice = parsePoolChoice(names, flags);
-  const { node = [], 'dry-run': dryRun } = flags;
-  const { cluster, maintenance: open } = await connect();
+  const { node = [], 'dry-run': dryRun, yes = false } = flags;
+  const { cluster, maintenance: open, pods } = await connect();
   const pools = await chosenNames(choice, cluster.pools);
   if (pools.length === 0) {
     reportNoPools(io);
@@ -45,19 +51,50 @@ export async function showCordon(
   const pause = (ms: number) => sleep(ms);
   const maintenance = maintenanceClient(open, pause);
   const deps = { cluster, maintenance, dryRun, now: io.now, sleep: pause };
-  const nodes = await findNodes({ pools, nodes: node, unschedulable: change.unschedulable }, deps);
+  const propose = async () => {
+    const nodes = await findNodes({ pools, nodes: node, unschedulable: change.unschedulable }, deps);
+    const theirs = change.unschedulable ? [] : await foreignCordons(nodes, change, deps);
+    return {
+      plan: NO_CHANGE,
+      nodes,
+      theirs,
+      ...(theirs.length === 0 ? {} : { question: cordonsQuestion(pools, theirs) }),
+    };
+  };
+  const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, pods));
+  if (agreed === undefined) {
+    io.err('nothing was changed');
+    return EXIT.error;
+  }
+  const { nodes, theirs } = agreed.proposal;
+  if (theirs.length > 0 && (yes || dryRun !== 'none')) showWarning(io, cordonsText(theirs));
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
   else if (change.maintenance !== undefined)
     showNote(io, wishText(await maintenance.owner(), change.maintenance, io.now()));
   const warn = warnOnce(io);
+  const left: string[] = [];
   let [failed, isChanged] = [false, false];
   for (const result of cordonNodes(nodes, change, deps)) {
     const outcome = await result;
     failed ||= outcome.kind === 'failed';
     isChanged ||= outcome.kind === 'changed';
+    if (outcome.kind === 'left') left.push(outcome.node);
     printLine(cordonLine(outcome, change.unschedulable, dryRunSuffix(dryRun)), io);
     if ('warnings' in outcome) warn(outcome.warnings);
   }
   if (isChanged && dryRun === 'none') await showCordonedStatus(pools, cluster, io);
+  if (left.length > 0 && dryRun === 'none') {
+    const nodes = `${plural(left.length, 'node')} ${left.length === 1 ? 'was' : 'were'} cordoned before the maintenance`;
+    const next = `to make ${left.length === 1 ? 'it' : 'them'} schedulable, run \`${uncordonOf(pools, left)}\``;
+    warn([{ message: nodes, next }]);
+  }
   return failed ? EXIT.error : EXIT.done;
+}
+
+/** More would not fit on a command line that somebody reads. */
+const MAX_NODES = 20;
+
+function uncordonOf(pools: readonly string[], nodes: readonly string[]): string {
+  const names = nodes.length > MAX_NODES ? 'NODE,…' : nodes.join(',');
+  return `kubectl nodepool uncordon ${pools.join(' ')} --node ${names}`;
 }

@@ -13,6 +13,7 @@ const OF_BOB: Maintenance = { owner: BOB, since: '2026-01-01T00:00:00Z', reason:
 const open = { uid: 'u', unschedulable: false };
 const closed = { uid: 'u', unschedulable: true };
 const held = { ...closed, maintenance: formatMaintenance(OF_BOB) };
+const was = { ...closed, maintenance: formatMaintenance({ ...OF_BOB, wasUnschedulable: true }) };
 const stale = { ...open, maintenance: formatMaintenance(OF_BOB) };
 const garbage = { ...closed, maintenance: '{' };
 
@@ -42,7 +43,54 @@ const cases: [
     closed,
     { ...CORDON, maintenance: wish },
     ALICE,
-    { kind: 'write', patch: { maintenance: begun(ALICE) }, change: { kind: 'begun' } },
+    {
+      kind: 'write',
+      patch: { maintenance: begun(ALICE, { ...wish, wasUnschedulable: true }) },
+      change: { kind: 'begun' },
+    },
+  ],
+  [
+    'the own maintenance of a node that was cordoned before, ended',
+    was,
+    UNCORDON,
+    BOB,
+    { kind: 'write', patch: { maintenance: null }, change: undefined, staysCordoned: true },
+  ],
+  [
+    "another's, ended",
+    was,
+    { ...UNCORDON, takeover: true },
+    ALICE,
+    { kind: 'write', patch: { maintenance: null }, change: { kind: 'ended', from: BOB }, staysCordoned: true },
+  ],
+  [
+    'a takeover remembers that the node was cordoned before',
+    was,
+    { ...CORDON, takeover: true },
+    ALICE,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(ALICE, { reason: 'disks', wasUnschedulable: true }) },
+      change: { kind: 'taken over', from: BOB },
+    },
+  ],
+  [
+    'and so does the next run of the owner',
+    was,
+    { ...CORDON, maintenance: wish },
+    BOB,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(BOB, { ...wish, since: OF_BOB.since, wasUnschedulable: true }) },
+      change: { kind: 'updated' },
+    },
+  ],
+  [
+    'a stale one says nothing of the cordon of now',
+    { ...was, uid: 'another' },
+    UNCORDON,
+    ALICE,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: { kind: 'removed', from: BOB } },
   ],
   ['a cordoned node', closed, CORDON, ALICE, { kind: 'already' }],
   ['a schedulable node', open, UNCORDON, ALICE, { kind: 'already' }],
