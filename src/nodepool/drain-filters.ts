@@ -84,6 +84,11 @@ export function daemonSetOf(pod: DrainPod): string | undefined {
   return isDaemonSets && !hasEnded(pod) ? controller.name : undefined;
 }
 
+/** Whether it may be one that came back after an eviction. */
+export function canReturn(pod: DrainPod): boolean {
+  return !pod.isMirror && !hasEnded(pod) && daemonSetOf(pod) === undefined && pod.deletionTimestamp === undefined;
+}
+
 /** Whether the deletion began too long ago to wait for it. */
 export function isStuck({ deletionTimestamp }: DrainPod, afterSeconds: number, now: Date): boolean {
   if (afterSeconds <= 0 || deletionTimestamp === undefined) return false;

@@ -52,6 +52,10 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       const next = isCordoned ? `\`kubectl uncordon ${node}\` makes it schedulable again` : undefined;
       return unable('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
     }
+    case 'replaced': {
+      const message = 'it was deleted during the drain, and another node has its name now';
+      return unable('drain', event.node, { message, next: 'run the command again to drain that one' });
+    }
     case 'failed':
       return unable('drain', event.node, event.error);
   }

@@ -29,9 +29,16 @@ describe('drain on a full cluster', () => {
   const api = () => raw(testEnv.cluster());
 
   /** Runs a Deployment with `replicas` pods and a budget of `minAvailable` until the test ends. */
-  async function deploy(t: { after(fn: () => unknown): void }, app: string, replicas: number, minAvailable: number) {
+  async function deploy(
+    t: { after(fn: () => unknown): void },
+    app: string,
+    replicas: number,
+    minAvailable: number,
+    podSpec: object = {},
+  ) {
     const labels = { app };
-    const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: CONTAINERS } };
+    const spec = { terminationGracePeriodSeconds: 1, containers: CONTAINERS, ...podSpec };
+    const template = { metadata: { labels }, spec };
     const selector = { matchLabels: labels };
     await api().expect('POST', DEPLOYMENTS, { metadata: { name: app }, spec: { replicas, selector, template } });
     await api().expect('POST', BUDGETS, { metadata: { name: app }, spec: { minAvailable, selector } });
@@ -93,6 +100,24 @@ describe('drain on a full cluster', () => {
     await eventually('all run elsewhere', async () => (await running('web')).join() === 'spare,spare,spare,spare');
     assert.match(draining.stdout(), /^node\/w-1 cordoned\nnode\/w-2 cordoned\n/);
     assert.match(draining.stdout(), /worker drained \(2 nodes, 4 pods\)$/m);
+  });
+
+  test('pods that tolerate a cordon are named before, evicted once from each node, and counted after', {
+    timeout: TEST_MS,
+  }, async t => {
+    await testEnv.nodes({ name: 'c-1', labels: role('closed') }, { name: 'c-2', labels: role('closed') });
+    await testEnv.pool('closed');
+    const toleration = { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' };
+    await deploy(t, 'agent', 3, 0, {
+      tolerations: [toleration],
+      nodeSelector: { 'node-role.kubernetes.io/closed': '' },
+    });
+    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['drain', 'closed', '--yes']);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: default\/agent-/m);
+    assert.match(stdout, /closed drained \(2 nodes, \d pods\); 3 pods that tolerate a cordon came back$/m);
+    const asked = stderr.match(/^evicting pod /gm) ?? [];
+    assert.ok(asked.length >= 3 && asked.length <= 6, stderr);
   });
 
   test('continues after Ctrl-C, respects --max-unavailable, and uncordoned nodes get pods again', {

@@ -79,6 +79,24 @@ for (const flags of [[], ['--rolling']]) {
   });
 }
 
+test('ends for a node that is replaced under its name during its drain', async t => {
+  await worker();
+  await pod({ name: 'held', node: 'w-1', labels: WEB });
+  await budget('web', WEB, 0);
+  const draining = background(t, NOW, '--node=w-1');
+  await eventually('w-1 waits', () => draining.stderr().includes(' waits for '));
+  await api().expect('DELETE', '/api/v1/nodes/w-1');
+  await testEnv.nodes({ name: 'w-1', labels: role('worker') });
+  await eventually('it ends', () => draining.stderr().includes('left to drain'), 20_000);
+  assert.equal(await draining.end('SIGCONT'), 1);
+  assert.match(
+    draining.stderr(),
+    /^error: unable to drain node "w-1": it was deleted during the drain, and another node has its name now; next: run the command again to drain that one$/m,
+  );
+  assert.doesNotMatch(draining.stderr(), /uncordon/);
+  assert.deepEqual(await closed(), []);
+});
+
 test('warns of pods that came after the plan and lose something', async t => {
   const { code, stderr } = await drainWhile(t, {
     flags: ['--delete-emptydir-data'],

@@ -1,9 +1,12 @@
 /** The result of `drain` for a pool, and what to do about nodes that are left. */
-import { showError } from '../../cli/error-line.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain-filters.ts';
+import { toleratesCordon } from '../../nodepool/placement.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { warningText } from '../../nodepool/warning.ts';
 import type { NodeDrain } from '../../operations/drain/drain-node.ts';
 import type { PoolDrain } from '../../operations/drain/drain-work.ts';
 import type { PlannedPool } from '../../operations/drain/plan-drain.ts';
@@ -21,16 +24,25 @@ interface End {
 
 /** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
 export function report(
-  { pool, drains }: PoolDrain,
+  { pool, drains, returned = [] }: PoolDrain,
   planned: PlannedPool | undefined,
   { interrupted, dryRun, cordoned }: End,
   { io }: Deps,
 ): number {
+  if (returned.length > 0) {
+    const message = groupByOutcome(
+      returned.map(pod => ({ what: 'pods run on drained nodes', pod: podName(pod) })),
+    ).join();
+    showWarning(
+      io,
+      warningText({ message, next: 'scale their controllers down, or remove their toleration of a cordon' }),
+    );
+  }
   const left = drains.filter(({ phase }) => phase !== 'drained');
   if (left.length === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
     const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
-    io.out(`${poolRef(pool)} drained (${what})${dryRunSuffix(dryRun)}`);
+    io.out(`${poolRef(pool)} drained (${what})${remainText(drains, returned)}${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
   const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
@@ -45,7 +57,7 @@ export function report(
   io.out(renderDrains(drains, makeStyle(io.color), io.stdoutIsTTY));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
-  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned) : '';
+  const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
   showError(io, { message, next: nextStep(left, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
@@ -59,13 +71,41 @@ function nextStep(left: readonly NodeDrain[], planned: PlannedPool | undefined, 
   return `run the command again to continue${takeover}${hint}`;
 }
 
+/** `; 3 pods that tolerate a cordon came back; 1 pod is still terminating: ns/p` */
+function remainText(drains: readonly NodeDrain[], returned: readonly DrainPod[]): string {
+  const { cordon = [], other = [] } = Object.groupBy(returned, ({ placement }) =>
+    toleratesCordon(placement) ? 'cordon' : 'other',
+  );
+  const terminating = drains.flatMap(each => [...(each.terminating ?? [])]);
+  const are = terminating.length === 1 ? 'is' : 'are';
+  return [
+    ...(cordon.length === 0
+      ? []
+      : [`${plural(cordon.length, 'pod')} that ${cordon.length === 1 ? 'tolerates' : 'tolerate'} a cordon came back`]),
+    ...(other.length === 0 ? [] : [`${plural(other.length, 'pod')} came since`]),
+    ...(terminating.length === 0
+      ? []
+      : [`${plural(terminating.length, 'pod')} ${are} still terminating: ${firstFew(terminating, MAX_NAMED)}`]),
+  ]
+    .map(text => `; ${text}`)
+    .join('');
+}
+
+/** Of pods that are still terminating. */
+const MAX_NAMED = 10;
+
 /** More would not fit on a command line that somebody reads. */
 const MAX_NODES = 20;
 
 /** Of the nodes that this run cordoned, or found cordoned where it cordoned none: by an earlier run, mostly. */
-function uncordonHint(planned: PlannedPool | undefined, cordoned: ReadonlySet<string>): string {
+function uncordonHint(
+  planned: PlannedPool | undefined,
+  cordoned: ReadonlySet<string>,
+  drains: readonly NodeDrain[],
+): string {
+  const replaced = new Set(drains.flatMap(({ node, isReplaced }) => (isReplaced ? [node] : [])));
   const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
-  const nodes = all.filter(({ isLeftAlone }) => isLeftAlone !== true);
+  const nodes = all.filter(({ node, isLeftAlone }) => isLeftAlone !== true && !replaced.has(node.name));
   const changed = nodes.filter(({ node }) => cordoned.has(node.name));
   const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
   const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);

@@ -4,7 +4,7 @@
  */
 import { type Clock, sleep } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
-import { type DrainPod, groupByOutcome, isStuck, podName } from '../../nodepool/drain-filters.ts';
+import { canReturn, type DrainPod, groupByOutcome, isStuck, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { holdText, manyBudgetsError } from '../../reconciler/eviction-hold.ts';
 import type { DrainPort, Removal } from '../drain-port.ts';
@@ -24,6 +24,12 @@ export interface NodeDrain {
   gone: number;
   /** Why pods are not evicted yet, by their name. */
   held: Map<string, string>;
+  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
+  terminating?: Set<string>;
+  /** Pods came that the drain did not list. */
+  hasNewcomers?: boolean;
+  /** Another node has its name. */
+  isReplaced?: boolean;
 }
 
 export interface RemovalOptions extends DrainScope {
@@ -54,7 +60,11 @@ export interface NodeDrainDeps {
   limitObjects: Limiter;
   /** Ends the drain: an object that waits for the limiter is not written. */
   signal: AbortSignal;
+  /** Whether another node has the name of the drained one by now. Default: not asked. */
+  isReplaced?: () => Promise<boolean>;
 }
+
+export type NodeEnd = 'drained' | 'not drained' | 'replaced';
 
 interface PendingEviction {
   pod: DrainPod;
@@ -64,8 +74,8 @@ interface PendingEviction {
 }
 
 /**
- * Records its progress in `drain`. Returns whether the node is drained: false when the signal is aborted first, or when pods
- * would wait in a dry run. Throws when it cannot be drained.
+ * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
+ * node was deleted, and another one has its name. Throws when it cannot be drained.
  * @param warned UIDs of pods whose warnings were shown
  */
 export async function drainNode(
@@ -73,29 +83,36 @@ export async function drainNode(
   options: RemovalOptions,
   deps: NodeDrainDeps,
   warned: ReadonlySet<string>,
-): Promise<boolean> {
+): Promise<NodeEnd> {
   const { clock, signal } = deps;
   const began = clock.now();
   // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
-  const { evict, warnings, refusals } = await deps.pods.read(drain.node);
+  const { evict, warnings, refusals, terminating } = await deps.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
   const late = warnings.filter(({ evicts }) => evicts !== undefined && !warned.has(evicts));
   for (const text of groupByOutcome(late)) deps.onEvent({ kind: 'warning', node: drain.node, text });
   drain.pods = evict.length;
+  drain.terminating = new Set(terminating.map(podName));
+  const listed = new Set([...evict, ...terminating].map(({ uid }) => uid));
   const left = new Map(
     evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
   );
-  const work: Work = { drain, options, deps, left, errors: [] };
+  const work: Work = { drain, options, deps, left, listed, errors: [] };
+  let askedAt = began;
   while (left.size > 0 && !signal.aborted) {
     if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
     await Promise.all(due.map(pending => deps.limitObjects(() => ask(pending, work))));
     if (left.size === 0) break;
     await sleep(clock, pauseMs(work, began), signal);
-    if (!signal.aborted) await look(work);
+    if (signal.aborted) break;
+    await look(work);
+    if (left.size > 0 && clock.now() - askedAt < RETRY_MS) continue;
+    askedAt = clock.now();
+    if (await deps.isReplaced?.()) return 'replaced';
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
-  return left.size === 0 && drain.held.size === 0;
+  return left.size === 0 && drain.held.size === 0 ? 'drained' : 'not drained';
 }
 
 interface Work {
@@ -104,6 +121,8 @@ interface Work {
   deps: NodeDrainDeps;
   /** By UID. */
   left: Map<string, PendingEviction>;
+  /** UIDs of the pods that were listed first. */
+  listed: ReadonlySet<string>;
   /** Of pods that cannot be evicted; the others are evicted all the same. */
   errors: string[];
 }
@@ -176,14 +195,18 @@ function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Wo
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
   if (kind === 'gone') drain.gone++;
-  else drain.pods--;
+  else {
+    drain.pods--;
+    drain.terminating?.add(podName(pod));
+  }
   deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
 }
 
 /** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
 async function look(work: Work): Promise<void> {
-  const { drain, options, deps, left } = work;
+  const { drain, options, deps, left, listed } = work;
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
+  for (const pod of there.values()) if (!listed.has(pod.uid) && canReturn(pod)) drain.hasNewcomers = true;
   for (const pending of [...left.values()]) {
     const current = there.get(pending.pod.uid);
     if (current === undefined) finish('gone', pending.pod, work);

@@ -38,6 +38,8 @@ export interface JudgedPods {
   refusals: PodOutcome[];
   /** Pods of refusals that a flag lets evict. */
   refused: DrainPod[];
+  /** Pods that are terminating for too long to be waited for. */
+  terminating: DrainPod[];
 }
 
 export interface PodReader {
@@ -61,7 +63,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     return answer;
   };
   const judge = async (pods: readonly DrainPod[]): Promise<JudgedPods> => {
-    const judged: JudgedPods = { evict: [], warnings: [], refusals: [], refused: [] };
+    const judged: JudgedPods = { evict: [], warnings: [], refusals: [], refused: [], terminating: [] };
     for (const pod of pods) {
       const verdict = judgePod(pod, rules, { now: now(), hasDaemonSet: await hasDaemonSet(pod) });
       const name = podName(pod);
@@ -80,6 +82,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
           if (!verdict.reasons.includes('daemonSet')) judged.refused.push(pod);
           break;
         case 'pass':
+          if (!pod.isMirror) judged.terminating.push(pod);
           break;
       }
     }

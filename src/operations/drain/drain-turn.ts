@@ -68,9 +68,18 @@ export async function drainOne(
     if (options.isRolling || !isDry) await cordonNow(each, planned, options, deps);
     if (each.phase !== 'not begun' || deps.signal.aborted) return;
     each.phase = 'under way';
-    const isDrained = await drainNode(each, { ...options, dryRun: isDry }, deps, planned.warned);
-    if (isDrained) finish(each, deps);
-    else if (isDry && !deps.signal.aborted) waits(each, deps);
+    const isReplaced = async () => {
+      const current = await deps.cluster.nodes.get(each.node);
+      return current !== undefined && current.uid !== planned.node.uid;
+    };
+    const end = await drainNode(each, { ...options, dryRun: isDry }, { ...deps, isReplaced }, planned.warned);
+    if (end === 'drained') finish(each, deps);
+    else if (end === 'replaced') {
+      each.phase = 'failed';
+      each.isReplaced = true;
+      each.held.clear();
+      deps.onEvent({ kind: 'replaced', node: each.node });
+    } else if (isDry && !deps.signal.aborted) waits(each, deps);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';

@@ -1,4 +1,5 @@
 /** What a drain is given and reports, and how a node ends. */
+import type { DrainPod } from '../../nodepool/drain-filters.ts';
 import type { DrainPace } from '../../nodepool/drain-slots.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { CordonChange, MaintenanceWish } from '../../nodepool/plan-cordon.ts';
@@ -14,6 +15,7 @@ export type DrainEvent =
   | NodeWaits
   | CordonEvent
   | NodeLeft
+  | { kind: 'replaced'; node: string }
   | NodeFailure;
 /** Only in a dry run. @param held as in NodeDrain */
 type NodeWaits = { kind: 'waits'; node: string; held: ReadonlyMap<string, string> };
@@ -38,6 +40,8 @@ export interface PoolDrain {
   pool: string;
   /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
   drains: NodeDrain[];
+  /** Pods that were found on its drained nodes at the end: they came back, or others came. */
+  returned?: DrainPod[];
 }
 
 export interface DrainDeps extends Omit<NodeDrainDeps, 'onEvent' | 'pods' | 'limitObjects'>, CordonDeps {

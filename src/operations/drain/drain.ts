@@ -3,10 +3,12 @@
  * comes; drains pool after pool, a few nodes at a time.
  */
 import { createLimiter } from '../../controller/limiter.ts';
-import { type DrainPod, podName } from '../../nodepool/drain-filters.ts';
+import { canReturn, type DrainPod, podName } from '../../nodepool/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../../nodepool/drain-slots.ts';
+import { toleratesCordon } from '../../nodepool/placement.ts';
 import type { CordonChange } from '../../nodepool/plan-cordon.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { attempt } from '../attempt.ts';
 import type { NodeDrain } from './drain-node.ts';
 import { podReader } from './drain-pods.ts';
 import { cordonAll, drainOne } from './drain-turn.ts';
@@ -30,7 +32,7 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
   const { maintenance, takeover = false } = options;
   const cordon: CordonChange = { unschedulable: true, maintenance, takeover };
   const work = plan.pools.map(planned => {
-    const state = { pool: planned.pool, drains: notBegun(planned, options) };
+    const state: PoolDrain = { pool: planned.pool, drains: notBegun(planned, options) };
     const deps: Work = { ...given, limitObjects, cordon, onEvent: event => given.onEvent(event, state) };
     return { planned, state, deps };
   });
@@ -45,6 +47,8 @@ export async function* drain(plan: DrainPlan, options: DrainOptions, given: Drai
     const { pool } = planned;
     const isMember = (node: Node) => plan.ownerOf(node) === pool;
     await drainPool(planned, state.drains, options, { ...deps, blocked: plan.blocked, pool, isMember });
+    if (deps.dryRun === 'none' && !deps.signal.aborted)
+      state.returned = await returnedPods(planned, state.drains, options, deps);
     yield state;
   }
 }
@@ -70,6 +74,28 @@ function finishEmpty(
   }
 }
 
+/**
+ * Pods that run on drained nodes again. They are looked for where a pod that was evicted tolerates a cordon, or where some came that the
+ * drain had not listed: after the last node, since pods of one node come back to another.
+ */
+async function returnedPods(
+  { nodes }: PlannedPool,
+  drains: readonly NodeDrain[],
+  options: DrainOptions,
+  { port, now, onWarning }: Work,
+): Promise<DrainPod[]> {
+  const isExpected = nodes.some(({ pods }) => pods.some(({ placement }) => toleratesCordon(placement)));
+  if (!isExpected && !drains.some(({ hasNewcomers }) => hasNewcomers)) return [];
+  const reader = podReader(options, port, now);
+  const drained = drains.filter(({ phase, gone }) => phase === 'drained' && gone > 0);
+  const read = await attempt(() => Promise.all(drained.map(({ node }) => reader.read(node))));
+  if ('refusal' in read) {
+    onWarning({ message: `cannot tell whether pods came back: ${read.refusal.oneLine}`, next: read.refusal.next });
+    return [];
+  }
+  return read.value.flatMap(({ evict, refused }) => [...evict, ...refused]).filter(canReturn);
+}
+
 /** How many of its nodes may be drained at a time: a share is one of all members. */
 export function paceOf({ nodes, otherMembers }: PlannedPool, { pace }: Pick<DrainOptions, 'pace'>): DrainPace {
   return pace(nodes.length + otherMembers.length);
@@ -80,7 +106,8 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
   const pods = new Map(planned.map(({ node, pods }) => [node.name, pods.length]));
   const nodes = planned.map(({ node }) => node);
   return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrain => {
-    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map() };
+    const terminating = new Set(planned.find(({ node }) => node.name === name)?.terminating);
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map(), terminating };
   });
 }
 

@@ -1,7 +1,8 @@
 /** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
 import type { Budget } from '../../nodepool/budgets.ts';
-import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
+import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { toleratesCordon } from '../../nodepool/placement.ts';
 import { noun } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { type Warning, warningText } from '../../nodepool/warning.ts';
@@ -10,7 +11,7 @@ import type { DrainPort } from '../drain-port.ts';
 import { readMembers } from '../pool-members.ts';
 import type { ClusterReader } from '../ports.ts';
 import { type BlockedPods, outlookOf } from './drain-outlook.ts';
-import { type DrainScope, type PodOutcome, podReader } from './drain-pods.ts';
+import { type DrainScope, type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { ReadVolumes } from './unplaced-pods.ts';
 
 export interface DrainPlan {
@@ -41,6 +42,8 @@ export interface PlannedNode {
   pods: DrainPod[];
   /** UIDs of those that a warning is about. */
   warned: ReadonlySet<string>;
+  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
+  terminating?: readonly string[];
   /** It is in the maintenance of somebody else, and is not drained. */
   isLeftAlone?: boolean;
 }
@@ -94,9 +97,10 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
     pools: [...members].map(([pool, ofPool]) => ({
       pool,
       nodes: [
-        ...(byPool.get(pool) ?? []).map(({ node, evict, warnings }) => ({
+        ...(byPool.get(pool) ?? []).map(({ node, evict, warnings, terminating }) => ({
           node,
           pods: evict,
+          terminating: terminating.map(podName),
           warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
         })),
         ...ofPool
@@ -105,10 +109,25 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
       ],
       otherMembers: ofPool.filter(node => !chosen.has(node)),
     })),
-    warnings: [...groupByOutcome(judged.flatMap(({ warnings }) => warnings)), ...obstacles, ...warnings],
+    warnings: [
+      ...groupByOutcome(judged.flatMap(each => [...each.warnings, ...lastingPods(each, options)])),
+      ...obstacles,
+      ...warnings,
+    ],
     ...outlook,
     ownerOf,
   };
+}
+
+/** Pods that are there after the drain, or may be. */
+function lastingPods({ evict, terminating }: JudgedPods, { rules }: PlanOptions): PodOutcome[] {
+  const slow = `not waiting for pods that are terminating for more than ${rules.skipWaitForDeleteSeconds} s`;
+  return [
+    ...evict
+      .filter(pod => isRecreated(pod) && toleratesCordon(pod.placement))
+      .map(pod => ({ what: 'these pods tolerate a cordon and may come back', pod: podName(pod) })),
+    ...terminating.map(pod => ({ what: slow, pod: podName(pod) })),
+  ];
 }
 
 /** Names all obstacles in one error, so that a user does not meet them one run after the other. */

@@ -5,7 +5,7 @@ import { SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
 import { type DrainChoice, showDrain } from '../../../../src/commands/drain/show-drain.ts';
 import type { Budget } from '../../../../src/nodepool/budgets.ts';
-import type { Node } from '../../../../src/nodepool/types.ts';
+import type { Node, Toleration } from '../../../../src/nodepool/types.ts';
 import type { Removal } from '../../../../src/operations/drain-port.ts';
 import { testIo } from '../../cli/test-io.ts';
 
@@ -29,14 +29,21 @@ export async function runDrain(
     isCordoned = false,
     pod = 'p',
     budgets = [] as Budget[],
+    tolerations = [] as Toleration[],
+    deletionTimestamp = undefined as string | undefined,
   } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
   let reads = 0;
   const isEmpty = () => wasCordoned && reads === 1;
-  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
+  const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations };
   const spec = { isMirror: false, hasEmptyDir: true, controller, isReady: true, placement };
-  const rest = { namespace: 'ns', phase: 'Running', ...spec };
+  const rest = {
+    namespace: 'ns',
+    phase: 'Running',
+    ...spec,
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+  };
   const connection = {
     cluster: {
       pools: {

@@ -86,6 +86,22 @@ test('says why nodes are not begun', async () => {
   assert.match(stdout, /^b +not begun/m);
 });
 
+test('names pods that tolerate a cordon before, and counts those that came back after', async () => {
+  const { code, stdout, stderr } = await runDrain({}, { tolerations: [{ operator: 'Exists' }] });
+  assert.equal(code, 0);
+  assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: ns\/p-a, ns\/p-b$/m);
+  assert.match(stdout, /worker drained \(2 nodes, 2 pods\); 2 pods that tolerate a cordon came back\n$/);
+  assert.match(stderr, /\nwarning: pods run on drained nodes: ns\/p-a, ns\/p-b; next: scale their controllers down, /);
+});
+
+test('names the pods that are terminating for too long to be waited for', async () => {
+  const rules = { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 60 };
+  const { code, stdout, stderr } = await runDrain({ rules }, { deletionTimestamp: '2020-01-01T00:00:00Z' });
+  assert.equal(code, 0);
+  assert.match(stderr, /^warning: not waiting for pods that are terminating for more than 60 s: ns\/p-a, ns\/p-b$/m);
+  assert.match(stdout, /worker drained \(2 nodes, 0 pods\); 2 pods are still terminating: ns\/p-a, ns\/p-b\n$/);
+});
+
 test('paints what is waited for yellow and what is drained green, and no escape of the cluster', async () => {
   const io = testIo({ color: true, errorColor: true });
   const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };

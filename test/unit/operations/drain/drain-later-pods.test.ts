@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { flushPromises } from '../../controller/fake-clock.ts';
-import { fakeDrainCluster, makePod, states } from './fake-drain-cluster.ts';
+import { BUDGET, fakeDrainCluster, makePod, states } from './fake-drain-cluster.ts';
 
 describe('pods that the plan did not list', () => {
   test('evicts pods that came until the cordon, and those that replaced a listed one', async () => {
@@ -39,6 +39,31 @@ describe('pods that the plan did not list', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1']);
     assert.deepEqual(cluster.log.slice(1), ['evict p-1 @0']);
   });
+});
+
+test('ends at once for a node that was replaced during its drain', async () => {
+  const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
+  const { ended } = cluster.begin();
+  await flushPromises();
+  const a = cluster.nodes.get('a');
+  if (a !== undefined) cluster.nodes.set('a', { ...a, uid: 'another', unschedulable: false });
+  await cluster.clock.advance(5_000);
+  assert.deepEqual(states(await ended), ['a failed 0/1']);
+  assert.equal(
+    cluster.reported.at(-1),
+    'error: unable to drain node "a": it was deleted during the drain, and another node has its name now',
+  );
+});
+
+test('and where its pods are gone by then, too', async () => {
+  const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
+  const { ended } = cluster.begin();
+  await flushPromises();
+  const a = cluster.nodes.get('a');
+  if (a !== undefined) cluster.nodes.set('a', { ...a, uid: 'another' });
+  cluster.removePods('p');
+  await cluster.clock.advance(1_000);
+  assert.deepEqual(states(await ended), ['a failed 1/1']);
 });
 
 describe('nodes that changed before their turn', () => {
