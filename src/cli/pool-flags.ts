@@ -30,7 +30,7 @@ export const createPoolFlags = {
   }),
   'startup-taint': repeatedFlag({
     ...GROUP,
-    summary: 'For new members, once: a=b:Effect[,until=TYPE].',
+    summary: 'For new nodes: a:Effect[,until=T][,again=Boot].',
     helpValue: 'TAINT',
   }),
   handler: Flags.string({
@@ -79,7 +79,7 @@ export const editPoolFlags = {
   }),
   'startup-taint': repeatedFlag({
     ...GROUP,
-    summary: 'Set or remove a taint that new members get once: a=b:NoExecute[,until=CONDITION], a-.',
+    summary: 'Set or remove a taint of new nodes: a:Effect[,until=T][,again=Boot], a-.',
     helpValue: 'TAINT|KEY-',
   }),
   handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),

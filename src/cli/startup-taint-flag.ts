@@ -1,10 +1,12 @@
 /**
- * `--startup-taint`, each a taint as in `--taint`, and maybe the condition that lifts it: `key[=value]:Effect,until=Type`.
- * A list has each `until=` right after its taint, which always has a colon: `a:NoSchedule,until=A,b:NoExecute`.
+ * `--startup-taint`, each a taint as in `--taint`, and maybe the condition that lifts it and when it is given again:
+ * `key[=value]:Effect,until=Type,again=Boot`. A list has these right after their taint, which always has a colon:
+ * `a:NoSchedule,until=A,b:NoExecute`.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { taintId } from '../nodepool/taint.ts';
-import { conditionProblem } from '../nodepool/taint-rules.ts';
+import { againProblem, conditionProblem } from '../nodepool/taint-rules.ts';
 import type { StartupTaint } from '../nodepool/types.ts';
 import { parseTaintEdits, parseTaints, type TaintRemoval } from './flag-syntax.ts';
 
@@ -14,8 +16,9 @@ interface StartupTaintEdits {
 }
 
 const FLAG = '--startup-taint';
-const UNTIL = 'until=';
-const FORM = 'write it as key[=value]:Effect,until=Condition, with the condition of the node that lifts the taint';
+const OPTION = /^(until|again)=([^:]*)$/;
+const FORM =
+  'write it as key[=value]:Effect,until=Condition,again=Boot, with the condition of the node that lifts the taint';
 
 /** Parses all `--startup-taint` of a command line. */
 export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {
@@ -38,6 +41,7 @@ export function parseStartupTaintEdits(texts: readonly string[]): StartupTaintEd
 interface Part {
   taint: string;
   until?: string;
+  again?: string;
 }
 
 function partsOf(text: string): Part[] {
@@ -45,20 +49,27 @@ function partsOf(text: string): Part[] {
   for (const word of text.split(',')) {
     const last = parts.at(-1);
     // A taint of the key "until" has a colon.
-    if (!word.startsWith(UNTIL) || word.includes(':')) parts.push({ taint: word });
+    const [, option, value] = OPTION.exec(word) ?? [];
+    if (option !== 'until' && option !== 'again') parts.push({ taint: word });
     else if (last === undefined) throw refusal(text, `there is no taint before "${word}"`);
-    else if (last.until !== undefined) throw refusal(text, `${last.taint} has two conditions`);
-    else last.until = word.slice(UNTIL.length);
+    else if (last[option] !== undefined) throw refusal(text, `${last.taint} has ${option}= twice`);
+    else last[option] = value ?? '';
   }
   return parts;
 }
 
-function startupTaints(text: string, { taint, until }: Part, parsed: readonly StartupTaint[]): StartupTaint[] {
-  if (until === undefined) return [...parsed];
-  if (parsed.length === 0) throw refusal(text, `${taint} is removed, and takes no condition`);
-  const problem = conditionProblem(until);
+function startupTaints(text: string, { taint, until, again }: Part, parsed: readonly StartupTaint[]): StartupTaint[] {
+  if (until === undefined && again === undefined) return [...parsed];
+  if (parsed.length === 0)
+    throw refusal(text, `${taint} is removed, and takes no ${until === undefined ? 'again=' : 'condition'}`);
+  const problem = until === undefined ? undefined : conditionProblem(until);
   if (problem !== undefined) throw refusal(text, problem);
-  return parsed.map(one => ({ ...one, until: { nodeCondition: until } }));
+  if (again !== undefined && again !== 'Boot') throw refusal(text, againProblem(again));
+  return parsed.map(one => ({
+    ...one,
+    ...(until === undefined ? {} : { until: { nodeCondition: until } }),
+    ...(again === undefined ? {} : { again }),
+  }));
 }
 
 /** Throws where a key and effect are given twice and differ. */
@@ -67,8 +78,7 @@ function unique(taints: readonly StartupTaint[]): StartupTaint[] {
   for (const taint of taints) {
     const id = taintId(taint);
     const before = byId.get(id);
-    const isSame = before?.value === taint.value && before?.until?.nodeCondition === taint.until?.nodeCondition;
-    if (before !== undefined && !isSame) {
+    if (before !== undefined && !isDeepStrictEqual(before, taint)) {
       throw new NodepoolError('usage', `${FLAG}: ${id} is given twice and differs`, 'give each key and effect once');
     }
     byId.set(id, taint);

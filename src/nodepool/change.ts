@@ -3,10 +3,18 @@ import type { SlotWrite } from './merge-slots.ts';
 import type { TaintEffect } from './types.ts';
 
 /**
- * `membership`: requested by `add`, `remove` or `move`. `joined the pool`: a startup taint is given. `condition`: it is
- * lifted, because the node has the condition that it waits for.
+ * `membership`: requested by `add`, `remove` or `move`. `joined the pool`, `booted`: a startup taint is given. `condition`:
+ * it is lifted, because the node has the condition that it waits for.
  */
-type ChangeReason = 'spec' | 'drift' | 'left the pool' | 'joined the pool' | 'condition' | 'unmanaged' | 'membership';
+type ChangeReason =
+  | 'spec'
+  | 'drift'
+  | 'left the pool'
+  | 'joined the pool'
+  | 'booted'
+  | 'condition'
+  | 'unmanaged'
+  | 'membership';
 
 /** Who set a field, by the object's managedFields. */
 export interface FieldSetter {

@@ -24,9 +24,16 @@ export function droppedFields({ metadata, spec }: NodePool): string[] {
       if (!key.startsWith(OWNED)) continue;
       const field = key.slice(OWNED.length);
       if (!isObject(spec) || !Object.hasOwn(spec, field)) missing.add(field);
+      else if (field === 'startupTaints' && lacksAgain(owned[key], spec[field])) missing.add(field);
     }
   }
   return missing.size === 0 ? [] : SPEC_FIELDS.filter(field => missing.has(field));
+}
+
+/** `again` came later than the other fields of a startup taint: an earlier CRD drops it alone. */
+function lacksAgain(owned: unknown, taints: unknown): boolean {
+  const isOwned = isObject(owned) && Object.values(owned).some(item => isObject(item) && 'f:again' in item);
+  return isOwned && Array.isArray(taints) && !taints.some(taint => isObject(taint) && 'again' in taint);
 }
 
 /** The pool must not be written. */

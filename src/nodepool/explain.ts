@@ -52,6 +52,8 @@ export interface StartupReason {
   isHeld: boolean;
   /** The condition that it waits for. */
   until: string | undefined;
+  /** It is given again when the node boots. */
+  isGivenAgain: boolean;
 }
 
 export interface Explanation {
@@ -118,6 +120,7 @@ function startupReasons(
     taint: taintFrom(id, given ?? ''),
     isHeld: held.has(id),
     until: wanted.get(id)?.until?.nodeCondition,
+    isGivenAgain: wanted.get(id)?.again === 'Boot',
   }));
   return { startup };
 }

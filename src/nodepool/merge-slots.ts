@@ -9,7 +9,7 @@ export interface SlotWrite {
   to: string | null;
   action: 'add' | 'change' | 'remove' | 'restore';
   /** The reason as far as the merge knows it; `released` becomes "spec" or "left the pool". See plan.ts for the others. */
-  why: 'spec' | 'drift' | 'unmanaged' | 'released' | 'joined' | 'condition';
+  why: 'spec' | 'drift' | 'unmanaged' | 'released' | 'joined' | 'booted' | 'condition';
 }
 
 /** What holds for the merges of one node. */

@@ -1,28 +1,45 @@
 /**
- * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired, and
- * startup taints whose condition is True are lifted. A slot that leaves the spec is left alone: whoever changes it now keeps
+ * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired,
+ * startup taints whose condition is True are lifted, and those of a node that has booted are given again. A slot that leaves the spec is left alone: whoever changes it now keeps
  * the change, as after the rollout. A member without a record gets one. A taint that pods are evicted for first has to wait, as they do.
  */
 import { areAnnotationsKnown } from './annotations.ts';
 import { describeWrite } from './change.ts';
+import { defined } from './json.ts';
 import {
   ANNOTATION_POLICY,
+  foldWrites,
   labelPolicy,
   type PlanRules,
   type SlotPolicy,
   type SlotWrite,
   taintPolicy,
+  written,
 } from './merge-slots.ts';
 import { type NodePlan, valuesOf } from './plan.ts';
 import { rewriteTaints } from './plan-taints.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
 import { memberLabels } from './selector.ts';
-import { startupSince, startupTaintsById } from './startup-taints.ts';
+import {
+  type Birth,
+  bootDue,
+  LONG_REGISTERED,
+  startupDue,
+  startupGiven,
+  startupSince,
+  startupTaintsById,
+} from './startup-taints.ts';
 import { taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
 
 /** @param record what the pool applied to the member last */
-export function planRepair(node: Node, record: AppliedRecord, pool: NodePool, rules: PlanRules = {}): NodePlan {
+export function planRepair(
+  node: Node,
+  record: AppliedRecord,
+  pool: NodePool,
+  rules: PlanRules = {},
+  birth: Birth = LONG_REGISTERED,
+): NodePlan {
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
@@ -30,7 +47,10 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool, ru
   if (node.record === undefined)
     return { ...plan, patch: { resourceVersion: node.resourceVersion, record: formatRecord(record) } };
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const startup = startupSince(node, record, withGiven(pool, record), live);
+  const since = startupSince(node, record, withGiven(pool, record), live);
+  const due = startupDue(node, record, pool, birth);
+  const given = startupGiven(node, record, pool, birth, due, written(live, since.writes));
+  const startup = { slots: new Map([...since.slots, ...given.slots]), boot: bootDue(node, record, pool) };
   const writes = {
     label: drifted(
       labelPolicy(rules),
@@ -38,7 +58,10 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool, ru
       new Set(Object.keys(memberLabels(pool))),
       new Map(Object.entries(node.labels)),
     ),
-    taint: [...startup.writes, ...drifted(taintPolicy(rules), record.taints, repairedTaints(pool, record), live)],
+    taint: [
+      ...foldWrites([...since.writes, ...given.writes]),
+      ...drifted(taintPolicy(rules), record.taints, repairedTaints(pool, record), live),
+    ],
     annotation: drifted(
       ANNOTATION_POLICY,
       record.annotations,
@@ -50,15 +73,19 @@ export function planRepair(node: Node, record: AppliedRecord, pool: NodePool, ru
   plan.changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
     writes[kind].map(write => describeWrite(kind, write, false)),
   );
-  const isNoted = [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
+  const isNoted =
+    startup.boot === record.boot && [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
   if (plan.changes.length === 0 && isNoted) return plan;
   const forgetting = {
     labels: forgotten(record.labels, writes.label),
     taints: forgotten(record.taints, writes.taint),
     annotations: forgotten(record.annotations, writes.annotation),
   };
-  const startupNow = isNoted ? {} : { startup: startup.slots };
-  const next = formatRecord({ ...record, ...forgetting, ...startupNow });
+  const { boot: _boot, ...rest } = record;
+  const startupNow = isNoted
+    ? defined({ boot: record.boot })
+    : { startup: startup.slots, ...defined({ boot: startup.boot }) };
+  const next = formatRecord({ ...rest, ...forgetting, ...startupNow });
   plan.patch = {
     resourceVersion: node.resourceVersion,
     ...(writes.label.length > 0 ? { labels: valuesOf(writes.label) } : {}),

@@ -10,7 +10,7 @@ import {
 } from './merge-slots.ts';
 import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
-import { startupAtJoining, startupDue, startupSince, startupTaintsById } from './startup-taints.ts';
+import { type Birth, bootDue, startupDue, startupGiven, startupSince, startupTaintsById } from './startup-taints.ts';
 import { strip } from './strip.ts';
 import { taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
@@ -27,14 +27,14 @@ export function planTaints(
   leaving: boolean,
   isCleared: boolean,
   rules: PlanRules,
+  birth: Birth,
 ) {
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const since = startupSince(node, record, owner, live);
   const kept = written(live, since.writes);
   const seen = new Map(kept);
   for (const [id, given] of since.slots) if (given !== null) seen.delete(id);
-  const joins = owner !== undefined && (record === undefined || leaving);
-  const due = joins ? startupDue(node, record, owner) : new Set<string>();
+  const due = owner === undefined ? new Set<string>() : startupDue(node, record, owner, birth);
   // A pool that keeps its node and drains sets those again that it displaced, too, once the pods are evicted.
   const drains = !leaving && owner?.spec.noExecute === 'Drain';
   const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
@@ -50,10 +50,11 @@ export function planTaints(
     const slot = record?.taints.get(id);
     if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
   }
-  const start = joins ? startupAtJoining(due, owner, written(seen, merged.writes)) : undefined;
+  const start = owner && startupGiven(node, record, owner, birth, due, written(kept, merged.writes));
   return {
     applied: merged.applied,
-    startup: start?.slots ?? since.slots,
+    startup: start === undefined || start.slots.size === 0 ? since.slots : new Map([...since.slots, ...start.slots]),
+    boot: owner && bootDue(node, record, owner),
     writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
     draining: held?.draining,
     withheld: merged.withheld,

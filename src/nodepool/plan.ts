@@ -12,6 +12,7 @@
  */
 import { areAnnotationsKnown } from './annotations.ts';
 import { type Change, describeWrite, isOfSpec } from './change.ts';
+import { defined } from './json.ts';
 import {
   ANNOTATION_POLICY,
   labelPolicy,
@@ -31,7 +32,7 @@ import {
   stampOf,
 } from './record.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
-import { isStartupApplied } from './startup-taints.ts';
+import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
 import { strip } from './strip.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import type { Node, NodePool, Taint } from './types.ts';
@@ -110,6 +111,7 @@ export interface PlannedDrain {
  * @param rivals the other pools that match the node: labels of their selectors are never stripped
  * @param rules of the command, and of the pools of the record and of the owner
  * @param isCleared no pod is left that the taints which wait, by the record, would evict
+ * @param birth whether the node is given startup taints
  */
 export function planNode(
   node: Node,
@@ -118,6 +120,7 @@ export function planNode(
   rivals: readonly NodePool[] = [],
   isCleared = false,
   rules: PlanRules = {},
+  birth: Birth = LONG_REGISTERED,
 ): NodePlan {
   const plan: NodePlan = {
     node,
@@ -138,7 +141,7 @@ export function planNode(
     desiredLabels(node, record, owner, rivals, policy),
     new Map(Object.entries(node.labels)),
   );
-  const taints = planTaints(node, record, owner, leaving, isCleared, rules);
+  const taints = planTaints(node, record, owner, leaving, isCleared, rules, birth);
   const desired = new Map(Object.entries(owner?.spec.annotations ?? {}));
   const live = new Map(Object.entries(node.annotations ?? {}));
   const annotations = mergeSlots(ANNOTATION_POLICY, leaving, record?.annotations, desired, live);
@@ -173,6 +176,7 @@ export function planNode(
     taints: taints.applied,
     annotations: annotations.applied,
     startup: taints.startup,
+    ...defined({ boot: taints.boot }),
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
     ...(draining === undefined ? {} : { draining }),
   };

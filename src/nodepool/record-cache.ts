@@ -1,8 +1,8 @@
 /**
- * Parsed records by text: most nodes of a pool have the same record. After rollouts most differ, but only by the stamp: these
- * share all else.
+ * Parsed records by text: most nodes of a pool have the same record. After rollouts, or with boot ids, most differ, but only by
+ * these: they share all else.
  */
-import { type AppliedRecord, parseRecord, stampOf } from './record.ts';
+import { type AppliedRecord, parseRecord, tailOf } from './record.ts';
 
 /** Characters of all texts together. A kubelet can write a different text of 160 KB at any time. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
@@ -13,7 +13,7 @@ export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
   /** Total length of the keys of #records. */
   #characters = 0;
-  /** One for each text before the stamp. */
+  /** One for each text before the boot id and the stamp. */
   readonly #unstamped = new Map<string, AppliedRecord>();
   #earlier: ReadonlyMap<string, AppliedRecord> | undefined;
 
@@ -58,8 +58,9 @@ function slotsOf({ labels, taints, annotations, startup }: AppliedRecord) {
   return { labels, taints, annotations, startup };
 }
 
-/** Undefined unless the text ends with the stamp, as formatRecord() writes it: then all else is before it. */
+/** Undefined unless the text ends with a boot id or a stamp, as formatRecord() writes them: then all else is before. */
 function beforeStamp(raw: string, record: AppliedRecord): string | undefined {
-  const end = `,${JSON.stringify(stampOf(record)).slice(1)}`;
-  return record.changed !== undefined && raw.endsWith(end) ? raw.slice(0, -end.length) : undefined;
+  const end = `,${JSON.stringify(tailOf(record)).slice(1)}`;
+  const hasTail = record.changed !== undefined || record.boot !== undefined;
+  return hasTail && raw.endsWith(end) ? raw.slice(0, -end.length) : undefined;
 }

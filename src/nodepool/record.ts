@@ -42,6 +42,8 @@ export interface AppliedRecord {
   taints: ReadonlyMap<string, AppliedSlot>;
   annotations: ReadonlyMap<string, AppliedSlot>;
   startup: StartupSlots;
+  /** Of the boot for which the startup taints were given; absent unless the pool has some that are given again. */
+  boot?: string;
   /** RFC 3339: when a rollout changed the node last. */
   changed?: string;
   /** Which rollout it was: rolloutHash() of the spec. Absent where an earlier version wrote the time. */
@@ -64,6 +66,8 @@ export const MAX_RECORD_LENGTH = 160 * 1024;
 /** Maximum number of labels, of taints, of annotations, and of startup taints, in one record. */
 export const MAX_RECORD_SLOTS = 1_000;
 
+const MAX_BOOT_LENGTH = 64;
+
 /** Replaces a record in memory that is too large; no pool wrote it. */
 const TOO_LARGE = /^record of (\d+) characters$/;
 
@@ -75,6 +79,11 @@ export function keptRecord(raw: string): string {
 /** Undefined when there is no record, or when it cannot be parsed. */
 export function parseRecord(raw: string | undefined): AppliedRecord | undefined {
   return raw === undefined ? undefined : readRecord(raw).record;
+}
+
+/** Of a boot id that the kubelet reports: nearly all are random UUIDs. */
+export function compactBoot(bootId: string): string {
+  return bootId.slice(0, /^[0-9a-f]{8}-/.test(bootId) ? 8 : MAX_BOOT_LENGTH);
 }
 
 /** Why no pool can have written the annotation; undefined when it is valid. Its valid parts are used anyway. */
@@ -126,6 +135,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     taints: parseSlots(taints, displaced.taints, TAINT),
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
     startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
+    ...(isBoot(json.boot) ? { boot: json.boot } : {}),
     ...parseStamp(json),
     ...parseDraining(draining),
   };
@@ -139,6 +149,10 @@ function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>):
   if (!isTime(changed)) return {};
   if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
   return { changed, rollout, ...(wasNotReady === true ? { wasNotReady } : {}) };
+}
+
+function isBoot(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value === compactBoot(value);
 }
 
 function isGeneration(value: unknown): value is number {
@@ -181,9 +195,14 @@ function format(record: AppliedRecord): string {
     ...section('annotations', record.annotations, slot => slot.value),
     ...section('startup', record.startup, value => value),
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
-    ...stampOf(record),
+    ...tailOf(record),
     ...section('draining', record.draining ?? NO_DRAINING, value => value),
   });
+}
+
+/** What differs between members that are alike. */
+export function tailOf({ boot, ...stamp }: RolloutStamp & Pick<AppliedRecord, 'boot'>): object {
+  return { ...(boot === undefined ? {} : { boot }), ...stampOf(stamp) };
 }
 
 /** Without the keys that are not there. */

@@ -89,6 +89,7 @@ const specFields: Readonly<Record<keyof NodePoolSpec, Schema>> = {
         value: string,
         effect: string,
         until: { type: 'object', required: ['nodeCondition'], fields: { nodeCondition: string } },
+        again: string,
       },
     },
   },

@@ -1,7 +1,10 @@
 /**
- * Startup taints: a pool gives them to a node in the write in which the node joins, and never again while it stays. The
- * record has each with the value that was given; null: the pool did not give it, lifted it, or somebody else removed or
- * changed it. So whoever removes one is not overruled.
+ * Startup taints: a pool gives them to a young node in the write in which the node joins, and never again while it stays, but
+ * for `again: Boot`. The record has each with the value that was given; null: the pool did not give it, lifted it, or
+ * somebody else removed or changed it. So whoever removes one is not overruled.
+ *
+ * A node that is not young may run pods, and is given none: it comes back after a label was gone for a second, it lost its
+ * record, or its pool is new.
  *
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
  */
@@ -13,6 +16,41 @@ import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from './types.
 
 type Conditions = Pick<Node, 'ready' | 'conditions'>;
 
+/** What decides on startup taints, beside the node, its record and its pool. */
+export interface Birth {
+  isYoung: boolean;
+  /** Its boot id, if it is another one, changed a short while ago. */
+  isBooting: boolean;
+  /** Startup taints of earlier records that the node lost, as far as this process has seen it: the last values, as in a record. */
+  former: StartupSlots;
+}
+
+export const LONG_REGISTERED: Birth = { isYoung: false, isBooting: false, former: NO_STARTUP };
+
+/** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
+const YOUNG_MS = 10 * 60_000;
+/** Until then, the first report of Ready is one of the registration: the server's limits for a kubelet that reports nothing. */
+const REGISTERING_MS = 2 * 60_000;
+
+/**
+ * Registered a short while ago, or never Ready since then. A time ahead of ours is a short while ago.
+ * @param now milliseconds since 1970, of the server's clock if it is known
+ */
+export function isYoung({ creationTimestamp, ready, readySince }: Node, now: number): boolean {
+  const registered = Date.parse(creationTimestamp);
+  if (now - registered < YOUNG_MS) return true;
+  return !ready && (readySince === undefined || Math.abs(readySince * 1000 - registered) <= REGISTERING_MS);
+}
+
+/** Whether Ready turned a short while ago, as it does when a node boots. */
+export function hasTurned({ readySince }: Node, now: number): boolean {
+  return readySince !== undefined && isRecent(readySince * 1000, now);
+}
+
+export function isRecent(time: number, now: number): boolean {
+  return now - time < YOUNG_MS;
+}
+
 export function isConditionTrue({ ready, conditions }: Conditions, type: string): boolean {
   return type === 'Ready' ? ready : conditions?.includes(type) === true;
 }
@@ -21,34 +59,84 @@ export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<str
   return new Map(startupTaints.map(taint => [taintId(taint), taint]));
 }
 
-/**
- * Ids of those that a node that joins is given, unless it has such a taint. A record that cannot be read shows that the node is
- * not new: it gets none, since it may have had them.
- */
-export function startupDue(
-  node: Conditions & Pick<Node, 'record'>,
-  record: AppliedRecord | undefined,
-  { spec }: NodePool,
-): Set<string> {
-  if (record === undefined && node.record !== undefined) return new Set();
-  const due = [...startupTaintsById(spec)].filter(
-    ([, { until }]) => !(until && isConditionTrue(node, until.nodeCondition)),
-  );
-  return new Set(due.map(([id]) => id));
+/** Those whose taints are given again when the node boots. */
+function again({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
+  return startupTaints.filter(taint => taint.again === 'Boot');
 }
 
-/** What a node that joins is given. It gets no taint that it has already. @param due as of startupDue() */
-export function startupAtJoining(
+/** The boot id that the record of a member has to have: only for pools that give taints again. */
+export function bootDue({ boot }: Node, record: AppliedRecord | undefined, { spec }: NodePool): string | undefined {
+  return again(spec).length === 0 ? undefined : (boot ?? record?.boot);
+}
+
+/** Whether the node has booted since the pool gave it its startup taints. A record without a boot id is from before `again`. */
+function hasBooted({ boot }: Node, record: AppliedRecord): boolean {
+  return record.boot !== undefined && boot !== undefined && boot !== record.boot;
+}
+
+/**
+ * Ids of those that the node is given, unless it has such a taint: it joins, or has booted. A record that cannot be read shows
+ * that the node is not new.
+ */
+export function startupDue(
+  node: Node,
+  record: AppliedRecord | undefined,
+  { metadata, spec }: NodePool,
+  { isYoung, isBooting, former }: Birth,
+): Set<string> {
+  const isMember = record?.pool === metadata.name;
+  const due = isMember
+    ? isBooting && hasBooted(node, record)
+      ? again(spec)
+      : []
+    : isYoung && !isUnreadable(node, record)
+      ? (spec.startupTaints ?? []).filter(taint => lastOf(taintId(taint), node, record, former) !== null)
+      : [];
+  return new Set(due.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
+}
+
+function isUnreadable(node: Pick<Node, 'record'>, record: AppliedRecord | undefined): boolean {
+  return record === undefined && node.record !== undefined;
+}
+
+/** Of a record that the node leaves, or has lost. Null: the node had its startup taint of that id, and needs no other. */
+function lastOf(id: string, node: Node, record: AppliedRecord | undefined, former: StartupSlots) {
+  if (record?.startup.has(id) !== true) return former.get(id);
+  const held = heldStartupTaints(node, record).find(taint => taintId(taint) === id);
+  return held === undefined ? null : (held.value ?? '');
+}
+
+/**
+ * What a node that joins, was born in the pool, or has booted gets. One with a condition that a young node has already, exactly
+ * as the pool would give it, counts as given: its kubelet registered with it. One without stays with who set it.
+ * @param due as of startupDue() @param live after all other writes
+ */
+export function startupGiven(
+  node: Node,
+  record: AppliedRecord | undefined,
+  { metadata, spec }: NodePool,
+  { isYoung, former }: Birth,
   due: ReadonlySet<string>,
-  { spec }: NodePool,
   live: ReadonlyMap<string, string>,
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
-  for (const [id, { value = '' }] of startupTaintsById(spec)) {
-    const isGiven = due.has(id) && !live.has(id);
-    slots.set(id, isGiven ? value : null);
-    if (isGiven) writes.push({ id, from: null, to: value, action: 'add', why: 'joined' });
+  const isMember = record?.pool === metadata.name;
+  for (const [id, taint] of startupTaintsById(spec)) {
+    const { value = '' } = taint;
+    const is = live.get(id);
+    // What a node was born with is in the mark, but for what it registered with itself.
+    const isBorn = isMember && node.mark === 'record' && !record.startup.has(id) && is === value;
+    if (isMember && !isBorn && !due.has(id)) continue;
+    const isNew = isMember || (isYoung && !isUnreadable(node, record));
+    const isOurs = is === value && ((isNew && taint.until !== undefined) || lastOf(id, node, record, former) === value);
+    if (isOurs && isLifted(node, taint)) {
+      writes.push({ id, from: value, to: null, action: 'remove', why: 'condition' });
+      slots.set(id, null);
+    } else if (due.has(id) && is === undefined) {
+      writes.push({ id, from: null, to: value, action: 'add', why: isMember ? 'booted' : 'joined' });
+      slots.set(id, value);
+    } else slots.set(id, isOurs ? value : null);
   }
   return { slots, writes };
 }
@@ -62,11 +150,14 @@ export function startupSince(
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   if (record === undefined || record.startup.size === 0) return { slots: NO_STARTUP, writes: [] };
   const stays = record.pool === owner?.metadata.name;
-  const wanted = stays ? startupTaintsById(owner.spec) : new Map<string, StartupTaint>();
+  const wanted = startupTaintsById(owner?.spec ?? {});
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
   for (const [id, given] of record.startup) {
-    const why = given === null || live.get(id) !== given ? undefined : releasedBy(node, wanted.get(id));
+    const taint = wanted.get(id);
+    // The next pool goes on with the same taint.
+    const goesOn = stays || (taint?.value ?? '') === given;
+    const why = given === null || live.get(id) !== given ? undefined : releasedBy(node, goesOn ? taint : undefined);
     const isHeld = why === 'held';
     slots.set(id, isHeld ? given : null);
     if (why !== undefined && !isHeld) writes.push({ id, from: given, to: null, action: 'remove', why });
@@ -79,9 +170,11 @@ export function heldStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }:
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
 }
 
-/** A fast check that startupSince() changes nothing. */
-export function isStartupApplied(node: Node, { startup }: AppliedRecord, { spec }: NodePool): boolean {
-  if (startup.size === 0) return true;
+/** A fast check that nothing of them, nor the boot id, has to change on a member. */
+export function isStartupApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
+  const { startup, boot } = record;
+  const { spec } = owner;
+  if ((boot !== undefined || spec.startupTaints !== undefined) && boot !== bootDue(node, record, owner)) return false;
   for (const [id, given] of startup) {
     if (given === null) continue;
     const isLive = node.taints.some(taint => taintId(taint) === id && (taint.value ?? '') === given);
@@ -93,5 +186,9 @@ export function isStartupApplied(node: Node, { startup }: AppliedRecord, { spec 
 
 function releasedBy(node: Conditions, taint: StartupTaint | undefined): 'held' | 'released' | 'condition' {
   if (taint === undefined) return 'released';
-  return taint.until !== undefined && isConditionTrue(node, taint.until.nodeCondition) ? 'condition' : 'held';
+  return isLifted(node, taint) ? 'condition' : 'held';
+}
+
+function isLifted(node: Conditions, { until }: StartupTaint): boolean {
+  return until !== undefined && isConditionTrue(node, until.nodeCondition);
 }

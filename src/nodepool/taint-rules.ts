@@ -23,6 +23,9 @@ export function startupTaintErrors({ spec: { taints = [], startupTaints = [] } }
   return [
     ...listErrors(field, startupTaints),
     ...startupTaints.flatMap(({ until }, index) => conditionErrors(`${field}[${index}].until.nodeCondition`, until)),
+    ...startupTaints.flatMap(({ again = 'Boot' }, index) =>
+      again === 'Boot' ? [] : [{ field: `${field}[${index}].again`, message: againProblem(again) }],
+    ),
     ...(both === undefined
       ? []
       : [
@@ -38,6 +41,10 @@ export function startupTaintErrors({ spec: { taints = [], startupTaints = [] } }
 /** The problem with the type of a condition, by the rules for those of readiness gates; undefined when it is valid. */
 export function conditionProblem(type: string): string | undefined {
   return keyProblem(type)?.replace(/\bkey\b/, 'condition type');
+}
+
+export function againProblem(again: string): string {
+  return `${JSON.stringify(again)} is not Boot, the only time at which a startup taint is given again`;
 }
 
 function conditionErrors(field: string, until: StartupTaint['until']): FieldError[] {

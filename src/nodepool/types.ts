@@ -51,10 +51,12 @@ export interface Taint {
   timeAdded?: string;
 }
 
-/** Given once, to a node that joins the pool. */
+/** Given once, to a young node that joins the pool. */
 export interface StartupTaint extends Omit<Taint, 'timeAdded'> {
   /** The pool lifts the taint when the node has this condition with the status True. */
   until?: { nodeCondition: string };
+  /** Given again when the node boots. */
+  again?: 'Boot';
 }
 
 export interface ObjectMeta {
@@ -189,6 +191,8 @@ export interface Node {
   conditions?: readonly string[];
   /** When `ready` changed last, in seconds since 1970. */
   readySince?: number;
+  /** What tells one boot of the node from another, of status.nodeInfo.bootID: see compactBoot(). */
+  boot?: string;
   unschedulable: boolean;
   /** Limited as in node-resources.ts. */
   allocatable: ResourceList;

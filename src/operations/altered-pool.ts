@@ -50,6 +50,7 @@ function fields({ metadata, spec }: NodePool): Map<string, string> {
     const path = `spec.startupTaints[${taint.key}:${taint.effect}]`;
     set(path, taint.value ?? '');
     if (isObject(taint.until)) set(`${path}.until`, taint.until.nodeCondition);
+    set(`${path}.again`, taint.again);
   }
   return into;
 }

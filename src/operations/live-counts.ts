@@ -5,6 +5,7 @@ import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenanc
 import { computeStatus } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { NodeBirths } from '../reconciler/node-births.ts';
 import { differing } from '../reconciler/node-plan.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { type Attempt, attempt } from './attempt.ts';
@@ -31,7 +32,7 @@ export function liveCounts(
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
-    const state = new ClusterState(known, nodes, [], cluster.rules);
+    const state = new ClusterState(known, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime));
     await readAnnotations(state, () => cluster.nodes.list());
     return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool, now)]));
   });

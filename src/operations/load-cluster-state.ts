@@ -1,6 +1,7 @@
 import { collectGarbage } from '../controller/collect.ts';
 import type { RuntimeClass } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { NodeBirths } from '../reconciler/node-births.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { poolNotFound } from './not-found.ts';
@@ -18,7 +19,7 @@ export async function loadClusterState(
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(pools, nodes, runtimeClasses, cluster.rules);
+  const state = new ClusterState(pools, nodes, runtimeClasses, cluster.rules, new NodeBirths(cluster.nodes.serverTime));
   await readAnnotations(state, () => cluster.nodes.list());
   return state;
 }

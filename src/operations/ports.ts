@@ -108,7 +108,7 @@ export type { LeasePort, RawPool };
 /** Reads what decides on the members of pools. */
 export interface ClusterReader extends Pick<ClusterPort, 'rules'> {
   pools: Pick<NodePoolsClient, 'listCoerced'>;
-  nodes: Pick<NodesClient, 'list'>;
+  nodes: Pick<NodesClient, 'list' | 'serverTime'>;
 }
 
 export type RawNode = { metadata: { name: string } } & Record<string, unknown>;

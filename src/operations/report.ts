@@ -6,6 +6,7 @@ import { activeMaintenance, isOverdue, type Maintenance } from '../nodepool/main
 import { allChanges } from '../nodepool/plan.ts';
 import type { Condition, Node, NodePool } from '../nodepool/types.ts';
 import { ClusterState } from '../reconciler/cluster-state.ts';
+import { NodeBirths } from '../reconciler/node-births.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
@@ -107,7 +108,13 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const [events, server] = await Promise.all(asked);
   // What the reading left behind would stand beside the planning: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(await cluster.pools.listCoerced(), await cluster.nodes.list(), [], deps.cluster.rules);
+  const state = new ClusterState(
+    await cluster.pools.listCoerced(),
+    await cluster.nodes.list(),
+    [],
+    deps.cluster.rules,
+    new NodeBirths(cluster.nodes.serverTime),
+  );
   await readAnnotations(state, () => deps.cluster.nodes.list());
   const time = server.time ?? deps.now();
   const chosen = new Set(found.capacity.pools.flatMap(({ pool }) => pool ?? []));
@@ -137,7 +144,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
 function readOnce({ pools, nodes }: ClusterReader): ClusterReader {
   const [listed, read] = [pools.listCoerced(), nodes.list()];
   for (const each of [listed, read]) each.catch(() => {});
-  return { pools: { listCoerced: () => listed }, nodes: { list: () => read } };
+  return { pools: { listCoerced: () => listed }, nodes: { list: () => read, serverTime: nodes.serverTime } };
 }
 
 /** Without pods where this user may not read them. */

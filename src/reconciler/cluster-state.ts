@@ -19,6 +19,7 @@ import { poolOfRuntimeClass } from '../nodepool/runtime-class.ts';
 import { matches, membershipSelector } from '../nodepool/selector.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 import { DeletedUids, type ReadTime } from './deleted-uids.ts';
+import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
 import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
 
@@ -48,14 +49,18 @@ export class ClusterState {
 
   /** Of every plan. */
   readonly rules: PlanRules;
+  /** Whether nodes that join get startup taints. */
+  readonly births: NodeBirths;
 
   constructor(
     pools: Iterable<NodePool>,
     nodes: Iterable<Node>,
     runtimeClasses: Iterable<RuntimeClass>,
     rules: PlanRules = {},
+    births = new NodeBirths(() => new Date()),
   ) {
     this.rules = rules;
+    this.births = births;
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
     for (const node of nodes) this.#nodes.set(node.name, node);
     for (const runtimeClass of runtimeClasses) this.#runtimeClasses.set(runtimeClass.metadata.name, runtimeClass);
@@ -189,6 +194,7 @@ export class ClusterState {
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
     const before = this.#nodes.get(node.name);
     const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
+    if (before !== undefined) this.births.changed(before, node);
     this.#nodes.set(node.name, node);
     this.#ownerships.setNode(node);
     if (before?.ready !== node.ready) this.#turned(node.name);
@@ -211,6 +217,7 @@ export class ClusterState {
     const concerned = this.#observer === undefined ? [] : this.poolsOf(name);
     this.#nodes.delete(name);
     this.#ownerships.removeNode(name);
+    this.births.gone(uid);
     this.#observer?.nodeGone(name, holder);
     this.#observer?.concerned(concerned);
   }

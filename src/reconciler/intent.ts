@@ -29,14 +29,15 @@ export function stateAfter(state: ClusterState, { pools, specs, labels, isDeleti
     const patch = labels?.get(node.name);
     return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
   });
-  return new ClusterState(withPools(state, [...(specs ?? []), ...deleted]), nodes, state.runtimeClasses(), state.rules);
+  const all = withPools(state, [...(specs ?? []), ...deleted]);
+  return new ClusterState(all, nodes, state.runtimeClasses(), state.rules, state.births);
 }
 
 /** The state as if the pools of a deletion had no deletionTimestamp: a pool that has one owns no node. */
 export function stateBefore(state: ClusterState, { pools, isDeletion = false }: Intent): ClusterState {
   if (!isDeletion) return state;
   const staying = pools.flatMap(name => state.pool(name) ?? []).map(unmarked);
-  return new ClusterState(withPools(state, staying), state.nodes(), [], state.rules);
+  return new ClusterState(withPools(state, staying), state.nodes(), [], state.rules, state.births);
 }
 
 /** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */

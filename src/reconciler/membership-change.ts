@@ -71,7 +71,8 @@ function assertNotPaused(state: ClusterState, { node, pausedBy }: NodePlan, befo
 function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
   const pool = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
-  return planNode(node, record, pool, rivals, false, rulesFor(state, record?.pool, pool));
+  const rules = rulesFor(state, record?.pool, pool);
+  return planNode(node, record, pool, rivals, false, rules, state.births.of(node, pool));
 }
 
 function poolOf(state: ClusterState, name: string | undefined): NodePool | undefined {

@@ -46,7 +46,8 @@ export function repairOf(state: ClusterState, name: string): NodePlan | undefine
   const [node, ownership] = [state.node(name), state.ownership(name)];
   const pool = ownership?.owner === undefined ? undefined : state.pool(ownership.owner);
   if (node === undefined || pool === undefined || ownership?.record?.pool !== pool.metadata.name) return undefined;
-  const plan = planRepair(node, ownership.record, pool, rulesFor(state, ownership.record.pool, pool));
+  const rules = rulesFor(state, ownership.record.pool, pool);
+  const plan = planRepair(node, ownership.record, pool, rules, state.births.of(node, pool));
   const { labels } = plan.patch ?? {};
   if (plan.patch === undefined || labels === undefined || !state.poolIndex.affectsMembership(labels)) return plan;
   const { owner } = state.poolIndex.ownership(patchedNode(node, plan.patch));
@@ -125,6 +126,7 @@ function planOwned(state: ClusterState, node: Node, ownership: Ownership, isClea
     rivals,
     isCleared,
     rulesFor(state, ownership.record?.pool, owner),
+    state.births.of(node, owner),
   );
   // A pool whose spec is invalid does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;

@@ -41,6 +41,8 @@ export interface NodesClient<Listed extends Node = Node> {
   list(labelSelector?: string): Promise<Listed[]>;
   watch(): Watched<Node>;
   get(name: string): Promise<Node | undefined>;
+  /** The clock by which nodes have their timestamps: the server's as of its last response, ours before the first. */
+  serverTime(): Date;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** As fieldManager(), of several fields in one read. Undefined when the node does not exist. */

@@ -113,8 +113,9 @@ function specFields(pool: NodePool): Field[] {
   ];
 }
 
-function startupText({ until, ...taint }: StartupTaint): string {
-  return until === undefined ? formatTaint(taint) : `${formatTaint(taint)} until ${until.nodeCondition}`;
+function startupText({ until, again, ...taint }: StartupTaint): string {
+  const lifted = until === undefined ? '' : ` until ${until.nodeCondition}`;
+  return `${formatTaint(taint)}${lifted}${again === undefined ? '' : `, again after a ${again.toLowerCase()}`}`;
 }
 
 function rolloutPairs(rollout: RolloutStrategy): string[] {

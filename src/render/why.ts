@@ -47,9 +47,10 @@ function poolSection(reason: PoolReason, style: Style): string {
   return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
 }
 
-function startupText({ taint, isHeld, until }: StartupReason): string {
+function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {
   const what = `startup taint ${formatTaint(taint)}`;
-  if (!isHeld) return `${what}: lifted or removed, or not given; it is not given again while the node is a member`;
+  const again = isGivenAgain ? 'given again when the node boots' : 'not given again';
+  if (!isHeld) return `${what}: lifted or removed, or not given; it is ${again}`;
   return until === undefined
     ? `${what}: there until somebody removes it`
     : `${what}: there until the condition ${until} of the node is True`;

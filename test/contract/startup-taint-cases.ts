@@ -39,6 +39,12 @@ export const GOOD_STARTUP_TAINTS: StartupTaintCase[] = [
     spec: { taints: [taint('a'), taint('b')], startupTaints: [taint('a', 'NoExecute')] },
   },
   { title: '100 startup taints', spec: { startupTaints: many(100) } },
+  {
+    title: 'startup taints that are given again',
+    spec: {
+      startupTaints: [taint('a', 'NoSchedule', { again: 'Boot' }), { ...until('Ready'), key: 'b', again: 'Boot' }],
+    },
+  },
 ];
 
 export const BAD_STARTUP_TAINTS: (StartupTaintCase & { wrong: string[] })[] = [
@@ -57,6 +63,8 @@ export const BAD_STARTUP_TAINTS: (StartupTaintCase & { wrong: string[] })[] = [
       ['until.nodeCondition', until(`${a63}a`)],
       ['until.nodeCondition', until(`${prefix253}d/a`)],
       ['until.nodeCondition', until('Ready\n')],
+      ['again', taint('a', 'NoSchedule', { again: 'boot' })],
+      ['again', taint('a', 'NoSchedule', { again: '' })],
     ] as const
   ).map(([field, one]) => ({
     title: `the startup taint ${JSON.stringify(one).slice(0, 70)}`,

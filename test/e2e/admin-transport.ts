@@ -7,14 +7,14 @@ import { loadAccess } from '../../src/kube/auth/kubeconfig.ts';
 import { Transport } from '../../src/kube/transport/transport.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 
-export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>): Transport {
+export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>, clock = systemClock): Transport {
   const access = loadAccess({ kubeconfig, env: {} });
   return new Transport({
     access,
     credentials: () => loadCredentials(access, { env: process.env }),
     userAgent: 'controller-test/1.0',
     env: {},
-    clock: systemClock,
+    clock,
     log: () => {},
   });
 }

@@ -15,7 +15,7 @@ const LOSABLE: Required<Omit<NodePoolSpec, 'labels' | 'taints' | 'handler'>> = {
   matchExpressions: [{ key, operator: 'Exists' }],
   unmanaged: 'Keep',
   annotations: { a: 'b' },
-  startupTaints: [{ key, effect: 'NoSchedule', until: { nodeCondition: 'Ready' } }],
+  startupTaints: [{ key, effect: 'NoSchedule', until: { nodeCondition: 'Ready' }, again: 'Boot' }],
   paused: false,
   rollout: { maxConcurrent: 1, canary: '5%', settleSeconds: 0, stopOnNotReady: true },
   noExecute: 'Immediate',

@@ -206,15 +206,20 @@ test('node-readiness-controller 235: a node that is relabelled loses what the po
   for (const name of ['a', 'b']) assert.equal(await startup(name), undefined);
 });
 
-test('a node that moves gets those of the other pool, also of the same key and effect', async () => {
+test('a node that moves gets those of the other pool, but none of a key and effect that it had before', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { startupTaints: [UNTIL, SETUP] });
-  await testEnv.pool('two', { startupTaints: [{ ...AGENT, value: 'two' }] });
+  await testEnv.pool('two', {
+    startupTaints: [
+      { ...AGENT, value: 'two' },
+      { key: 'own', effect: 'NoSchedule' },
+    ],
+  });
   await testEnv.reconcile();
   await untaint('a', 'agent');
   await testEnv.reconcile();
   await ok(['move', 'a', '--to', 'two', '--yes']);
-  assert.deepEqual(await taints('a'), [['agent=two:NoSchedule']]);
+  assert.deepEqual(await taints('a'), [['own:NoSchedule']]);
   await testEnv.delete(['one', 'two']);
   assert.deepEqual(await taints('a'), [[]]);
 });

@@ -64,6 +64,7 @@ const NODE_CONDITION: Schema = {
 export const NODE_STATUS: Schema = {
   2: { name: 'allocatable', read: around(text), repeated: 'map' },
   4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
+  7: { name: 'nodeInfo', read: message({ 3: { name: 'bootID', read: text } }) },
 };
 
 /** @param annotations keys of those that are kept; others of a node may be long */

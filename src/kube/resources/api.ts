@@ -47,10 +47,15 @@ export class Api {
   readonly #transport: Transport;
   readonly #now: () => Date;
 
-  /** @param now the wall clock, for certificates */
+  /** @param now the wall clock, for certificates, and where the server's is not known */
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
     this.#now = now;
+  }
+
+  /** The server's clock as of its last response; ours before the first. */
+  serverTime(): Date {
+    return this.#transport.serverTime() ?? this.#now();
   }
 
   /** Undefined if the object does not exist. Throws if the resource is not served. */

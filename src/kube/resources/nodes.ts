@@ -7,7 +7,7 @@ import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/mark.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { readResources } from '../../nodepool/node-resources.ts';
-import { keptRecord } from '../../nodepool/record.ts';
+import { compactBoot, keptRecord } from '../../nodepool/record.ts';
 import {
   BORN_ANNOTATION,
   MAINTENANCE_ANNOTATION,
@@ -40,6 +40,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
   const { metadata = {}, spec, status } = raw;
   const record = recordIn(metadata.annotations);
   const { allocatable, omitted } = readResources(status?.allocatable ?? {});
+  const { bootID = '' } = status?.nodeInfo ?? {};
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
@@ -52,6 +53,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
     ...maintenanceIn(metadata.annotations),
     ...kept.of(raw),
     ...trueConditions(status?.conditions ?? []),
+    ...(bootID === '' ? {} : { boot: compactBoot(bootID) }),
     unschedulable: spec?.unschedulable ?? false,
     allocatable,
     ...(omitted === undefined ? {} : { omittedResources: omitted }),
@@ -87,6 +89,7 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
   const alterers = new NodeAlterers(api);
   return {
     list: labelSelector => api.list(nodes, (node: WireNode) => toNode(node, kept), { labelSelector }),
+    serverTime: () => api.serverTime(),
     watch: () => ({ source: listWatch(transport, nodes), transform: raw => toNode(raw as WireNode, kept) }),
     async get(name) {
       const node = await api.get<WireNode>(nodes, name);
@@ -123,14 +126,14 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
 
 /** Metadata of the one, and spec and status of the other. */
 function withStatusOf(node: Node, { taints, ready, unschedulable, allocatable, ...rest }: Node): Node {
-  const { readySince, conditions, omittedResources } = rest;
+  const { readySince, conditions, boot, omittedResources } = rest;
   return {
     ...node,
     taints,
     ready,
     unschedulable,
     allocatable,
-    ...defined({ readySince, conditions, omittedResources }),
+    ...defined({ readySince, conditions, boot, omittedResources }),
   };
 }
 

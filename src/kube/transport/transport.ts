@@ -73,6 +73,8 @@ export class Transport {
   /** Callbacks that fail the replayable requests which wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
   #meanwhile: (() => void) | undefined;
+  /** The Date of the last response, and when it came, by #options.clock. */
+  #dated: { date: number; at: number } | undefined;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -112,11 +114,22 @@ export class Transport {
       const response = await opening.catch((error: unknown) => {
         throw connectionError(error, this.access, this.#deadlineOf({}), false);
       });
+      this.#noteDate(response.headers);
       logStream(this.#options.log, url, response);
       if (response.statusCode !== 401 || session.credentials.renewal === undefined || refused) return response;
       response.resume();
       refused = session;
     }
+  }
+
+  /** By the Date header of the last response; undefined before the first. */
+  serverTime(): Date | undefined {
+    return this.#dated && new Date(this.#dated.date + this.#options.clock.now() - this.#dated.at);
+  }
+
+  #noteDate({ date: header = '' }: http.IncomingHttpHeaders): void {
+    const date = Date.parse(header);
+    if (!Number.isNaN(date)) this.#dated = { date, at: this.#options.clock.now() };
   }
 
   /** notAfter of the client certificate in use: the reason for a 401 may be that it has expired. */
@@ -223,6 +236,7 @@ export class Transport {
     const received = answering.then(({ status }) => status);
     this.#count(method, url, received);
     const reply = await answering;
+    this.#noteDate(reply.headers);
     const answer = toAnswer(reply);
     const text = request.isSecret ? HIDDEN : answer.text;
     logAnswer(log, method, url, { ...answer, text, bytes: reply.bytes }, clock.now() - start);

@@ -12,6 +12,7 @@ import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts'
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { stateAfter } from '../../reconciler/intent.ts';
 import { noExecuteOf } from '../../reconciler/no-execute-consent.ts';
+import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
 import { attempt } from '../attempt.ts';
 import { NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
@@ -104,7 +105,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
 
 async function readState({ cluster }: PlanEditDeps) {
   const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
-  return { state: new ClusterState(pools, nodes, [], cluster.rules), nodes };
+  return { state: new ClusterState(pools, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime)), nodes };
 }
 
 /** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */

@@ -12,6 +12,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
+import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { annotationReader } from '../../reconciler/unread-annotations.ts';
 import { looksSame } from '../../reconciler/versions.ts';
@@ -42,7 +43,7 @@ export interface LiveView {
 export interface LiveViewDeps {
   cluster: Pick<ClusterPort, 'rules'> & {
     pools: Pick<NodePoolsClient, 'watch'>;
-    nodes: Pick<NodesClient, 'watch' | 'list'>;
+    nodes: Pick<NodesClient, 'watch' | 'list' | 'serverTime'>;
   };
   events: Pick<EventsPort, 'watch'>;
   clock: Clock;
@@ -62,7 +63,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   let clusterState: ClusterState;
   let handlers: EventHandlers;
   const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
-    clusterState = new ClusterState(pools, nodes, [], cluster.rules);
+    clusterState = new ClusterState(pools, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime));
     handlers = new EventHandlers({ state: clusterState, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
   };
   show([], []);

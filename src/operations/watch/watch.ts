@@ -19,6 +19,7 @@ import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
 import { limitersOf } from '../../reconciler/limiters.ts';
 import { MoveRecorder } from '../../reconciler/move-recorder.ts';
+import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import { Reconciler } from '../../reconciler/reconciler.ts';
@@ -78,7 +79,8 @@ const UNCONFIRMED_MS = 1_000;
  */
 export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
-  const state = new ClusterState([], [], [], { ...deps.cluster.rules, withholdsNoExecute: true });
+  const births = new NodeBirths(deps.cluster.nodes.serverTime);
+  const state = new ClusterState([], [], [], { ...deps.cluster.rules, withholdsNoExecute: true }, births);
   const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
   const recorder = new Recorder({ sink: deps.events.sink(), clock, wall: now, random, newId, log });
   const elector =

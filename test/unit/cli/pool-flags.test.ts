@@ -140,16 +140,18 @@ test('an edit of the selector replaces what the pool requires of a label', () =>
   assert.throws(() => edited('a-,!a'), { message: '--node-selector "a-": a is both set and removed' });
 });
 
-test('--startup-taint has its condition after each taint', () => {
+test('--startup-taint has its condition and when it is given again after each taint', () => {
   const given = [
     'a=b:NoSchedule,until=AgentReady',
-    'until:NoSchedule,c:NoExecute,until=e.com/Ready,d:PreferNoSchedule',
+    'until:NoSchedule,c:NoExecute,until=e.com/Ready,again=Boot,d:PreferNoSchedule,again=Boot',
+    'again:NoSchedule',
   ];
   const taints = [
     { key: 'a', value: 'b', effect: 'NoSchedule', until: { nodeCondition: 'AgentReady' } },
     { key: 'until', effect: 'NoSchedule' },
-    { key: 'c', effect: 'NoExecute', until: { nodeCondition: 'e.com/Ready' } },
-    { key: 'd', effect: 'PreferNoSchedule' },
+    { key: 'c', effect: 'NoExecute', until: { nodeCondition: 'e.com/Ready' }, again: 'Boot' },
+    { key: 'd', effect: 'PreferNoSchedule', again: 'Boot' },
+    { key: 'again', effect: 'NoSchedule' },
   ];
   assert.deepEqual(specFromFlags({ 'startup-taint': given }).startupTaints, taints);
   const edits = editsFromFlags({ 'startup-taint': [...given, 'e:NoSchedule-,f-'] });
@@ -171,7 +173,11 @@ test('--startup-taint that cannot be read is a usage error', () => {
     'until=Ready': /--startup-taint "until=Ready": there is no taint before "until=Ready"/,
     'a:NoSchedule,until=': /the condition type is empty/,
     'a:NoSchedule,until=b c': /the name of condition type "b c" must be/,
-    'a:NoSchedule,until=A,until=B': /a:NoSchedule has two conditions/,
+    'a:NoSchedule,until=A,until=B': /a:NoSchedule has until= twice/,
+    'a:NoSchedule,again=Boot,again=Boot': /a:NoSchedule has again= twice/,
+    'a:NoSchedule,again=boot': /"boot" is not Boot/,
+    'again=Boot': /there is no taint before "again=Boot"/,
+    'a:NoSchedule,again=Boot,a:NoSchedule': /a:NoSchedule is given twice and differs/,
     'a:NoSchedule,': /--startup-taint "": the value of the flag is empty/,
     'a:NoRun,until=A': /effect "NoRun" must be one of/,
     'a:NoSchedule,until=A,a:NoSchedule': /a:NoSchedule is given twice and differs/,
@@ -182,6 +188,6 @@ test('--startup-taint that cannot be read is a usage error', () => {
       assert.throws(() => read({ 'startup-taint': [text] }), { kind: 'usage', message }, text);
     }
   }
-  for (const text of ['a:NoSchedule-,until=A', 'a:NoSchedule,a:NoSchedule-'])
+  for (const text of ['a:NoSchedule-,until=A', 'a:NoSchedule-,again=Boot', 'a:NoSchedule,a:NoSchedule-'])
     assert.throws(() => editsFromFlags({ 'startup-taint': [text] }), { kind: 'usage' }, text);
 });

@@ -136,13 +136,18 @@ test('explains the startup taints in the record of the owner, and those of no ot
   });
   const until = { nodeCondition: 'AgentReady' };
   const owner = aPool(
-    { nodeSelector: { a: '1' }, startupTaints: [{ key: 'agent', effect: 'NoSchedule', until }] },
+    { nodeSelector: { a: '1' }, startupTaints: [{ key: 'agent', effect: 'NoSchedule', until, again: 'Boot' }] },
     { name: 'p' },
   );
   assert.deepEqual(why(node, owner).startup, [
-    { taint: { key: 'agent', value: 'x', effect: 'NoSchedule' }, isHeld: true, until: 'AgentReady' },
-    { taint: { key: 'gone', value: 'y', effect: 'NoSchedule' }, isHeld: false, until: undefined },
-    { taint: { key: 'lifted', effect: 'NoExecute' }, isHeld: false, until: undefined },
+    {
+      taint: { key: 'agent', value: 'x', effect: 'NoSchedule' },
+      isHeld: true,
+      until: 'AgentReady',
+      isGivenAgain: true,
+    },
+    { taint: { key: 'gone', value: 'y', effect: 'NoSchedule' }, isHeld: false, until: undefined, isGivenAgain: false },
+    { taint: { key: 'lifted', effect: 'NoExecute' }, isHeld: false, until: undefined, isGivenAgain: false },
   ]);
   assert.equal(why(node, pool('other', { a: '1' })).startup, undefined);
 });

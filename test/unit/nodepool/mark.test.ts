@@ -13,6 +13,7 @@ import {
   RECORD_ANNOTATION,
 } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, taint } from './fixtures.ts';
+import { YOUNG } from './plan-step.ts';
 
 const SPEC = {
   nodeSelector: { group: 'a' },
@@ -49,6 +50,10 @@ function plan(node: Node, ...pools: NodePool[]) {
     node,
     record,
     pools.find(({ metadata }) => metadata.name === owner),
+    [],
+    false,
+    {},
+    YOUNG,
   );
 }
 

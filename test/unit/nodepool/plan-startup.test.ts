@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../src/nodepool/record.ts';
+import { LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
-import { step } from './plan-step.ts';
+import { step, YOUNG } from './plan-step.ts';
 
 const spec: NodePoolSpec = {
   startupTaints: [
@@ -79,13 +80,15 @@ test('a node whose condition is True already gets none', () => {
   assert.equal(step(flapped, pool).plan.patch, undefined);
 });
 
-test('a taint of that key and effect that the node has already stays, with any value', () => {
-  const had = ['agent=starting:NoSchedule', 'setup=by-hand:NoExecute'];
-  const { after, said } = step(node(had), pool);
-  assert.deepEqual([said, taintsOf(after)], [[], had]);
-  assert.deepEqual(startupOf(after), { 'agent:NoSchedule': null, 'setup:NoExecute': null });
-  assert.deepEqual(taintsOf(step({ ...after, conditions: ['AgentReady'] }, pool).after), had);
-  assert.deepEqual(taintsOf(step(after, undefined).after), had);
+test('a taint of that key and effect that the node has already stays, with another value', () => {
+  const had = ['agent=stopped:NoSchedule', 'setup=by-hand:NoExecute'];
+  for (const birth of [YOUNG, LONG_REGISTERED]) {
+    const { after, said } = step(node(had), pool, [], false, birth);
+    assert.deepEqual([said, taintsOf(after)], [[], had]);
+    assert.deepEqual(startupOf(after), { 'agent:NoSchedule': null, 'setup:NoExecute': null });
+    assert.deepEqual(taintsOf(step({ ...after, conditions: ['AgentReady'] }, pool).after), had);
+    assert.deepEqual(taintsOf(step(after, undefined).after), had);
+  }
 });
 
 test('a value that somebody changed is theirs', () => {
@@ -138,7 +141,7 @@ test('a pool that gets a node of another gives its own, also one of the same key
   assert.deepEqual(kept.said, ['remove taint setup:NoExecute >- (left the pool)']);
   assert.deepEqual(startupOf(kept.after), { 'agent:NoSchedule': 'starting' });
   const lifted = step({ ...member(), taints: [] }, other('starting'));
-  assert.deepEqual(taintsOf(lifted.after), ['agent=starting:NoSchedule'], 'it is born into the other pool');
+  assert.deepEqual(taintsOf(lifted.after), [], 'it is given once to a node');
   for (const { after } of [changed, kept, lifted]) assert.deepEqual(taintsOf(step(after, undefined).after), []);
 });
 

@@ -1,11 +1,20 @@
 /** Applies one plan, for tests of plans. */
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
+import type { Birth } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 
+export const YOUNG: Birth = { isYoung: true, isBooting: false, former: new Map() };
+
 /** Plans, and applies the plan's patch as the server would. */
-export function step(node: Node, owner: NodePool | undefined, rivals: NodePool[] = [], isCleared = false) {
-  const plan = planNode(node, parseRecord(node.record), owner, rivals, isCleared);
+export function step(
+  node: Node,
+  owner: NodePool | undefined,
+  rivals: NodePool[] = [],
+  isCleared = false,
+  birth: Birth = YOUNG,
+) {
+  const plan = planNode(node, parseRecord(node.record), owner, rivals, isCleared, {}, birth);
   const [labels, annotations] = [{ ...node.labels }, { ...node.annotations }];
   for (const [live, patch] of [
     [labels, plan.patch?.labels ?? {}],

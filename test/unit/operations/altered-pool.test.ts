@@ -33,5 +33,7 @@ test('names a startup taint that the server changed, in whatever order its field
     other?.message ?? '',
     /spec\.startupTaints\[agent:NoSchedule\] was sent with value "x" and is "y", spec\.startupTaints\[agent:NoSchedule\]\.until was sent with value "AgentReady" and is "Ready"/,
   );
+  const lost = alteredPool(aPool({ startupTaints: [{ ...agent, again: 'Boot' }] }), startup(agent));
+  assert.match(lost?.message ?? '', /startupTaints\[agent:NoSchedule\]\.again was sent with value "Boot" and removed/);
   assert.match(alteredPool(startup(agent), aPool())?.message ?? '', /startupTaints\[agent:NoSchedule\] was .* removed/);
 });

@@ -24,6 +24,7 @@ function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeW
       },
       nodes: {
         list: async () => nodes,
+        serverTime: () => new Date(),
         get: async name => nodes.find(node => node.name === name),
         async patch(name, patch) {
           writes.push(`${name} ${JSON.stringify(patch)}`);

@@ -173,9 +173,15 @@ Events:  <none>`.slice(1),
 test('prints startup taints with their conditions', () => {
   const pool = freshPool();
   const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const, until: { nodeCondition: 'AgentReady' } };
-  pool.spec.startupTaints = [agent, { key: 'setup', effect: 'NoExecute' }];
+  pool.spec.startupTaints = [
+    { ...agent, again: 'Boot' },
+    { key: 'setup', effect: 'NoExecute' },
+  ];
   const shown = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
-  assert.match(shown, /^ {2}Startup Taints: +agent=x:NoSchedule until AgentReady\n {19}setup:NoExecute$/m);
+  assert.match(
+    shown,
+    /^ {2}Startup Taints: +agent=x:NoSchedule until AgentReady, again after a boot\n {19}setup:NoExecute$/m,
+  );
 });
 
 test('prints the defaults of a rollout', () => {

@@ -105,9 +105,10 @@ test('limits the output of a pool that another CRD version allowed', () => {
 test('prints startup taints with the owner', () => {
   const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const };
   const startup = [
-    { taint: agent, isHeld: true, until: 'AgentReady\x1b' },
-    { taint: { ...agent, key: 'setup' }, isHeld: true, until: undefined },
-    { taint: { ...agent, key: 'gone' }, isHeld: false, until: 'x' },
+    { taint: agent, isHeld: true, until: 'AgentReady\x1b', isGivenAgain: false },
+    { taint: { ...agent, key: 'setup' }, isHeld: true, until: undefined, isGivenAgain: true },
+    { taint: { ...agent, key: 'gone' }, isHeld: false, until: 'x', isGivenAgain: false },
+    { taint: { ...agent, key: 'again' }, isHeld: false, until: undefined, isGivenAgain: true },
   ];
   const member = { pool: 'p', selector: [], verdict: { kind: 'member' as const, over: [] }, toBeCleaned: false };
   const pools: Explanation['pools'] = [member, { ...member, pool: 'q', verdict: NO }];
@@ -118,7 +119,8 @@ test('prints startup taints with the owner', () => {
 pool p: the node is its member
   startup taint agent=x:NoSchedule: there until the condition AgentReady\\u001b of the node is True
   startup taint setup=x:NoSchedule: there until somebody removes it
-  startup taint gone=x:NoSchedule: lifted or removed, or not given; it is not given again while the node is a member
+  startup taint gone=x:NoSchedule: lifted or removed, or not given; it is not given again
+  startup taint again=x:NoSchedule: lifted or removed, or not given; it is given again when the node boots
 
 pool q: it does not match`,
   );

@@ -36,7 +36,7 @@ async function propose(
   const proposal = await proposeDeletion(choice as Parameters<typeof proposeDeletion>[0], {
     cluster: {
       pools: { get, list: async () => known as RawPool[], listCoerced: listPools, firstNames: async () => [] },
-      nodes: { list: listNodes, get: async () => undefined },
+      nodes: { list: listNodes, get: async () => undefined, serverTime: () => new Date() },
       runtimeClasses: { list: async () => classes },
     },
     workloads: async () => {

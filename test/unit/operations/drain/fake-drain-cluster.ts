@@ -122,6 +122,7 @@ export function fakeDrainCluster(setup: Setup) {
       },
       nodes: {
         list: async () => [...nodes.values()],
+        serverTime: () => new Date(),
         get: async name => nodes.get(name),
         async patch(name, patch, { dryRun }) {
           log.push(`patch ${name} ${JSON.stringify(patch)}`);

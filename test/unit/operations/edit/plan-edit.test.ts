@@ -41,7 +41,7 @@ async function propose(
   const proposal = await proposeEdit(before, after, {
     cluster: {
       pools: { listCoerced: reading('pools', [before, ...others]) },
-      nodes: { list: reading('nodes', nodes) },
+      nodes: { list: reading('nodes', nodes), serverTime: () => new Date() },
       runtimeClasses: { list: reading('classes', classes) },
     },
     workloads: async () => ({

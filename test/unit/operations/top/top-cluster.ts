@@ -53,7 +53,10 @@ export function topCluster(more: Partial<TopCluster> = {}): TopCluster {
 
 export function depsOf({ pools, nodes, demand, usage, pods = [], podUsage }: TopCluster): TopDeps {
   return {
-    cluster: { pools: { listCoerced: async () => pools }, nodes: { list: async () => nodes } },
+    cluster: {
+      pools: { listCoerced: async () => pools },
+      nodes: { list: async () => nodes, serverTime: () => new Date() },
+    },
     pods: { demand: async () => ({ byNode: new Map(Object.entries(demand)), problems: [], pods }) },
     nodeUsage: async () => usage,
     podUsage: async () => podUsage ?? { kind: 'absent' },

@@ -30,6 +30,7 @@ function start() {
       pools: { watch: () => ({ source: sources.pools, transform: (raw): NodePool => pool(nameOf(raw), 200) }) },
       nodes: {
         list: async () => [],
+        serverTime: () => new Date(),
         watch: () => ({
           source: sources.nodes,
           transform: (raw): Node =>

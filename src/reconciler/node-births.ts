@@ -1,0 +1,59 @@
+/**
+ * Which nodes are young, and which startup taints a node had in a record that it lost: a label that is gone for a second, or a
+ * selector that is edited and edited back, gives no node its startup taints twice.
+ *
+ * Not guaranteed: what happened before this process began, or more than MAX_NODES nodes ago.
+ */
+import { Lru } from '../controller/lru.ts';
+import { parseRecord } from '../nodepool/record.ts';
+import { NO_STARTUP, type StartupSlots } from '../nodepool/record-slots.ts';
+import { type Birth, hasTurned, isRecent, isYoung, LONG_REGISTERED } from '../nodepool/startup-taints.ts';
+import { taintId } from '../nodepool/taint.ts';
+import type { Node, NodePool } from '../nodepool/types.ts';
+
+/** Nodes of which something is remembered. Each takes a few hundred bytes. */
+const MAX_NODES = 10_000;
+
+export class NodeBirths {
+  readonly #now: () => Date;
+  /** By UID; null: the node needs no other taint of that id. */
+  readonly #former = new Lru<string, StartupSlots>(MAX_NODES);
+  /** When a change of the boot id was seen, in milliseconds since 1970, by UID. */
+  readonly #booted = new Lru<string, number>(MAX_NODES);
+
+  /** @param now the server's time where it is known: nodes have its timestamps */
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  /** @param owner the pool that the node joins, or is a member of */
+  of(node: Node, owner: NodePool | undefined): Birth {
+    // Of nearly all nodes nothing has to be known.
+    if (owner?.spec.startupTaints === undefined) return LONG_REGISTERED;
+    const now = this.#now().getTime();
+    const booted = this.#booted.get(node.uid);
+    return {
+      isYoung: isYoung(node, now),
+      isBooting: hasTurned(node, now) || (booted !== undefined && isRecent(booted, now)),
+      former: this.#former.get(node.uid) ?? NO_STARTUP,
+    };
+  }
+
+  /** A node that was seen again, of the same UID. */
+  changed(before: Node, after: Node): void {
+    if (before.boot !== undefined && after.boot !== before.boot) this.#booted.set(after.uid, this.#now().getTime());
+    // Nearly all records are as before, or have no startup taints.
+    if (before.record === after.record || before.record?.includes('"startup"') !== true) return;
+    const kept = parseRecord(after.record)?.startup;
+    const live = new Map(before.taints.map(taint => [taintId(taint), taint.value ?? '']));
+    const lost = [...(parseRecord(before.record)?.startup ?? [])].filter(([id]) => kept?.has(id) !== true);
+    if (lost.length === 0) return;
+    const slots = lost.map(([id, given]) => [id, given !== null && live.get(id) === given ? given : null] as const);
+    this.#former.set(after.uid, new Map([...(this.#former.get(after.uid) ?? []), ...slots]));
+  }
+
+  gone(uid: string): void {
+    this.#former.delete(uid);
+    this.#booted.delete(uid);
+  }
+}
