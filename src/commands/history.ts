@@ -79,13 +79,13 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   }
 }
 
-function notesOn({ subject: { name }, unread, hasNamesake, ofEarlier }: History): string[] {
+function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: History): string[] {
   return [
     ...(unread > 0 ? [`Who changed or cordoned nodes is shown for the first ones, and not for ${unread} more.`] : []),
     ...(hasNamesake ? [`A node has this name, too: \`kubectl nodepool history node/${name}\`.`] : []),
     ...(ofEarlier > 0
       ? [
-          `Left out: ${plural(ofEarlier, 'Event')} of an earlier pool of this name; \`kubectl nodepool events ${name}\` has them.`,
+          `Left out: ${plural(ofEarlier, 'Event')} of an earlier ${kind === 'Node' ? 'node' : 'pool'} of this name; \`${kind === 'Node' ? `kubectl events --for node/${name}` : `kubectl nodepool events ${name}`}\` has them.`,
         ]
       : []),
     LIMITS,

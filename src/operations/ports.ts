@@ -51,7 +51,7 @@ export interface EventsPort {
   /** All events about NodePools, or about one. Unsorted. */
   list(pool?: string): Promise<PoolEventRecord[]>;
   /** All events about the node, and about earlier ones of its name. Unsorted. */
-  listAboutNode(node: string): Promise<NodeEventRecord[]>;
+  listAboutNode(node: string): Promise<NamedNodeEventRecord[]>;
   /** All events about nodes with the reason. Unsorted. */
   listAboutNodes(reason: string): Promise<NamedNodeEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */

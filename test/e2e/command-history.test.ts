@@ -76,7 +76,7 @@ test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, lea
     [['kubectl', 'b']],
   );
   assert.equal(found('PoolReady').length, 1);
-  const times = items.map(({ time }) => Date.parse(time ?? ''));
+  const times = items.map(({ time }) => Math.floor(Date.parse(time ?? '') / 1000));
   assert.deepEqual(
     times,
     times.toSorted((a, b) => a - b),
@@ -266,6 +266,55 @@ test('Events of an earlier pool of the name are left out, and counted in a note'
   const { stdout: events } = await cli(cluster(), ['events', 'gpu', '-o', 'json']);
   assert.equal(Number(count), JSON.parse(events).items.length, stderr);
   assert.ok(events.includes('NodeJoined'));
+});
+
+test('a pool that was reconciled in the second of its creation: its creation is the first that happened to it', async () => {
+  for (let round = 0; ; round++) {
+    const name = `p${round}`;
+    await testEnv.nodes({ name: `${name}-a`, labels: role(name), ready: false });
+    await testEnv.pool(name, { labels: { tier: 'gold' } });
+    await testEnv.reconcile(name);
+    const items = await historyOf(name);
+    const timeOf = (what: string) => items.find(item => item.what === what)?.time?.slice(0, 19);
+    assert.ok(whats(items).includes('NoReadyNode'), whats(items).join());
+    // A reconcile takes a tenth of a second.
+    if (timeOf('PoolCreated') !== timeOf('NoReadyNode') && round < 10) continue;
+    const order = whats(items).filter(what => /^(PoolCreated|SpecChanged|NodeJoined|NoReadyNode)$/.test(what));
+    assert.deepEqual([order[0], order.at(-1)], ['PoolCreated', 'NoReadyNode'], whats(items).join());
+    break;
+  }
+});
+
+test('Events of an earlier node of the name are left out, whoever reported them, and counted in a note', async () => {
+  await gpu();
+  const uidOf = async () => ((await testEnv.node('a')).metadata as unknown as { uid: string }).uid;
+  const event = (name: string, reason: string, uid: string, time: Date) =>
+    raw(cluster()).expect('POST', '/api/v1/namespaces/default/events', {
+      metadata: { name, namespace: 'default' },
+      involvedObject: { kind: 'Node', name: 'a', uid },
+      ...{ type: 'Normal', reason, message: 'x', source: { component: 'kubelet' }, count: 1 },
+      ...{ firstTimestamp: time.toISOString(), lastTimestamp: time.toISOString() },
+    });
+  const before = new Date(Date.now() - 60_000);
+  await event('a.1', 'RegisteredNode', await uidOf(), new Date());
+  await event('a.2', 'Rebooted', 'a', before);
+  await ofKubectl('delete', 'node', 'a');
+  await product('reconcile');
+  // Of whole seconds: the new node is younger than all that was about the earlier one.
+  await new Promise(resolve => setTimeout(resolve, 1_100));
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await event('a.3', 'Starting', 'a', new Date(Date.now() + 1_000));
+  await event('a.4', 'NodeNotSchedulable', await uidOf(), new Date());
+  await product('reconcile');
+  const found = whats(await historyOf('a'));
+  assert.deepEqual([found.includes('RegisteredNode'), found.includes('Rebooted')], [false, false], found.join());
+  assert.deepEqual([found.includes('Starting'), found.includes('NodeNotSchedulable')], [true, true], found.join());
+  assert.equal(found.filter(what => what === 'NodeJoined').length, 1, found.join());
+  const { stderr } = await cli(cluster(), ['history', 'node/a']);
+  assert.match(
+    stderr,
+    /^Left out: 3 Events of an earlier node of this name; `kubectl events --for node\/a` has them\.$/m,
+  );
 });
 
 test('formats, --since and --limit', async () => {

@@ -111,7 +111,7 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
     listAboutNode: async node => {
       assertName(NODES.kind, node);
       const about = { fieldSelector: `regarding.kind=${NODES.kind},regarding.name=${node}` };
-      return api.list(EVENTS, (event: WireEvent) => (isCore(event) ? toRecord(event) : undefined), about);
+      return api.list(EVENTS, (event: WireEvent) => (isCore(event) ? toNodeRecord(event) : undefined), about);
     },
     watch: pool => watch(toRecord, pool),
     listObjects: pool => list(toObject, pool),

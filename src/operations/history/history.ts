@@ -36,7 +36,7 @@ export interface History {
   forbidden: NodepoolError[];
   /** Of a pool: a node has the same name. */
   hasNamesake: boolean;
-  /** Events about an earlier pool of the same name, which are left out. */
+  /** Events about an earlier pool or node of the same name, which are left out. */
   ofEarlier: number;
 }
 
@@ -121,14 +121,26 @@ async function ofNode(
     [],
   );
   const owner = record?.pool ?? state.ownership(name)?.owner;
+  const about = itemsOf(events);
+  const named = itemsOf(ofPools).filter(({ note }) => isNamedIn(note, name));
+  const isOwn = (event: { lastSeen: string; uid?: string | undefined }) =>
+    dated === undefined || !isOfEarlier(event, dated.node);
   const entries = [
     ...(dated === undefined ? [] : nodeEntries(dated, owner === undefined ? undefined : state.pool(owner))),
-    ...itemsOf(events).map(event => eventEntry(event, { node: name })),
-    ...itemsOf(ofPools)
-      .filter(({ note }) => isNamedIn(note, name))
-      .map(event => eventEntry(event, { node: name, pool: event.pool })),
+    ...about.filter(isOwn).map(event => eventEntry(event, { node: name })),
+    ...named.filter(isOwn).map(event => eventEntry(event, { node: name, pool: event.pool })),
   ];
-  return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events] });
+  const ofEarlier = [...about, ...named].filter(event => !isOwn(event)).length;
+  return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
+}
+
+/**
+ * Whether the Event is about a node that had the name before. A kubelet gives the name as UID, and notes of pools have none:
+ * these are by their time, of which the clock is their reporter's.
+ */
+function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSeen: string }, node: Node): boolean {
+  if (uid !== '' && uid !== node.name) return uid !== node.uid;
+  return Date.parse(lastSeen) < createdAt(node);
 }
 
 /** The members that somebody changed or cordoned; of many the first ones. */

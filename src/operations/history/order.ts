@@ -15,11 +15,27 @@ export interface Wanted {
   now: Date;
 }
 
-/** The oldest first; those without a time last: they are so now. */
+/**
+ * The oldest first; those without a time last: they are so now. Within a second, of which objects do not know the part: what was
+ * created comes before all that happened to it, and what a reconcile found at its end comes after what it did.
+ */
 export function ordered(entries: readonly HistoryEntry[]): HistoryEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined);
   const undated = entries.filter(({ time }) => time === undefined);
-  return [...dated.toSorted((a, b) => oldestFirst(seen(a), seen(b))), ...undated];
+  const order = (a: HistoryEntry, b: HistoryEntry) =>
+    oldestFirst(second(a), second(b)) || rankOf(a) - rankOf(b) || oldestFirst(seen(a), seen(b));
+  return [...dated.toSorted(order), ...undated];
+}
+
+function second({ time = '' }: HistoryEntry): { lastSeen: string } {
+  return { lastSeen: time.replace(/\.\d+/, '') };
+}
+
+function rankOf({ what, sources, node }: HistoryEntry): number {
+  if (what === 'PoolCreated' || what === 'NodeRegistered') return 0;
+  // The status of a pool; a node has its conditions from its kubelet.
+  const isStatus = what === 'StatusWritten' || (node === undefined && sources.join() === 'condition');
+  return isStatus ? 2 : 1;
 }
 
 /** Of ordered(). */

@@ -17,7 +17,7 @@ const MAX_DEPTH = 500;
 /** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
 export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): HistoryEntry[] {
   const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
-  return [...revisionEntries(revisions), ...conditionEntries(pool, fields), ...lifeEntries(pool, fields)].map(
+  return [...lifeEntries(pool, fields), ...revisionEntries(revisions), ...conditionEntries(pool, fields)].map(
     entry => ({ ...entry, pool: pool.metadata.name }),
   );
 }

@@ -21,6 +21,33 @@ test('orders by time, with what has none at the end', () => {
   );
 });
 
+test('within a second, creations come first and what a reconcile found comes last', () => {
+  const condition = (time: string, what: string, node?: string) => entry(time, what, { sources: ['condition'], node });
+  const found = ordered([
+    condition(at(1), 'NoReadyNode'),
+    entry(at(1), 'StatusWritten'),
+    event(at(1.9), 'NodesUpdated'),
+    event(at(1.2), 'NodeJoined'),
+    entry(at(1), 'SpecChanged', { sources: ['ControllerRevision'] }),
+    condition(at(1), 'NodeReady', 'a'),
+    entry(at(1), 'PoolCreated', { sources: ['object', 'managedFields'] }),
+    entry(at(2), 'SpecWritten'),
+  ]);
+  assert.deepEqual(
+    found.map(({ what }) => what),
+    [
+      'PoolCreated',
+      'SpecChanged',
+      'NodeReady',
+      'NodeJoined',
+      'NodesUpdated',
+      'NoReadyNode',
+      'StatusWritten',
+      'SpecWritten',
+    ],
+  );
+});
+
 test('an Event stands for the write that it reports, of the same node and at the same time alone', () => {
   const sourcesOf = (entries: HistoryEntry[]) => merged(entries).map(({ what, sources }) => [what, sources.join()]);
   const both = 'Event,managedFields';
