@@ -51,6 +51,13 @@ test('refuses a kubelet the record, on the node and through its status, but not 
     assert.equal((await write('/api/v1/nodes/a', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
     assert.equal((await write('/api/v1/nodes/a/status', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
   }
+  const mark = '{"pool":"y"}';
+  for (const value of ['', mark]) assert.equal((await write('/api/v1/nodes/a', { [MARK]: value })).status, 422);
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [MARK]: mark } } });
+  for (const value of [null, '', '{"pool":"x"}']) {
+    assert.equal((await write('/api/v1/nodes/a', { [MARK]: value })).status, 422, 'nor change the mark of its birth');
+    assert.equal((await write('/api/v1/nodes/a/status', { [MARK]: value })).status, 422);
+  }
   // A record that an administrator emptied is not the kubelet's to remove.
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '' } } });
   assert.equal((await write('/api/v1/nodes/a', { [RECORD]: null })).status, 422);

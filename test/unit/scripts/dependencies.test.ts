@@ -1,11 +1,22 @@
 /** Inputs of a release: packages, Go modules, actions and downloads are pinned by hash, and jobs have few permissions. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { BUN_VERSION, TARGETS } from '../../../scripts/package/targets.ts';
 import { projectFiles, ROOT } from '../../../scripts/root.ts';
+import { run } from '../../cluster/run.ts';
 import { workflows } from './workflows.ts';
 
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -64,6 +75,42 @@ test('only named packages may run install scripts', () => {
     unknown?.filter(name => name !== 'fsevents'),
     [],
   );
+});
+
+test('npm runs no install script of a package that is not named', { timeout: 120_000 }, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodepool-scripts-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const npm = (cwd: string, ...args: string[]) =>
+    run('npm', args, {
+      cwd,
+      env: { ...process.env, npm_config_cache: join(folder, 'cache'), npm_config_offline: 'true' },
+    });
+  const [major = 0, minor = 0] = (await npm(folder, '--version')).stdout.split('.').map(Number);
+  if (major < 11 || (major === 11 && minor < 19)) return t.skip('npm 11.19 is the first that asks');
+  const evil = join(folder, 'evil');
+  mkdirSync(evil);
+  const postinstall = `node -e "fs.writeFileSync(path.join(process.env.INIT_CWD, 'ran'), '')"`;
+  writeFileSync(
+    join(evil, 'package.json'),
+    JSON.stringify({ name: 'evil', version: '1.0.0', scripts: { postinstall } }),
+  );
+  assert.equal((await npm(evil, 'pack', '--pack-destination', folder)).code, 0);
+  for (const [name, runs, ...flags] of [
+    ['ours', false],
+    ['allowing', true, '--dangerously-allow-all-scripts'],
+  ] as const) {
+    const own = join(folder, name);
+    mkdirSync(own);
+    copyFileSync(join(ROOT, '.npmrc'), join(own, '.npmrc'));
+    const { allowScripts } = manifest;
+    const dependencies = { evil: 'file:../evil-1.0.0.tgz' };
+    writeFileSync(
+      join(own, 'package.json'),
+      JSON.stringify({ name: 'own', version: '1.0.0', dependencies, allowScripts }),
+    );
+    const { stdout, stderr } = await npm(own, 'install', '--no-audit', ...flags);
+    assert.equal(existsSync(join(own, 'ran')), runs, `${name}: ${stdout}${stderr}`);
+  }
 });
 
 test('go.sum has the hash of every required Go module', () => {
@@ -131,6 +178,9 @@ test('workflows are read-only by default; those that may write need approval and
         if (uses.startsWith('actions/setup-go@')) assert.equal(given.cache, false, `${file}: ${name}`);
         // A branch name or title would become part of the script.
         assert.doesNotMatch(run, /\$\{\{(?! matrix\.)/, `${file}: ${name}`);
+        for (const [publish] of run.matchAll(/npm publish.*/g)) {
+          assert.match(publish, /^npm publish --ignore-scripts /, `${file}: ${name}`);
+        }
         if (writes) assert.doesNotMatch(run + uses, /npm (ci|install|run|test)|checkout/, `${file}: ${name}`);
       }
     }

@@ -1,6 +1,7 @@
 /** The auth-provider oidc and the kubeconfig with its tokens, which other processes write too. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { loadAll, YAML11_SCHEMA } from 'js-yaml';
 import { gives, issuer, jwt, open } from './oidc-issuer.ts';
@@ -97,6 +98,28 @@ test('keeps anchors, merge keys, other documents and YAML 1.1 words', async () =
     [v, { ...v, token: '0x1' }],
   );
   assert.deepEqual(second, { second: 'document' });
+});
+
+test('nobody else can read the new file before it has the mode of the old one', async t => {
+  issuer.answers = [gives({ id_token: jwt(60) })];
+  const { file, token } = open({ 'refresh-token': 'r' });
+  chmodSync(file, 0o666);
+  const handle = await openFile(file);
+  const prototype: FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { writeFile } = prototype;
+  const modes: number[] = [];
+  t.mock.method(prototype, 'writeFile', async function (this: FileHandle, ...args: Parameters<typeof writeFile>) {
+    modes.push((await this.stat()).mode & 0o777);
+    return writeFile.apply(this, args);
+  });
+  const before = process.umask(0);
+  try {
+    await token();
+  } finally {
+    process.umask(before);
+  }
+  assert.deepEqual([modes, statSync(file).mode & 0o777], [[0o600], 0o666]);
 });
 
 test('keeps the owner of the file', { skip: process.getuid?.() !== 0 && 'only root may give files away' }, async () => {

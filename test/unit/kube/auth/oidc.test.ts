@@ -182,6 +182,17 @@ for (const [name, config, prepare, message] of problems) {
   });
 }
 
+test('checks certificates also where Node is told not to', async () => {
+  const data = Buffer.from(createAuthority('x').cert).toString('base64');
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  try {
+    const said = await failure({ 'refresh-token': 'r', 'idp-certificate-authority-data': data });
+    assert.match(said, /its token cannot be refreshed: .*certificate/);
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  }
+});
+
 test('does not wait for a silent issuer without limit', async () => {
   const silent = createServer();
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));

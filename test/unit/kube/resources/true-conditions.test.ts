@@ -31,3 +31,14 @@ test('types that no pool can wait for, and more than 64, are left out', () => {
   const many = Array.from({ length: 100 }, (_, index) => `C${index}`);
   assert.equal(trueConditions(all(...many, 'Ready')).conditions?.length, 64);
 });
+
+test('of lists that nodes share, at most 1,000 of 1,000 characters are kept', () => {
+  const twice = (...types: string[]) => [trueConditions(all(...types)), trueConditions(all(...types))] as const;
+  const isShared = ([one, other]: ReturnType<typeof twice>) => one.conditions === other.conditions;
+  const long = Array.from({ length: 20 }, (_, index) => `C${index}${'x'.repeat(60)}`);
+  assert.equal(isShared(twice(...long)), false);
+  assert.equal(isShared(twice('Shared')), true);
+  for (let node = 0; node < 1_000; node++) trueConditions(all(`Own${node}`));
+  assert.equal(isShared(twice('Late')), false);
+  assert.equal(isShared(twice('Shared')), true, 'those that were there stay');
+});

@@ -14,6 +14,12 @@ test('returns the refusal at once when Retry-After exceeds the deadline', async 
   assert.ok(performance.now() - start < 1000);
 });
 
+test('does not try for ever where Retry-After is short', async t => {
+  const { transport, sends } = await turnedAway(t, { status: '429 Busy', retryAfter: '0', deadlineMs: 60_000 });
+  assert.equal((await transport.request({ path: '/' })).status, 429);
+  assert.equal(sends(), 11);
+});
+
 test('applies the deadline to all attempts together', async t => {
   const options = { status: '429 Busy', retryAfter: '0', afterMs: 200, deadlineMs: 500 };
   const { transport, address, sends } = await turnedAway(t, options);
