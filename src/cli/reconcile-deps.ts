@@ -14,7 +14,7 @@ interface Spinner {
 /** The dependencies of an operation that writes nodes, with a spinner that counts them. */
 export async function reconcileDeps(
   { io, progress }: Deps,
-  { cluster }: Connection,
+  { cluster, events }: Connection,
   text: string,
   { quiet = false } = {},
 ): Promise<ApplyDeps & Spinner> {
@@ -29,6 +29,7 @@ export async function reconcileDeps(
   };
   return {
     cluster,
+    events,
     now: io.now,
     clock: systemClock,
     sleep: (ms, signal) => sleep(systemClock, ms, signal),

@@ -37,6 +37,7 @@ const OUR_CONDITIONS = [
   'Progressing',
   'Reconciling',
   'Stalled',
+  'Contested',
   'ResourcesOmitted',
   'TaintsNotRestored',
 ];
@@ -58,13 +59,16 @@ export interface Observation {
   draining?: string | undefined;
   /** NoExecute taints that were not set again by this reconcile, as sentences. */
   withheld?: readonly string[];
+  /** What others keep setting back, slowly: see reconciler/contests.ts. */
+  contested?: string | undefined;
   /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
   isReleased?: boolean;
 }
 
 /** @param now RFC 3339, for conditions that change */
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
-  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, isReleased } = observed;
+  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, contested, isReleased } =
+    observed;
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -184,6 +188,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       ),
       ...rolloutConditions(),
       ...(stalledText === undefined ? [] : [condition('Stalled', true, ...stalledText)]),
+      ...(contested === undefined ? [] : [condition('Contested', true, 'RepeatedRepairs', contested)]),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...notRestored(),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
@@ -234,6 +239,11 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
     conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
     conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True')
   );
+}
+
+/** What others keep changing back on nodes of the pool. */
+export function contestIn(status: NodePoolStatus | undefined): string | undefined {
+  return status?.conditions?.find(({ type, status: value }) => type === 'Contested' && value === 'True')?.message;
 }
 
 /** The condition that says why nodes are not as the pool says, where nothing fails. */

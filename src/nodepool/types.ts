@@ -116,8 +116,8 @@ export interface RolloutStrategy {
 
 export interface Condition {
   /**
-   * Reconciling, Stalled, ResourcesOmitted and TaintsNotRestored are present only while they are True, and Progressing only on a pool that
-   * is paused or has spec.rollout.
+   * Reconciling, Stalled, Contested, ResourcesOmitted and TaintsNotRestored are present only while they are True, and
+   * Progressing only on a pool that is paused or has spec.rollout.
    */
   type:
     | 'Ready'
@@ -126,6 +126,7 @@ export interface Condition {
     | 'Progressing'
     | 'Reconciling'
     | 'Stalled'
+    | 'Contested'
     | 'ResourcesOmitted'
     | 'TaintsNotRestored';
   status: 'True' | 'False' | 'Unknown';

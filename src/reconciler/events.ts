@@ -117,12 +117,18 @@ export function conditionEvents(pool: NodePool, status: NodePoolStatus): PoolEve
       if (conditionBefore(pool, type)?.reason !== reason) events.push(normal(reason, message));
       continue;
     }
-    const bad = (type === 'Applied' && value === 'False') || (type === 'Conflict' && value === 'True');
+    const bad = type === 'Applied' ? value === 'False' : ['Conflict', 'Contested'].includes(type) && value === 'True';
     const before = conditionBefore(pool, type);
-    if (!bad || (before?.status === value && before.message === message)) continue;
+    if (!bad || (before?.status === value && isSameNews(type, before.message, message))) continue;
     events.push(warning(reason === 'WriteFailed' ? REASON.reconcileFailed : reason, message));
   }
   return events;
+}
+
+/** Nodes that are contested one after the other are no news. */
+function isSameNews(type: string, before: string, after: string): boolean {
+  const said = (message: string) => (type === 'Contested' ? message.replaceAll(/ on \d+ nodes? /g, '') : message);
+  return said(before) === said(after);
 }
 
 function conditionBefore({ status }: NodePool, type: string) {

@@ -9,6 +9,7 @@ import { stampedRecord } from '../nodepool/record.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ChangedMeanwhile } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
+import type { Contests } from './contests.ts';
 import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
 import { readNode } from './live-reads.ts';
@@ -36,6 +37,8 @@ export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   now: () => Date;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
+  /** As writeLimiter; without it repairs are not counted. */
+  contests?: Contests;
   /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
@@ -84,6 +87,8 @@ export class NodeSteps {
     const { patch } = plan;
     if (patch === undefined || uid === undefined) return 'done';
     await this.limits.assertFree(name, uid, plan.changes);
+    const pool = this.#contestable(plan);
+    if (pool !== undefined) await this.#deps.contests?.beforeRepair(pool, { name, uid }, plan.changes);
     const owner = this.#unpreparedOwner(plan);
     if (owner !== undefined) {
       await prepare(owner, this.#deps);
@@ -163,6 +168,18 @@ export class NodeSteps {
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
+  }
+
+  /** The server accepted the write. */
+  written(plan: NodePlan, uid: string): void {
+    const pool = this.#contestable(plan);
+    if (pool !== undefined) this.#deps.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
+  }
+
+  /** The pool whose member is repaired; what a dry run repairs does not count. */
+  #contestable({ owner, previous }: NodePlan): NodePool | undefined {
+    const { state, dryRun } = this.#deps;
+    return dryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
   }
 
   /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */

@@ -110,6 +110,7 @@ export class NodeWriter {
       // A twin that is new, or was gone, has to be seen by schedulers first.
       if (plan.patch.taints !== undefined) this.steps.drainer.entries.forget(name);
       this.steps.changes.delete(name);
+      this.steps.written(plan, uid);
       const move = moveOf(plan, written.move);
       this.steps.limits.written(plan, write.node, uid, move, written.move);
       written.move = move;

@@ -19,6 +19,8 @@ interface Found {
   /** Of a pool with a rollout that is not paused. */
   step: RolloutStep | undefined;
   drain: DrainState | undefined;
+  /** See Contests. */
+  contested: string | undefined;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn: ((node: string) => number) | undefined;
 }
@@ -27,7 +29,7 @@ export function observe(
   pool: NodePool,
   state: ClusterState,
   { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
-  { unmet, differing, step, drain, podsOn }: Found,
+  { unmet, differing, step, drain, contested, podsOn }: Found,
 ): Observation {
   const { name } = pool.metadata;
   const members = state.members(name);
@@ -43,5 +45,6 @@ export function observe(
       : step && rolloutProgress(name, step),
     draining: drain && drainingText(drain),
     withheld: withheldTexts(moves.filter(({ from, to }) => from === name && to === name)),
+    contested,
   };
 }

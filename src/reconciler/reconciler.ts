@@ -11,6 +11,7 @@ import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { Contests } from './contests.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attemptHeld, holdBack } from './failure.ts';
 import { Interrupted, Interruption } from './interruption.ts';
@@ -43,6 +44,7 @@ export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsO
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
   readonly #options: ReconcilerOptions & { writeLimiter: WriteRateLimiter };
+  readonly #contests: Contests;
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
   readonly #revisions: RevisionWriter;
@@ -59,7 +61,8 @@ export class Reconciler {
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
     this.#options = { ...options, limitObjects: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
-    this.#nodes = new PoolNodes({ ...options, writeLimiter });
+    this.#contests = options.contests ?? new Contests({ clock: options.clock, nodes: options.cluster.nodes });
+    this.#nodes = new PoolNodes({ ...options, writeLimiter, contests: this.#contests });
     this.#revisions = new RevisionWriter(this.#options);
     this.#interruption = new Interruption(this.#events, options.state);
     this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
@@ -67,12 +70,15 @@ export class Reconciler {
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
+    const uid = this.#options.state.pool(name)?.metadata.uid;
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#interruption
       .until(pending, () => this.#reconcile(name))
       .finally(() => {
         this.#nodes.gonePools.forget(name);
-        if (this.#options.state.pool(name) === undefined) this.#revisions.forget(name);
+        if (this.#options.state.pool(name) !== undefined) return;
+        this.#revisions.forget(name);
+        if (uid !== undefined) this.#contests.forget(uid);
       });
   }
 
@@ -148,11 +154,15 @@ export class Reconciler {
     // Nodes that wait for their turn, or for pods, have a record by now.
     const isTried = valid && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
+    const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
+    const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
+    if (contestMs !== undefined) holdBack({ retryAfterMs: contestMs, move: undefined }, outcome);
     const observed = observe(pool, state, outcome, {
       unmet,
       differing: this.#nodes.differing(name, outcome.failures),
       step,
       drain,
+      contested,
       podsOn,
     });
     if (step?.settlesAfterMs !== undefined) holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);

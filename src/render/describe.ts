@@ -43,7 +43,7 @@ export interface Description {
   events: Permitted<EventRow[]>;
 }
 
-const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'ResourcesOmitted', 'TaintsNotRestored'];
+const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'Contested', 'ResourcesOmitted', 'TaintsNotRestored'];
 const NEITHER = ['Progressing', 'Reconciling'];
 
 /** Without the last newline. */

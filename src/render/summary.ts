@@ -1,6 +1,6 @@
 /** The result of a reconcile, a line for each pool. */
 import { plural } from '../nodepool/plural.ts';
-import { troubleIn, unfinishedRollout } from '../nodepool/status.ts';
+import { contestIn, troubleIn, unfinishedRollout } from '../nodepool/status.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText } from './cells.ts';
 import type { Style } from './style.ts';
@@ -75,13 +75,13 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   return said.join(', ') || 'unchanged';
 }
 
-/** Why a pool is not 200, or what a rollout has left to do. */
+/** Why a pool is not 200, what others keep changing, or what a rollout has left to do. */
 function note({ outcome }: ReconciledPool): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
-  const left = unfinishedRollout(outcome.status)?.message;
-  if (outcome.status?.status === 200) return left ?? '';
-  return [...new Set([troubleIn(outcome.status)?.message, left])].filter(Boolean).join('; ');
+  const { status } = outcome;
+  const trouble = status?.status === 200 ? undefined : troubleIn(status)?.message;
+  return [...new Set([trouble, contestIn(status), unfinishedRollout(status)?.message])].filter(Boolean).join('; ');
 }

@@ -147,6 +147,11 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
     ],
     unseen: /^(get|delete) controllerrevisions/,
   },
+  {
+    command: 'reconcile with drift',
+    prepare: () => testEnv.patchNode('h', { metadata: { labels: { tier: 'theirs' } } }),
+    lines: ['reconcile drifted'],
+  },
   { command: 'delete', lines: ['delete one --yes'] },
   { command: 'delete with RuntimeClass', lines: ['delete z --yes'] },
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },

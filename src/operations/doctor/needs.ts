@@ -118,6 +118,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
   'reconcile with noExecute: Drain': EVICT,
+  // Without it, one-shot runs do not notice others that keep changing a key, as nobody counts their repairs.
+  'reconcile with drift': [`list ${EVENTS}`],
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
   // Without it, `rollout undo` does not find the spec.

@@ -2,8 +2,10 @@
 import type { Clock } from '../../controller/clock.ts';
 import { defined } from '../../nodepool/json.ts';
 import { andMore } from '../../nodepool/plural.ts';
+import type { NodePool } from '../../nodepool/types.ts';
 import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import { Contests } from '../../reconciler/contests.ts';
 import { messagesOf } from '../../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../../reconciler/intent.ts';
 import { limitersOf } from '../../reconciler/limiters.ts';
@@ -12,6 +14,8 @@ import type { NodeProgress } from '../../reconciler/pool-nodes.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import { Reconciler, type ReconcilerOptions } from '../../reconciler/reconciler.ts';
 import { WriteRateLimiter } from '../../reconciler/write-rate-limiter.ts';
+import type { EventsPort } from '../ports.ts';
+import { earlierRepairs } from './earlier-repairs.ts';
 import { merged, type PoolResult } from './pool-result.ts';
 import { untilDrained } from './until-drained.ts';
 
@@ -39,6 +43,8 @@ export interface ApplyDeps extends Pick<ReconcilerOptions, 'onEviction'> {
   progress?: NodeProgress;
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
+  /** Where the Events of a pool are read, for EarlierRepairs. */
+  events?: Pick<EventsPort, 'list'>;
   /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
   signal?: AbortSignal;
 }
@@ -64,7 +70,13 @@ export async function apply(
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const writeLimiter = new WriteRateLimiter(deps.clock);
-  const reconciler = reconcilerOf(state, options, deps, { writeLimiter, ...counted, ...defined({ changes }) });
+  const contests = contestsOf(options, deps);
+  const reconciler = reconcilerOf(state, options, deps, {
+    writeLimiter,
+    contests,
+    ...counted,
+    ...defined({ changes }),
+  });
   const reconciled = (pool: string, by: Reconciler) => untilDrained(pool, by, options, { ...deps, state });
   const first = await Promise.all(pools.map(pool => reconciled(pool, reconciler)));
   const moves = movesOf(first);
@@ -76,7 +88,7 @@ export async function apply(
   const own = await Promise.all(first.map(result => reconciledAgain(result, shared, again)));
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, deps, { writeLimiter, ...counted, only });
+  const rest = reconcilerOf(state, options, deps, { writeLimiter, contests, ...counted, only });
   return { own, others: await Promise.all(others.map(pool => reconciled(pool, rest))) };
 }
 
@@ -117,11 +129,17 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   return touched;
 }
 
+function contestsOf({ dryRun }: ApplyOptions, { cluster, clock, events, now }: ApplyDeps): Contests {
+  const isAsked = events !== undefined && !dryRun;
+  const asks = isAsked ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, now()) } : {};
+  return new Contests({ clock, nodes: cluster.nodes, ...asks });
+}
+
 function reconcilerOf(
   state: ClusterState,
   { concurrency, dryRun, consent, deleted }: ApplyOptions,
   { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
-  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'podsOn'>,
+  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contests' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });

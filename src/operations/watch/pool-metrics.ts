@@ -2,6 +2,7 @@
 import type { Labels, MetricInfo, Registry } from '../../controller/metrics.ts';
 import { olderFirst } from '../../nodepool/membership.ts';
 import { parseQuantity, quantityToNumber } from '../../nodepool/quantity.ts';
+import { contestIn } from '../../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { NodeMove } from '../../reconciler/node-move.ts';
@@ -96,6 +97,11 @@ export class PoolMetrics {
       'nodepool_status_code',
       'status.status: 200 normal, 409 conflict, 422 invalid spec, 500 failing writes or invalid quantities, 503 no node is Ready.',
       status => status.status,
+    );
+    ofStatus(
+      'nodepool_contested',
+      '1 while others keep changing what the pool sets: the condition Contested. Otherwise 0.',
+      status => (contestIn(status) === undefined ? 0 : 1),
     );
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);
     gauge(

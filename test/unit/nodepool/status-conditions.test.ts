@@ -118,6 +118,34 @@ test('sets observedGeneration on conditions when the pool has a generation', () 
   assert.ok(without.conditions?.every(condition => !('observedGeneration' in condition)));
 });
 
+test('a contest leaves the pool normal, and is a condition of its own', () => {
+  const observed = { members: [aNode()], contested: 'others keep changing it' };
+  const status = compute(observed);
+  assert.deepEqual(said(status).Contested, ['True', 'RepeatedRepairs', 'others keep changing it']);
+  assert.deepEqual([status.status, said(status).Ready?.[0], said(status).Applied?.[0]], [200, 'True', 'True']);
+  const over = computeStatus(aPool({}, { status }), { ...EMPTY_OBSERVATION, members: [aNode()] }, NOW);
+  assert.equal(said(over).Contested, undefined);
+});
+
+test('says what keeps a pool from being released', () => {
+  const stuck = { isReleased: true, members: [aNode()], differing: ['a'], failures: ['node a: refused'] };
+  assert.deepEqual(said(compute(stuck)), {
+    Ready: ['False', 'WriteFailed', 'see condition Applied'],
+    Applied: [
+      'False',
+      'WriteFailed',
+      'cannot release the pool: 1 node still has its labels and taints: a; node a: refused',
+    ],
+    Conflict: ['False', 'NoConflict', ''],
+    Stalled: [
+      'True',
+      'WriteFailed',
+      'cannot release the pool: 1 node still has its labels and taints: a; node a: refused',
+    ],
+  });
+  assert.deepEqual(said(compute({ isReleased: true })).Applied, ['True', 'Released', 'every node is released']);
+});
+
 test('keeps conditions that others wrote, after its own', () => {
   const theirs = { type: 'Theirs', status: 'Unknown', reason: 'R', message: '', lastTransitionTime: NOW };
   const before = { ...compute({}), conditions: [theirs as unknown as Condition, ...(compute({}).conditions ?? [])] };

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../src/nodepool/plan.ts';
-import { moveEvents } from '../../../src/reconciler/events.ts';
+import { conditionEvents, moveEvents } from '../../../src/reconciler/events.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
+import { aPool } from '../nodepool/fixtures.ts';
 
 const change = { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' } as const;
 
@@ -96,4 +97,23 @@ test('reports a replaced record with what was wrong with it', () => {
       ],
     ],
   );
+});
+
+test('warns of a contest when it begins and when its keys change, not for each node', () => {
+  const statusWith = (message: string) => {
+    const condition = { type: 'Contested', status: 'True', reason: 'RepeatedRepairs', message } as const;
+    return { status: 200, nodeCount: 1, conditions: [{ ...condition, lastTransitionTime: '' }] };
+  };
+  const [one, two, other] = ['label a on 1 node (x)', 'label a on 2 nodes (x)', 'label b on 2 nodes (x)'].map(
+    statusWith,
+  );
+  assert.ok(one && two && other);
+  const sent = (before: typeof one | undefined, after: typeof one) =>
+    conditionEvents(aPool({}, before === undefined ? {} : { status: before }), after).map(({ type, note }) => [
+      type,
+      note,
+    ]);
+  assert.deepEqual(sent(undefined, one), [['Warning', 'label a on 1 node (x)']]);
+  assert.deepEqual(sent(one, two), []);
+  assert.deepEqual(sent(two, other), [['Warning', 'label b on 2 nodes (x)']]);
 });

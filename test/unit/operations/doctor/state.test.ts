@@ -199,6 +199,24 @@ test('reports pools with another status than 200, and pools that were never reco
   assert.equal(find('pools', pools.slice(1), nodes)[0], 'warning');
 });
 
+test('reports what keeps a pool from being deleted, and what others keep changing', () => {
+  const condition = { reason: 'WriteFailed', lastTransitionTime: '', observedGeneration: 2 };
+  const applied = { ...condition, type: 'Applied', status: 'False', message: 'cannot release the pool: x' } as const;
+  const contested = { ...condition, type: 'Contested', status: 'True', message: 'label tier on 1 node' } as const;
+  const deleting = { generation: 2, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const stuck = aPool({}, { name: 'stuck', ...deleting, status: { ...GOOD, status: 500, conditions: [applied] } });
+  const held = aPool({}, { name: 'held', ...deleting, finalizers: ['example.com/a'], status: GOOD });
+  const fought = worker({ status: { ...GOOD, conditions: [contested] } } as Partial<NodePool['metadata']>);
+  const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
+  assert.deepEqual(find('pools', [stuck, held, fought], nodes), [
+    'error',
+    'stuck: 500 Failing, being deleted since 2026-01-01T00:00:00Z: cannot release the pool: x',
+    'held: being deleted since 2026-01-01T00:00:00Z: the finalizer example.com/a keeps it',
+    'worker: label tier on 1 node',
+  ]);
+  assert.deepEqual(find('pools', [fought], nodes), ['warning', 'worker: label tier on 1 node']);
+});
+
 test('reports counts and records that are behind the nodes', () => {
   const status = { ...GOOD, nodeCount: 3, readyNodeCount: 3 };
   const recorded = { record: recordOf({ pool: 'worker' }) };
