@@ -17,7 +17,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
   [
     'object',
     `metadata spec template jobTemplate affinity nodeAffinity podAffinity podAntiAffinity labelSelector namespaceSelector
-    selector podAffinityTerm preference persistentVolumeClaim claimRef required scheduling regarding
+    selector podAffinityTerm preference persistentVolumeClaim claimRef required scheduling nodeInfo regarding
     involvedObject related series source deprecatedSource`,
   ],
   [
@@ -32,7 +32,7 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
   [
     'string',
     `name generateName namespace uid resourceVersion kind apiVersion key operator effect type reason message note nodeName
-    phase handler holderIdentity topologyKey component
+    phase handler holderIdentity topologyKey component bootID
     whenUnsatisfiable storageClassName volumeName claimName runtimeClassName priorityClassName schedulerName
     restartPolicy provisioner volumeBindingMode action reportingController reportingInstance manager
     operation containerName protocol plural group`,
@@ -88,6 +88,8 @@ function checkObject(object: Record<string, unknown>, path: string, depth: numbe
   if (depth > MAX_DEPTH) return;
   for (const name in object) {
     const value = object[name];
+    // The times of an Event are printed as the server sends them, as kubectl does.
+    if (value === null && depth === 0 && SHAPES.get(name) === 'time') continue;
     if (value === null) delete object[name];
     else checkField(object, name, shapeOf(name, path), path, depth);
   }
