@@ -90,6 +90,7 @@ function destinations(
       ...(times.length === 0
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
+      mayReturn: isRecreated ? going.filter(({ eviction }) => eviction.mayReturn).length : 0,
       held: group.length - going.length,
       next: isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
     };

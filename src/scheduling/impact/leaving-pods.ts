@@ -55,8 +55,10 @@ export class LeavingPods {
     const [before, after] = [due(this.change.before), due(this.change.after)];
     if (after >= before) return undefined;
     // Its taints wait until pods are evicted.
-    const isDrained = this.change.meanwhile !== undefined;
-    return { seconds: isDrained ? 0 : after, isDrained, causes: causesOf(due, this.change, this.keys) };
+    const { meanwhile } = this.change;
+    const isDrained = meanwhile !== undefined;
+    const mayReturn = isDrained && judgeTaints(meanwhile, tolerations) === undefined;
+    return { seconds: isDrained ? 0 : after, isDrained, mayReturn, causes: causesOf(due, this.change, this.keys) };
   }
 }
 

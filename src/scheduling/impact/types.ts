@@ -34,6 +34,8 @@ export interface Eviction {
   seconds: number;
   /** By the Eviction API, which asks budgets. */
   isDrained: boolean;
+  /** It tolerates what keeps pods away until the taint is set, and so may come back to the node. */
+  mayReturn: boolean;
   causes: readonly ChangedKey[];
 }
 
@@ -97,6 +99,8 @@ export interface StrandedPods extends PodsImpact {
 export interface Evicted extends PodsImpact {
   /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
+  /** Those that may come back to their node before it gets the taint. */
+  mayReturn: number;
   /** Those that a drain never evicts, as budgets hold them up; `next` is about the others. */
   held: number;
   /** Undefined: no controller recreates them. */

@@ -174,3 +174,14 @@ test('a preference is not a rule', () => {
     ],
   );
 });
+
+test('pods that tolerate the NoSchedule taint may come back before the NoExecute taint is set', () => {
+  const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+  const found = impact([pod(0, { tolerations }), pod(1)], [], true, []);
+  assert.deepEqual(
+    found.evicted.map(({ mayReturn }) => mayReturn),
+    [1],
+  );
+  assert.match(text(found), /; 1 may come back before the NoExecute taint: it tolerates the NoSchedule taint\n/);
+  assert.doesNotMatch(text(impact([pod(0, { tolerations })], [], false, [])), /may come back/);
+});
