@@ -1,22 +1,24 @@
 /**
- * The step of a rollout that is allowed now, computed from the nodes as they are: nothing but the time of a node's change and
- * which rollout it was is remembered, in its record. So a process that is killed loses no count.
+ * The step of a rollout that is allowed now, computed from the nodes as they are: the time of a node's change and which
+ * rollout it was are remembered in its record, and a stop in the status of the pool. So a process that is killed loses no count.
  *
  * - in flight: changed by a rollout, and not Ready for settleSeconds since, or drained for the change. At most maxConcurrent
  *   are. A node that was NotReady when it was changed is in flight for settleSeconds: nobody knows when it will be Ready. If it
  *   is drained, nobody knows when its pods are gone: it gives its place away then, until it is Ready, and is drained last.
- * - canary: the first nodes that this rollout changes; the others wait until so many of its nodes have settled.
+ * - canary: the first Ready nodes that this rollout changes; the others wait until so many of its Ready nodes have settled. A node
+ *   that is NotReady, or that its owner is removing, is none.
  * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is changed,
- *   until one that had failed is Ready: where a failed node is deleted, as auto-repair does, the next would fail in its place,
- *   one after the other.
+ *   until those that have failed are Ready: where a failed node is deleted, as auto-repair does, the next would fail in its
+ *   place, one after the other. A node that its owner is removing has not failed.
  *
- * Not guaranteed: that clocks agree. A time of more than MAX_SKEW_MS ahead of ours is ignored, so nothing waits for ever.
+ * Not guaranteed: that clocks agree. A time ahead of ours counts as now; one of more than MAX_AHEAD_MS is ignored, so nothing
+ * waits for ever.
  */
 import type { RolloutStrategy } from './types.ts';
 
 /** A node that stops is noticed after 50 s by default (node-monitor-grace-period). */
 export const DEFAULT_SETTLE_SECONDS = 60;
-const MAX_SKEW_MS = 5 * 60_000;
+const MAX_AHEAD_MS = 24 * 3_600_000;
 /** Added to settleSeconds: the times have whole seconds, cut off, and a change is stamped before its request is sent. */
 const MARGIN_MS = 2_000;
 
@@ -28,8 +30,13 @@ export interface RolloutNode {
   readySince: number | undefined;
   /** When a rollout changed it, in milliseconds. */
   changed: number | undefined;
-  /** It was NotReady then. */
+  /** Milliseconds since `changed` and `readySince`, where this process has measured them. */
+  changedAgo?: number;
+  readyAgo?: number;
+  /** It was NotReady then, and has not been Ready since. */
   wasNotReady: boolean;
+  /** Its owner is removing it: it stops nothing. */
+  isLeaving?: boolean;
   /** That rollout was of the current spec. */
   isOfThis: boolean;
   /** Since then another spec has reached nodes: the current one is an undo, and did not change this node. */
@@ -60,12 +67,16 @@ export interface RolloutStep {
   failed: string[];
   /** A node has failed; it may be gone. */
   isStopped: boolean;
+  /** What is to be remembered of the stop, also while no node waits for it. */
+  stop: RolloutStop | undefined;
   /**
-   * In milliseconds, if it is stopped: the latest time that a node of this rollout turned Ready or NotReady. A node that recovers
-   * turns Ready after it. Times of nodes alone are compared: the clock of the process that notices may be another.
+   * In milliseconds, if it is stopped: the latest time that a node of this rollout turned Ready or NotReady. Where the status does
+   * not keep `stop`, a node that recovers turns Ready after it.
    */
   stoppedAt: number | undefined;
-  /** Those in flight that do not settle until they are Ready, or somebody resumes. Names, sorted. */
+  /** None of the nodes that stopped it is a member any more. */
+  isGone: boolean;
+  /** Nodes without which it does not go on until they are Ready, or somebody resumes. Names, sorted. */
   notReady: string[];
   /** Size of the canary. */
   canary: number;
@@ -79,6 +90,14 @@ export interface RolloutStep {
   settlesAfterMs: number | undefined;
 }
 
+/** Why this spec is stopped. */
+export interface RolloutStop {
+  /** In milliseconds: when they turned NotReady. Times of nodes alone are compared: the clock of who notices may be another. */
+  at: number;
+  /** Names of the nodes that failed and are not Ready again, sorted; empty where they are not known. */
+  nodes: readonly string[];
+}
+
 export interface RolloutTimes {
   /** In milliseconds, as all of them. */
   now: number;
@@ -86,8 +105,8 @@ export interface RolloutTimes {
   resumed: number | undefined;
   /** All of this generation was done at the last reconcile: a node that fails later is no rollout. */
   wasComplete: boolean;
-  /** See RolloutStep.stoppedAt, if this generation was stopped at the last reconcile. */
-  stopped: number | undefined;
+  /** As of the last reconcile, if this spec was stopped. */
+  stopped: RolloutStop | undefined;
 }
 
 export function rolloutStep(
@@ -103,35 +122,68 @@ export function rolloutStep(
   const [waiting, settling] = [phases.get('waiting') ?? [], phases.get('in flight') ?? []];
   const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
   const inFlight = [...settling, ...failed];
-  const changed = nodes.filter(({ isPending, isOfThis }) => isOfThis && !isPending);
-  const begun = nodes.filter(({ isDraining, isOfThis }) => isOfThis && isDraining);
-  const isStopped =
-    failed.length > 0 || (pending.length > 0 && staysStopped([...changed, ...begun], times.stopped, rules));
-  const isCanary = pending.length > 0 && settled.filter(({ isOfThis }) => isOfThis).length < canary;
+  const changed = nodes.filter(node => node.isOfThis && !node.isPending && isUp(node));
+  const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
+  const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
+  // What others add to nodes that have the spec is removed, too, where the rollout was complete.
+  const isHeld = pending.length > 0 && (rules.isUnfinished || !times.wasComplete);
+  const isStopped = failed.length > 0 || (stop !== undefined && isHeld);
+  const needed = neededCanary(nodes, canary, rules);
+  const isOpen = pending.length > 0 || nodes.some(({ isUnderWay }) => isUnderWay);
+  const isCanary = isOpen && provenBy(settled, pending, rules) < needed;
 
+  const mayGo = (node: RolloutNode) => !isCanary || isUp(node);
   // Nodes that are in flight already take no further place.
-  const again = sorted(settling.filter(({ isPending }) => isPending));
-  const free = sorted(waiting).slice(0, Math.max(0, limit - inFlight.length));
-  const most = isCanary ? Math.max(0, canary - changed.length) : pending.length;
+  const again = sorted(settling.filter(node => node.isPending && mayGo(node)));
+  const free = sorted(waiting.filter(mayGo)).slice(0, Math.max(0, limit - inFlight.length));
+  // Those that are NotReady are changed last.
+  const isLast = (node: RolloutNode) => !isUp(node) && !node.isDraining;
+  const turns = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
+  const most = isCanary ? Math.max(0, needed - changed.length) : pending.length;
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
     .map(node => settlesIn(node, rules))
     // A write under way ends by itself.
     .filter(ms => ms > 0);
+  // Nobody else can be its canary.
+  const isAlone = isCanary && inFlight.length === 0 && !pending.some(isUp);
   return {
     nodes: nodes.length,
     pending: pending.length,
     settling: inFlight.length,
     failed: namesOf(failed),
     isStopped,
-    stoppedAt: isStopped ? latestTurn(nodes, rules) : undefined,
-    notReady: namesOf(inFlight.filter(node => !settlesByTime(node))),
+    stop,
+    stoppedAt: isStopped ? Math.max(stop?.at ?? 0, latestTurn(nodes, rules)) : undefined,
+    isGone: stop !== undefined && !nodes.some(({ name }) => stop.nodes.includes(name)),
+    notReady: namesOf([
+      ...inFlight.filter(node => !settlesByTime(node)),
+      ...(isAlone ? pending.filter(({ ready }) => !ready) : []),
+    ]),
     canary,
     isCanary,
     limit,
-    next: isStopped ? [] : [...again, ...free].slice(0, most).map(({ name }) => name),
-    settlesAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
+    next: isStopped ? [] : turns.slice(0, most).map(({ name }) => name),
+    settlesAfterMs: waits.length === 0 ? undefined : Math.ceil(Math.min(...waits)),
   };
+}
+
+/** So many of the canary as there are Ready nodes; where there is none, nobody knows, unless somebody has accepted that. */
+function neededCanary(nodes: readonly RolloutNode[], canary: number, rules: Rules): number {
+  const up = nodes.filter(isUp).length;
+  if (up > 0) return Math.min(canary, up);
+  return nodes.every(node => isAccepted(node, rules)) ? 0 : canary;
+}
+
+/** How many Ready nodes have settled with the spec. Those that joined with it count where no other is left: an undo has only them. */
+function provenBy(settled: readonly RolloutNode[], pending: readonly RolloutNode[], rules: Rules): number {
+  const isLeft = pending.some(isUp);
+  const counts = (node: RolloutNode) => (isLeft ? node.isOfThis : settlesIn(node, rules) <= 0);
+  return settled.filter(node => isUp(node) && counts(node)).length;
+}
+
+function isUp({ ready, isLeaving = false }: RolloutNode): boolean {
+  return ready && !isLeaving;
 }
 
 interface Rules {
@@ -153,7 +205,7 @@ function rulesOf(
   { now, resumed, wasComplete }: RolloutTimes,
   pending: readonly RolloutNode[],
 ): Rules {
-  const accepted = resumed === undefined || resumed > now + MAX_SKEW_MS ? Number.NEGATIVE_INFINITY : resumed;
+  const accepted = resumed === undefined || resumed > now + MAX_AHEAD_MS ? Number.NEGATIVE_INFINITY : resumed;
   return {
     now,
     settleMs: settleSeconds === 0 ? 0 : settleSeconds * 1000 + MARGIN_MS,
@@ -171,10 +223,9 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   const rest = node.isUnderWay ? 'in flight' : isPending ? 'waiting' : 'settled';
   const isByTime = settlesByTime(node);
   const isTimeUp = isByTime && settlesIn(node, rules) <= 0;
-  const isAccepted = !ready && readySince <= rules.accepted;
   if (isDraining) {
     // Whoever resumes goes on without it: it gives its place away, and is drained after the others.
-    if (isAccepted) return rest;
+    if (isAccepted(node, rules)) return rest;
     // So does one that was NotReady before: nobody knows when its pods are gone.
     if (!ready && isTimeUp) return rest;
     // The drain is the change: it turned NotReady by it.
@@ -186,54 +237,79 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   if (changed === undefined) return rest;
   // A rollout that is done stays done, whatever happens to its nodes.
   if (rules.isOver) return rest;
-  if (isTimeUp || isAccepted) return rest;
+  if (isTimeUp || isAccepted(node, rules)) return rest;
   // Ready, or NotReady before its change: it only has to settle.
   if (isByTime) return 'in flight';
   // From here on: it turned NotReady after its change.
   const isOfNow = isOfThis && (!isPending || hasSpec);
-  const isLater = readySince >= changed + rules.settleMs;
-  // Long after the change of another spec: it takes no place from this one.
-  if (isLater && !isOfNow) return rest;
+  // By another spec: it does not keep its place from this one for longer than others.
+  if (!isOfNow && elapsed(changed, node.changedAgo, rules.now) >= rules.settleMs) return rest;
   // Long after the change, and all nodes have the spec: that does not bring back a rollout that is done.
-  if (isLater && !rules.isUnfinished) return rest;
+  if (readySince >= changed + rules.settleMs && !rules.isUnfinished) return rest;
   return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
 }
 
-/** Whether nobody has resumed it, and none of its nodes has become Ready since it was stopped. */
-function staysStopped(changed: readonly RolloutNode[], stopped: number | undefined, { resumed }: Rules): boolean {
-  if (stopped === undefined || stopped <= resumed) return false;
-  return !changed.some(({ ready, wasNotReady, readySince = 0 }) => ready && !wasNotReady && readySince > stopped);
+/** Somebody has resumed the rollout since the node turned NotReady. */
+function isAccepted({ ready, readySince = 0 }: RolloutNode, { accepted }: Rules): boolean {
+  return !ready && readySince <= accepted;
 }
 
-function latestTurn(nodes: readonly RolloutNode[], { now, accepted }: Rules): number | undefined {
+/** Of before, unless somebody has resumed it or its nodes are Ready again; and of the nodes that have failed since. */
+function stopOf(
+  nodes: readonly RolloutNode[],
+  failed: readonly RolloutNode[],
+  stopped: RolloutStop | undefined,
+  rules: Rules,
+): RolloutStop | undefined {
+  const before = stopped === undefined || stopped.at <= rules.resumed ? undefined : stopped;
+  const isBack = ({ isOfThis, isPending, isDraining = false, ready, readySince = 0 }: RolloutNode) =>
+    before !== undefined && isOfThis && (!isPending || isDraining) && ready && readySince >= before.at;
+  const back = nodes.filter(isBack);
+  const left = before?.nodes.filter(name => !back.some(node => node.name === name)) ?? [];
+  // Where their names are not known: one that was NotReady before its change has not failed.
+  const hasFailed = ({ wasNotReady, readySince = 0 }: RolloutNode) => !wasNotReady && readySince > (before?.at ?? 0);
+  const isOver = before?.nodes.length === 0 ? back.some(hasFailed) : left.length === 0;
+  const kept = isOver ? undefined : before;
+  if (failed.length === 0) return kept && { at: kept.at, nodes: left };
+  const names = namesOf(failed);
+  const isKnown = kept !== undefined && names.every(name => left.includes(name));
+  const turned = failed.map(({ readySince = 0 }) => readySince);
+  const at = isKnown ? kept.at : Math.max(kept?.at ?? 0, ...turned);
+  return { at, nodes: [...new Set([...left, ...names])].toSorted() };
+}
+
+function latestTurn(nodes: readonly RolloutNode[], { now, accepted }: Rules): number {
   const turns = nodes.flatMap(({ isOfThis, readySince }) => (isOfThis && readySince !== undefined ? readySince : []));
-  const known = turns.filter(turn => turn <= now + MAX_SKEW_MS);
+  const known = turns.filter(turn => turn <= now + MAX_AHEAD_MS);
   // A stop after a resume is another one, whatever the clock of the node that failed says.
   const latest = known.reduce((a, b) => Math.max(a, b), accepted + 1_000);
-  return Number.isFinite(latest) ? latest : undefined;
+  return Number.isFinite(latest) ? latest : 0;
 }
 
 /** The others turned NotReady after their change. */
-function settlesByTime({ ready, wasNotReady }: RolloutNode): boolean {
-  return ready || wasNotReady;
+function settlesByTime({ ready, wasNotReady, isLeaving = false }: RolloutNode): boolean {
+  return ready || wasNotReady || isLeaving;
 }
 
-function settlesIn({ ready, changed, readySince }: RolloutNode, { settleMs, now }: Rules): number {
-  return Math.max(leftOf(changed, settleMs, now), ready ? leftOf(readySince, settleMs, now) : 0);
+function settlesIn(node: RolloutNode, { settleMs, now }: Rules): number {
+  const sinceChange = settleMs - elapsed(node.changed, node.changedAgo, now);
+  return isUp(node) ? Math.max(sinceChange, settleMs - elapsed(node.readySince, node.readyAgo, now)) : sinceChange;
 }
 
 function namesOf(nodes: readonly RolloutNode[]): string[] {
   return nodes.map(({ name }) => name).toSorted();
 }
 
-/** Milliseconds until so much time has passed; a time too far ahead is another clock's, and counts as passed. */
-function leftOf(time: number | undefined, ms: number, now: number): number {
-  return time === undefined || time > now + MAX_SKEW_MS ? 0 : time + ms - now;
+/** Milliseconds since then. A time ahead is another clock's, and counts as now; one too far ahead, as long ago. */
+export function elapsed(time: number | undefined, measured: number | undefined, now: number): number {
+  if (measured !== undefined) return measured;
+  if (time === undefined || time > now + MAX_AHEAD_MS) return Number.POSITIVE_INFINITY;
+  return Math.max(0, now - time);
 }
 
 /** Ready nodes first: the others cannot settle soon. */
 function sorted(nodes: readonly RolloutNode[]): RolloutNode[] {
-  const last = ({ isRefused, ready }: RolloutNode) => (isRefused ? 2 : 0) + (ready ? 0 : 1);
+  const last = (node: RolloutNode) => (node.isRefused ? 2 : 0) + (isUp(node) ? 0 : 1);
   return nodes.toSorted((a, b) => last(a) - last(b) || (a.name < b.name ? -1 : 1));
 }
 

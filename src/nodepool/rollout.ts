@@ -47,13 +47,10 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
   const { nodes, pending, settling, failed, notReady, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
   if (step.isStopped) {
-    const commands = `edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
-    const why =
-      failed.length > 0
-        ? `${noun(failed.length, 'node')} ${firstFew(failed, MAX_NAMED)} turned NotReady after the change; mend it, ${commands}`
-        : `a node that turned NotReady after the change is gone; ${commands}`;
-    const since = step.stoppedAt === undefined ? {} : { since: timestamp(new Date(step.stoppedAt)) };
-    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${why}`, ...since };
+    const mend = failed.length > 0 ? `fix ${failed.length === 1 ? 'it' : 'them'}, ` : '';
+    const next = `${mend}edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
+    const since = step.stoppedAt ? { since: timestamp(new Date(step.stoppedAt)) } : {};
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${stopText(step)}; ${next}`, ...since };
   }
   if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
   const parts = [
@@ -65,10 +62,18 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
   return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
 }
 
+/** `node a turned NotReady after the change and is gone` */
+function stopText({ failed, stop, isGone }: RolloutStep): string {
+  const names = failed.length > 0 ? failed : (stop?.nodes ?? []);
+  const who = names.length === 0 ? 'a node' : `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)}`;
+  const gone = names.length > 1 ? ' and are gone' : ' and is gone';
+  return `${who} turned NotReady after the change${isGone ? gone : ''}`;
+}
+
 function waitsForText(pool: string, names: readonly string[]): string {
   const [is, them] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
   const who = `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} NotReady`;
-  return `${who}: mend ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
+  return `${who}: fix ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
 }
 
 /** Of a condition Applied that is False for want of a step alone. */
@@ -78,18 +83,17 @@ export function isRolloutReason(reason: string): boolean {
 
 /** What a rollout does now, and the steps that follow. */
 export function stepsText(step: RolloutStep): string {
-  const { pending, settling, next, failed, canary, limit, isCanary } = step;
+  const { pending, settling, next, notReady, canary, limit, isCanary } = step;
   const left = pending - next.length;
   if (step.isStopped) {
-    const why =
-      failed.length > 0 ? `${firstFew(failed, MAX_NAMED)} turned NotReady` : 'a node that turned NotReady is gone';
-    return `stopped, since ${why}; ${plural(left, 'node')} left`;
+    return `stopped: ${stopText(step)}; ${plural(left, 'node')} left`;
   }
   const parts = [
     ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),
     ...(settling > 0 ? [`${settling} settling`] : []),
   ];
-  const now = parts.length === 0 ? 'none now' : parts.join(', ');
+  const none = isCanary && notReady.length > 0 ? 'none now, as no Ready node can be the canary' : 'none now';
+  const now = parts.length === 0 ? none : parts.join(', ');
   if (left === 0) return now;
   const most = Math.min(left, limit);
   return `${now}; then ${plural(left, 'node')} in ${plural(Math.ceil(left / most), 'step')} of at most ${most}`;

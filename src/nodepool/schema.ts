@@ -122,6 +122,14 @@ export const STATUS_SCHEMA: Schema = {
     podCount: integer,
     allocatable: { type: 'map', of: { type: 'scalar' }, what: 'quantities are strings or numbers' },
     observedGeneration: integer,
+    stoppedRollouts: {
+      type: 'list',
+      of: {
+        type: 'object',
+        required: ['rollout', 'time'],
+        fields: { rollout: string, time: string, nodes: { type: 'list', of: string } },
+      },
+    },
     conditions: { type: 'list', of: { type: 'any' } },
   },
 };

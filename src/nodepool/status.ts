@@ -15,6 +15,7 @@ import {
   type NodePool,
   type NodePoolStatus,
   type ResourceList,
+  type StoppedRollout,
 } from './types.ts';
 
 /** The meaning of `status.status`. */
@@ -55,6 +56,8 @@ export interface Observation {
   podCount: number | undefined;
   /** Why nodes are not written for now, or that all are; only of a pool that is paused or has spec.rollout. */
   rollout?: RolloutProgress | undefined;
+  /** Undefined: as before. */
+  stoppedRollouts?: StoppedRollout[];
   /** Pods are evicted before nodes get a taint: which, as a sentence. */
   draining?: string | undefined;
   /** NoExecute taints that were not set again by this reconcile, as sentences. */
@@ -69,6 +72,7 @@ export interface Observation {
 export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
   const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, contested, isReleased } =
     observed;
+  const stopped = observed.stoppedRollouts ?? pool.status?.stoppedRollouts ?? [];
   const ready = members.filter(node => node.ready).length;
   const unreadable: string[] = [];
   const sums = sumResourceLists(
@@ -177,6 +181,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     ...(podCount === undefined ? {} : { podCount }),
     allocatable,
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    ...(stopped.length === 0 ? {} : { stoppedRollouts: stopped }),
     conditions: [
       condition('Ready', status === 200, readyReason, readyMessage),
       condition('Applied', applied, ...appliedText()),

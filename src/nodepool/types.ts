@@ -139,6 +139,15 @@ export interface Condition {
 /** Quantity by resource name, as in the API. */
 export type ResourceList = Record<string, string>;
 
+/** A spec whose rollout a node has stopped that turned NotReady (see stopped-rollouts.ts). */
+export interface StoppedRollout {
+  /** rolloutHash() of the spec. */
+  rollout: string;
+  /** RFC 3339: see RolloutStop. */
+  time: string;
+  nodes?: string[];
+}
+
 export interface NodePoolStatus {
   /** 200: normal; 409: conflict; 422: invalid spec; 500: failing writes or invalid quantities; 503: none Ready. */
   status: number;
@@ -151,6 +160,7 @@ export interface NodePoolStatus {
   podCount?: number;
   allocatable?: ResourceList;
   observedGeneration?: number;
+  stoppedRollouts?: StoppedRollout[];
   conditions?: Condition[];
 }
 
@@ -172,6 +182,8 @@ export interface Node {
   uid: string;
   resourceVersion: string;
   creationTimestamp: string;
+  /** Its owner has deleted it, and a finalizer keeps it. */
+  deletionTimestamp?: string;
   labels: Record<string, string>;
   taints: Taint[];
   /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION if that names a pool. */

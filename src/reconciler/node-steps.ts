@@ -67,7 +67,7 @@ export class NodeSteps {
     this.gonePools = new GonePools(deps);
     this.#changedMeanwhile = new ChangedMeanwhile(deps);
     this.#stalePools = new StalePools(deps);
-    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false);
+    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false, deps.clock);
     this.drainer = new NodeDrainer(deps);
     this.#deps = deps;
     const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);

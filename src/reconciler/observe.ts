@@ -3,6 +3,7 @@ import { drainingText } from '../nodepool/no-execute.ts';
 import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import type { Observation } from '../nodepool/status.ts';
+import { stoppedRollouts } from '../nodepool/stopped-rollouts.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conflictMessages } from './conflicts.ts';
@@ -16,7 +17,7 @@ interface Found {
   unmet: readonly WriteFailure[];
   /** Members that do not carry what the pool sets. */
   differing: string[];
-  /** Of a pool with a rollout that is not paused. */
+  /** Of a pool with a rollout. */
   step: RolloutStep | undefined;
   drain: DrainState | undefined;
   /** See Contests. */
@@ -43,6 +44,8 @@ export function observe(
     rollout: isPaused(pool)
       ? pausedProgress(name, differing.length, members.length)
       : step && rolloutProgress(name, step),
+    // A node that fails during a pause may be gone at its end.
+    stoppedRollouts: stoppedRollouts(pool, step),
     draining: drain && drainingText(drain),
     withheld: withheldTexts(moves.filter(({ from, to }) => from === name && to === name)),
     contested,

@@ -150,7 +150,7 @@ export class Reconciler {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
-    const step = valid && !isPaused(pool) ? this.#nodes.rollout(name) : undefined;
+    const step = valid ? this.#nodes.rollout(name) : undefined;
     // Nodes that wait for their turn, or for pods, have a record by now.
     const isTried = valid && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
@@ -165,7 +165,8 @@ export class Reconciler {
       contested,
       podsOn,
     });
-    if (step?.settlesAfterMs !== undefined) holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
+    if (!isPaused(pool) && step?.settlesAfterMs !== undefined)
+      holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'

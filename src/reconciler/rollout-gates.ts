@@ -6,15 +6,25 @@
  * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
  * order, so one of two that overlap finds them written.
  */
+import { type Clock, systemClock } from '../controller/clock.ts';
 import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
 import { progressOf } from '../nodepool/rollout.ts';
 import { rolloutHash } from '../nodepool/rollout-hash.ts';
-import { type RolloutNode, type RolloutStep, type RolloutTimes, rolloutStep } from '../nodepool/rollout-step.ts';
+import {
+  type RolloutNode,
+  type RolloutStep,
+  type RolloutStop,
+  type RolloutTimes,
+  rolloutStep,
+} from '../nodepool/rollout-step.ts';
+import { stoppedRollout } from '../nodepool/stopped-rollouts.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
+import { isBeingRemoved } from '../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { factsOf } from './plan-facts.ts';
 import { RefusedNodes } from './refused-nodes.ts';
+import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 
 interface Gate {
   pool: NodePool;
@@ -31,6 +41,10 @@ interface Writes {
   underWay: ReadonlyMap<string, number | undefined>;
   /** Nodes whose last write failed. */
   refused: Pick<ReadonlySet<string>, 'has'>;
+  /** Undefined where nothing was seen before. */
+  sightings?: RolloutSightings;
+  /** A stop that the status may not have yet. */
+  stop?: RolloutStop | undefined;
 }
 
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
@@ -43,6 +57,10 @@ export class RolloutGates {
   readonly #gates = new Map<string, Gate>();
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
+
+  /** Of each pool that is stopped: the node may be gone before the status says so. */
+  readonly #stops = new Map<string, { rollout: string; stop: RolloutStop }>();
+  readonly #sightings: RolloutSightings;
 
   /** See RolloutNode. */
   readonly #refused: RefusedNodes;
@@ -57,12 +75,14 @@ export class RolloutGates {
   /**
    * @param isFollowed caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
    * node which was changed has failed: no node gets a turn that becomes free during the run.
+   * @param clock monotonic: a wall clock that is set meanwhile settles nothing
    */
-  constructor(state: ClusterState, now: () => Date, isFollowed = true) {
+  constructor(state: ClusterState, now: () => Date, isFollowed = true, clock: Pick<Clock, 'now'> = systemClock) {
     this.#state = state;
     this.#refused = new RefusedNodes(state);
     this.#now = now;
     this.#isFollowed = isFollowed;
+    this.#sightings = new RolloutSightings(clock);
   }
 
   /** Computes the step anew. Undefined for a pool without spec.rollout. */
@@ -70,14 +90,22 @@ export class RolloutGates {
     const found = this.#state.pool(pool);
     if (found?.spec.rollout === undefined) {
       this.#gates.delete(pool);
+      this.#sightings.forget(pool);
       return undefined;
     }
     this.#endSeen(pool);
     const underWay = this.#underWay.get(pool) ?? NONE;
-    const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), { underWay, refused: this.#refused }));
-    const current = [...underWay].flatMap(([node, generation]) =>
-      generation === found.metadata.generation ? node : [],
-    );
+    const rollout = rolloutHash(found);
+    const known = this.#stops.get(pool);
+    const stop = known?.rollout === rollout ? known.stop : undefined;
+    const writes = { underWay, refused: this.#refused, sightings: this.#sightings, stop };
+    const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), writes));
+    if (step.stop === undefined) this.#stops.delete(pool);
+    else this.#stops.set(pool, { rollout, stop: step.stop });
+    // One that turned NotReady before its write, so that this is sent again, is no canary any more.
+    const isCurrent = ([node, generation]: [string, number | undefined]) =>
+      generation === found.metadata.generation && !(step.isCanary && this.#state.node(node)?.ready === false);
+    const current = [...underWay].filter(isCurrent).map(([node]) => node);
     const allowed = new Set([...step.next, ...current]);
     this.#gates.set(pool, {
       pool: found,
@@ -150,6 +178,8 @@ export class RolloutGates {
   /** The write has ended, one way or the other. */
   end(pool: string, node: string): void {
     this.#unsure.delete(node);
+    const [live, record] = [this.#state.node(node), recordOf(this.#state, node, pool)];
+    if (live !== undefined) this.#sightings.see(pool, live, record, this.#now().getTime());
     const underWay = this.#underWay.get(pool);
     underWay?.delete(node);
     if (underWay?.size === 0) this.#underWay.delete(pool);
@@ -162,10 +192,11 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: W
   const members = state.members(metadata.name);
   const latest = latestOther(state, pool, members);
   const nodes = members.map(node => nodeOf(state, pool, node, now.getTime(), latest, writes));
+  writes.sightings?.keep(metadata.name, members);
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: now.getTime(),
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
-    ...before(pool),
+    ...before(pool, writes.stop),
   });
 }
 
@@ -184,11 +215,12 @@ function latestOther(state: ClusterState, pool: NodePool, members: readonly Node
 function nodeOf(
   state: ClusterState,
   pool: NodePool,
-  { name, ready, readySince: seconds }: Node,
+  node: Node,
   now: number,
   latest: number,
-  { underWay, refused }: Writes,
+  { underWay, refused, sightings }: Writes,
 ): RolloutNode {
+  const { name, ready, readySince: seconds } = node;
   const { generation } = pool.metadata;
   const record = recordOf(state, name, pool.metadata.name);
   const { isStep } = factsOf(state, name);
@@ -197,7 +229,10 @@ function nodeOf(
   const isThis = record?.rollout === rolloutHash(pool);
   const changed = timeOf(record?.changed);
   const isOfEarlier = record?.generation !== undefined && record.generation < latest;
-  const known = { name, ready, readySince, isRefused, isOfEarlier };
+  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node.taints);
+  const seen = sightings?.see(pool.metadata.name, node, record, now);
+  const readyAgo = seen === undefined ? {} : { readyAgo: seen.readyAgo };
+  const known = { name, ready, readySince, isRefused, isOfEarlier, isLeaving, ...readyAgo };
   const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {
     const isCurrent = underWay.get(name) === generation;
@@ -205,7 +240,7 @@ function nodeOf(
       ...known,
       isUnderWay: true,
       changed: now,
-      wasNotReady: isDraining ? wasNotReady(record, readySince, now) : !ready,
+      wasNotReady: isDraining ? wasNotReady(record, readySince, now) && (ready || !seen?.wasReady) : !ready,
       isOfThis: isCurrent || (isDraining && isThis),
       isPending: isDraining || (!isCurrent && isStep),
       isDraining,
@@ -214,7 +249,8 @@ function nodeOf(
   return {
     ...known,
     changed,
-    wasNotReady: wasNotReady(record, readySince, changed),
+    ...(seen?.changedAgo === undefined ? {} : { changedAgo: seen.changedAgo }),
+    wasNotReady: wasNotReady(record, readySince, changed) && (ready || !(seen?.wasReady ?? hasTurned(node, changed))),
     isOfThis: isThis,
     isPending: isStep,
     // A node that joined has no stamp.
@@ -234,14 +270,14 @@ function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed 
   return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
 }
 
-/** What the last reconcile of this generation found. */
-function before(pool: NodePool): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
+/** What the last reconcile found. @param known a stop that this process knows */
+function before(pool: NodePool, known: RolloutStop | undefined): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
   const found = progressOf(pool);
   const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
-  return {
-    wasComplete: reason === 'RolloutComplete',
-    stopped: reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined,
-  };
+  // Of an earlier version, or where the CRD drops the field.
+  const at = reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined;
+  const told = at === undefined ? undefined : { at, nodes: [] };
+  return { wasComplete: reason === 'RolloutComplete', stopped: known ?? stoppedRollout(pool) ?? told };
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -71,7 +71,7 @@ test('a canary that fails and is deleted, as auto-repair does, is not followed b
   await eventually('it is stopped', says(/^RolloutStopped: 1 of 6 nodes updated; stopped: node n0 /));
   await deleteNodes(testEnv.cluster(), ['n0']);
   const isGone = says(
-    /^RolloutStopped: 0 of 5 nodes updated; stopped: a node that turned NotReady after the change is gone; /,
+    /^RolloutStopped: 0 of 5 nodes updated; stopped: node n0 turned NotReady after the change and is gone; /,
   );
   await eventually('it stays stopped', isGone);
   // A node that was repaired joins with the spec.
@@ -83,7 +83,7 @@ test('a canary that fails and is deleted, as auto-repair does, is not followed b
   assert.deepEqual(await tiers('n1', 'n2', 'n3', 'n4', 'n5'), ['1', '1', '1', '1', '1']);
   assert.match(
     (await cli(testEnv.cluster(), ['diff'])).stdout,
-    /^pool web: stopped, since a node .* is gone; 5 nodes left$/m,
+    /^pool web: stopped: node n0 turned NotReady after the change; 5 nodes left$/m,
   );
   assert.equal((await cli(testEnv.cluster(), ['rollout', 'resume', 'web'])).code, 0);
   await eventually('the next canary', async () => (await tiers('n1'))[0] === '2');

@@ -43,7 +43,7 @@ test('a node that breaks with stopOnNotReady: false is named, and resume accepts
   await setReady(testEnv.cluster(), 'n1', false);
   await eventually(
     'it waits for that node alone',
-    says(/^RolloutInProgress: 3 of 3 nodes updated, 1 settling; node n1 is NotReady: mend it, or continue without it /),
+    says(/^RolloutInProgress: 3 of 3 nodes updated, 1 settling; node n1 is NotReady: fix it, or continue without it /),
   );
   assert.equal((await resume()).stdout, 'nodepool.nodes.lailin.xyz/web resumed\n');
   await eventually('it is complete', says(/^RolloutComplete/));

@@ -145,7 +145,7 @@ test('1,000 nodes: a canary that turns NotReady stops it with the canary alone c
   );
   const { code, stdout } = await unchanged(['diff']);
   assert.equal(code, 1);
-  assert.match(stdout, /^pool web: stopped, since n0002 turned NotReady; 990 nodes left$/m);
+  assert.match(stdout, /^pool web: stopped: node n0002 turned NotReady after the change; 990 nodes left$/m);
   await setReady(testEnv.cluster(), 'n0002', true);
   await eventually('it goes on', reasonIs('RolloutComplete'), 90_000);
   assert.equal(samples.changed(), count);

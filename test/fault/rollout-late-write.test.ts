@@ -8,6 +8,8 @@ import { eventually } from '../e2e/watching.ts';
 import { isReconcileWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { useFaultEnv } from './fault-env.ts';
+import { row } from './row.ts';
+import { delay } from './treatments.ts';
 
 const testEnv = useFaultEnv();
 const [DEADLINE, LATE_MS] = ['1s', 3_000];
@@ -37,3 +39,32 @@ test('the node keeps its place until its write has landed, or cannot any more', 
   assert.equal(samples.most(), 1, `order ${samples.order()}`);
   await child.end();
 });
+
+row(
+  {
+    fault: 'late write',
+    how: 'every second write of a node in a rollout reaches the server after settleSeconds',
+    holds: 'the node settles from the answer on: never more nodes in flight than maxConcurrent',
+  },
+  async (t, facts) => {
+    const names = ['n0', 'n1', 'n2', 'n3', 'n4'];
+    await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
+    await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 1 } });
+    await testEnv.reconcile();
+    const samples = await sampleRollout(t, testEnv.cluster(), '2', 1);
+    const proxy = await testEnv.proxy(t);
+    const child = startChild(t, proxy);
+    await child.synced();
+    let writes = 0;
+    proxy.onRequest(asked => {
+      if (!asked.path.startsWith('/api/v1/nodes/n') || !isReconcileWrite(asked) || writes++ % 2 === 1) return undefined;
+      // Longer than settleSeconds and its margin.
+      return delay(LATE_MS + 1_000);
+    });
+    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
+    await eventually('all are changed', () => samples.changed() === names.length, 60_000);
+    assert.equal(samples.most(), 1, `order ${samples.order()}`);
+    await child.end();
+    Object.assign(facts, { late: Math.ceil(writes / 2), inFlight: samples.most() });
+  },
+);

@@ -70,7 +70,11 @@ export const NODE_STATUS: Schema = {
 /** @param annotations keys of those that are kept; others of a node may be long */
 export function nodeSchema(annotations: ReadonlySet<string>, status: Schema = NODE_STATUS): Schema {
   const only = new Set([...USED_OF_NODES, ...annotations]);
-  const meta: Schema = { ...META, 12: { name: 'annotations', read: text, repeated: 'map', only } };
+  const meta: Schema = {
+    ...META,
+    9: { name: 'deletionTimestamp', read: time },
+    12: { name: 'annotations', read: text, repeated: 'map', only },
+  };
   return {
     1: { name: 'metadata', read: message(meta) },
     2: { name: 'spec', read: message(NODE_SPEC) },

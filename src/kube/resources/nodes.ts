@@ -46,6 +46,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
     uid: metadata.uid ?? '',
     resourceVersion: metadata.resourceVersion ?? '',
     creationTimestamp: metadata.creationTimestamp ?? '',
+    ...(metadata.deletionTimestamp == null ? {} : { deletionTimestamp: metadata.deletionTimestamp }),
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
     ...(record === undefined ? {} : { record: keptRecord(record) }),

@@ -5,6 +5,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/merge-patch.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { progressOf } from '../../nodepool/rollout.ts';
+import { stoppedRollout } from '../../nodepool/stopped-rollouts.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
@@ -46,7 +47,8 @@ function pausing({ metadata, spec }: RawPool): Record<string, unknown> {
 async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Date): Promise<Record<string, unknown>> {
   const { metadata, spec } = pool;
   if (spec.paused === true) return { spec: { paused: null } };
-  const progress = progressOf(coercePool(pool));
+  const coerced = coercePool(pool);
+  const progress = progressOf(coerced);
   const isStopped = progress?.reason === 'RolloutStopped';
   const resumed = Date.parse(metadata.annotations?.[RESUMED_ANNOTATION] ?? '');
   const times =
@@ -59,7 +61,7 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
       `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
     );
   }
-  if (isStopped) times.push(Date.parse(progress.lastTransitionTime));
+  if (isStopped) times.push(Date.parse(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
   // Times of the cluster: the clock of whoever types this may be wrong.
   const until = Math.max(...times.filter(time => !Number.isNaN(time)));
   const date = Number.isFinite(until) ? new Date(until) : now;
@@ -67,16 +69,19 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
 }
 
 /**
- * Since when those nodes of the pool are NotReady that a rollout has changed, in milliseconds.
- * @param isOptional none where nodes may not be listed
+ * Since when those nodes of the pool are NotReady that a rollout has changed, or all nodes where none is Ready, in milliseconds.
+ * @param isStopped then none where nodes may not be listed
  */
-async function notReadySince(pool: string, nodes: Pick<NodesClient, 'list'>, isOptional: boolean): Promise<number[]> {
+async function notReadySince(pool: string, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
   const found = await nodes.list().catch((error: unknown) => {
-    if (isOptional && error instanceof NodepoolError) return [];
+    if (isStopped && error instanceof NodepoolError) return [];
     throw error;
   });
-  return found.flatMap(({ ready, readySince = 0, record }) => {
-    const applied = ready ? undefined : parseRecord(record);
-    return applied?.pool === pool && applied.changed !== undefined ? readySince * 1000 : [];
+  const held = found.flatMap(({ ready, readySince = 0, record }) => {
+    const applied = parseRecord(record);
+    return applied?.pool === pool ? { ready, readySince, isChanged: applied.changed !== undefined } : [];
   });
+  // None of them can be the canary.
+  const isNoneReady = !isStopped && held.every(({ ready }) => !ready);
+  return held.flatMap(node => (!node.ready && (node.isChanged || isNoneReady) ? node.readySince * 1000 : []));
 }

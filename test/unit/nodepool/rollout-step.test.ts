@@ -64,9 +64,9 @@ test('a node has settled when it is Ready for so long, and was changed so long a
   assert.equal(step([done('a', 0)], { settleSeconds: 0 }).settling, 0);
 });
 
-test('a time of another clock is never waited for without end', () => {
+test('a time ahead counts as now, and one of a day ahead as long ago: nothing is waited for without end', () => {
   const ahead = (seconds: number) => step([done('a', -seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 });
-  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 182_000]);
+  assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 62_000]);
   assert.deepEqual(ahead(1e9).next, ['b']);
   const since = step([done('a', 100, { readySince: ago(-1e9) }), pending('b')], { maxConcurrent: 1 });
   assert.deepEqual(since.next, ['b']);
@@ -142,4 +142,62 @@ test('a node whose pods are evicted is in flight for as long as that takes, and 
   assert.deepEqual(step(nodes, { maxConcurrent: 2 }).next, ['a', 'b']);
   assert.deepEqual(step(nodes, { canary: 2 }).next, ['a', 'b']);
   assert.deepEqual(step([...nodes, broken('e', 100, 50)], { maxConcurrent: 9 }).next, [], 'a changed node has failed');
+});
+
+test('a node that is NotReady is no canary, takes no place of one, and settles nothing', () => {
+  const strategy = { canary: 2, settleSeconds: 60 };
+  const dead = (name: string, more: Partial<RolloutNode> = {}) => pending(name, { ready: false, ...more });
+  // The first two are broken by another spec.
+  const former = (name: string) => broken(name, 20, 10, { isPending: true });
+  const begun = step([former('a'), former('b'), pending('c'), pending('d'), pending('e')], strategy);
+  assert.deepEqual([begun.isCanary, begun.next], [true, ['c', 'd']]);
+  const gone = broken('a', 600, 1e6, { wasNotReady: true });
+  const waits = step([gone, done('b', 90), pending('c'), dead('x')], strategy);
+  assert.deepEqual([waits.isCanary, waits.next], [true, ['c']], 'that of a has settled nothing');
+  const proven = step([gone, done('b', 90), done('c', 90), pending('d'), dead('x')], strategy);
+  assert.deepEqual([proven.isCanary, proven.next], [false, ['d', 'x']]);
+  const back = { ...gone, ready: true, readySince: ago(61) };
+  assert.equal(step([back, done('b', 90), pending('d')], strategy).isCanary, true);
+  assert.equal(step([{ ...back, readySince: ago(62) }, done('b', 90), pending('d')], strategy).isCanary, false);
+});
+
+test('so many of the canary as are Ready: the others are not kept from what may mend them', () => {
+  const strategy = { canary: 3, settleSeconds: 60 };
+  const dead = many(4, name => pending(name, { ready: false }));
+  assert.deepEqual(step([done('a', 90), pending('b'), ...dead], strategy).next, ['b']);
+  assert.deepEqual(step([done('a', 90), done('b', 90), ...dead], strategy).next.length, 4);
+  // An undo: the others have the spec since they joined.
+  assert.deepEqual(step([node('a'), node('b'), ...dead], strategy).next.length, 4);
+  assert.deepEqual(step([node('a', { readySince: ago(61) }), ...dead], strategy).next, [], 'it has joined just now');
+  const none = step(dead, strategy);
+  assert.deepEqual([none.next, none.notReady.length], [[], 4], 'nobody knows');
+  assert.equal(step(dead, strategy, { resumed: ago(0) }).next.length, 4, 'somebody has accepted that');
+});
+
+test('a node broken by another spec keeps its place no longer than settleSeconds', () => {
+  const former = (seconds: number) => broken('a', seconds, seconds - 1, { isPending: true });
+  const next = (seconds: number) => step([former(seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 }).next;
+  assert.deepEqual([next(61), next(62)], [['a'], ['b']]);
+});
+
+test('a node that its owner is removing stops nothing, and is no canary', () => {
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const leaving = (more: Partial<RolloutNode>) => ({ ...done('a', 10), isLeaving: true, ...more });
+  for (const ready of [true, false]) {
+    const found = step([leaving({ ready, readySince: ago(5) }), pending('b'), pending('c')], strategy);
+    assert.deepEqual([found.isStopped, found.next, found.isCanary], [false, ['b'], true]);
+  }
+  const last = step([pending('a', { isLeaving: true }), done('b', 90), pending('c')], strategy);
+  assert.deepEqual(last.next, ['c', 'a']);
+  const drained = pending('a', { isLeaving: true, isDraining: true, isOfThis: true, changed: ago(90), ready: false });
+  assert.deepEqual(step([drained, pending('b')]).failed, []);
+});
+
+test('what was measured since it was seen counts, not the clock that was set meanwhile', () => {
+  const strategy = { maxConcurrent: 1, settleSeconds: 60 };
+  const settling = (more: Partial<RolloutNode>) => step([done('a', 1e4, more), pending('b')], strategy).settlesAfterMs;
+  assert.equal(settling({ changedAgo: 5_000, readyAgo: 1e9 }), 57_000);
+  assert.equal(settling({ changedAgo: 1e9, readyAgo: 5_000.5 }), 57_000);
+  const ahead = step([done('a', -600, { changedAgo: 62_000, readyAgo: 62_000 }), pending('b')], strategy);
+  assert.deepEqual(ahead.next, ['b']);
 });

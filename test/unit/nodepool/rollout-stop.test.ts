@@ -5,6 +5,9 @@ import { rolloutProgress, stepsText } from '../../../src/nodepool/rollout.ts';
 import type { RolloutNode } from '../../../src/nodepool/rollout-step.ts';
 import { ago, broken, done, many, node, pending, step } from './rollout-nodes.ts';
 
+/** A stop whose nodes are not known, as in the condition of an earlier version. */
+const at = (time: number) => ({ at: time, nodes: [] });
+
 test('a changed node that turns NotReady stops it, until it is Ready, the spec changes or somebody resumes', () => {
   const strategy = { canary: 1, maxConcurrent: 3, settleSeconds: 60 };
   const rest = many(5, pending);
@@ -13,21 +16,22 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   assert.deepEqual(rolloutProgress('web', stopped), {
     reason: 'RolloutStopped',
     message:
-      '1 of 6 nodes updated; stopped: node a turned NotReady after the change; mend it, edit the pool, or continue with `kubectl nodepool rollout resume web`',
+      '1 of 6 nodes updated; stopped: node a turned NotReady after the change; fix it, edit the pool, or continue with `kubectl nodepool rollout resume web`',
     since: '2026-05-01T11:59:50Z',
   });
   assert.deepEqual(step([broken('a', 400, 10), ...rest], strategy).failed, ['a'], 'also when it had settled');
   assert.deepEqual(step([broken('a', 40, 40), ...rest], strategy).failed, ['a'], 'in the same second');
   const before = step([broken('a', 40, 10, { wasNotReady: true }), ...rest], strategy);
   const [failedBefore, nextBefore] = [before.failed, before.next];
-  assert.deepEqual([failedBefore, nextBefore], [[], []], 'NotReady before its change: it only has to settle');
+  assert.deepEqual([failedBefore, nextBefore], [[], ['n0000']], 'NotReady before its change: it is no canary');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], { ...strategy, stopOnNotReady: false }).failed, []);
   const back = step([done('a', 100, { readySince: ago(10) }), ...rest], strategy);
   assert.deepEqual([back.failed, back.next, back.settlesAfterMs], [[], [], 52_000]);
   const undone = step([broken('a', 40, 10, { isPending: true })], strategy);
-  assert.deepEqual([undone.failed, undone.next], [[], ['a']], 'the spec changed');
+  assert.deepEqual([undone.failed, undone.next, undone.notReady], [[], [], ['a']], 'the spec changed: it is no canary');
+  assert.deepEqual(step([broken('a', 40, 10, { isPending: true })]).next, ['a']);
   const resumed = step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(5) });
-  assert.deepEqual([resumed.failed, resumed.next.length], [[], 3]);
+  assert.deepEqual([resumed.failed, resumed.next], [[], ['n0000']], 'another is the canary');
   const again = step([broken('a', 40, 3), ...rest], strategy, { resumed: ago(5) });
   assert.deepEqual(again.failed, ['a'], 'it failed after that');
   assert.deepEqual(step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(-1e9) }).failed, ['a'], 'forged');
@@ -52,7 +56,7 @@ test('a node that turned NotReady and does not stop it is named, and can be acce
   assert.deepEqual(rolloutProgress('web', waits), {
     reason: 'RolloutInProgress',
     message:
-      '6 of 6 nodes updated, 5 settling; nodes n0000, n0001, n0002 and 2 more are NotReady: mend them, or continue without them with `kubectl nodepool rollout resume web`',
+      '6 of 6 nodes updated, 5 settling; nodes n0000, n0001, n0002 and 2 more are NotReady: fix them, or continue without them with `kubectl nodepool rollout resume web`',
   });
   assert.equal(rolloutProgress('web', step(nodes, strategy, { resumed: ago(10) })).reason, 'RolloutComplete');
 });
@@ -60,32 +64,33 @@ test('a node that turned NotReady and does not stop it is named, and can be acce
 test('a stopped rollout stays stopped when the failed node is deleted', () => {
   const rest = many(3, pending);
   const strategy = { canary: 1, settleSeconds: 60 };
-  const gone = step(rest, strategy, { stopped: ago(20) });
+  const gone = step(rest, strategy, { stopped: at(ago(20)) });
   assert.deepEqual([gone.next, gone.isStopped, gone.failed], [[], true, []]);
   assert.deepEqual(rolloutProgress('web', gone), {
     reason: 'RolloutStopped',
     message:
-      '0 of 3 nodes updated; stopped: a node that turned NotReady after the change is gone; edit the pool, or continue with `kubectl nodepool rollout resume web`',
+      '0 of 3 nodes updated; stopped: a node turned NotReady after the change and is gone; edit the pool, or continue with `kubectl nodepool rollout resume web`',
+    since: '2026-05-01T11:59:40Z',
   });
-  assert.equal(stepsText(gone), 'stopped, since a node that turned NotReady is gone; 3 nodes left');
+  assert.equal(stepsText(gone), 'stopped: a node turned NotReady after the change and is gone; 3 nodes left');
   const healthy = [done('a', 300), done('b', 300, { readySince: ago(21) })];
   assert.equal(
-    step([...healthy, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    step([...healthy, ...rest], strategy, { stopped: at(ago(20)) }).isStopped,
     true,
     'the others have not failed',
   );
   const was = done('a', 300, { readySince: ago(5), wasNotReady: true });
   assert.equal(
-    step([was, ...rest], strategy, { stopped: ago(20) }).isStopped,
+    step([was, ...rest], strategy, { stopped: at(ago(20)) }).isStopped,
     true,
     'nor has one that was NotReady before',
   );
   const back = done('a', 300, { readySince: ago(19) });
-  assert.equal(step([back, ...rest], strategy, { stopped: ago(20) }).isStopped, false, 'it is Ready again');
-  assert.deepEqual(step(rest, strategy, { stopped: ago(20), resumed: ago(20) }).next, ['n0000']);
-  assert.equal(step(rest, strategy, { stopped: ago(20), resumed: ago(21) }).isStopped, true, 'resumed before');
-  assert.equal(step([node('a')], strategy, { stopped: ago(20) }).isStopped, false, 'no node waits for it');
-  const future = { stopped: ago(-3600), resumed: ago(-3600) };
+  assert.equal(step([back, ...rest], strategy, { stopped: at(ago(20)) }).isStopped, false, 'it is Ready again');
+  assert.deepEqual(step(rest, strategy, { stopped: at(ago(20)), resumed: ago(20) }).next, ['n0000']);
+  assert.equal(step(rest, strategy, { stopped: at(ago(20)), resumed: ago(21) }).isStopped, true, 'resumed before');
+  assert.equal(step([node('a')], strategy, { stopped: at(ago(20)) }).isStopped, false, 'no node waits for it');
+  const future = { stopped: at(ago(-3600)), resumed: ago(-3600) };
   assert.equal(step(rest, strategy, future).isStopped, false, 'stopped by a clock that was ahead, and resumed');
 });
 
@@ -133,11 +138,15 @@ test('a node that turns NotReady while its pods are evicted stops the rollout, i
   const rest = [pending('b')];
   const stopped = step([node({}), ...rest], { maxConcurrent: 5 });
   assert.deepEqual([stopped.failed, stopped.isStopped, stopped.next, stopped.settling], [['a'], true, [], 1]);
-  const resumed = step([node({}), ...rest], { maxConcurrent: 5 }, { resumed: ago(30), stopped: ago(30) });
+  const resumed = step([node({}), ...rest], { maxConcurrent: 5 }, { resumed: ago(30), stopped: at(ago(30)) });
   assert.deepEqual([resumed.isStopped, resumed.next, resumed.settling], [false, ['b', 'a'], 0]);
   assert.deepEqual(step([node({}), ...rest], { canary: 1 }, { resumed: ago(30) }).next, ['b'], 'without it');
   const back = node({ ready: true, readySince: ago(10) });
-  assert.deepEqual(step([back, ...rest], { maxConcurrent: 1 }, { stopped: ago(30) }).next, ['a'], 'it is Ready again');
+  assert.deepEqual(
+    step([back, ...rest], { maxConcurrent: 1 }, { stopped: at(ago(30)) }).next,
+    ['a'],
+    'it is Ready again',
+  );
   for (const more of [{ wasNotReady: true }, { isOfThis: false }]) assert.equal(step([node(more)]).isStopped, false);
   assert.equal(step([node({})], { stopOnNotReady: false }).isStopped, false);
 });
@@ -148,14 +157,14 @@ test('the time of a stop is one of its nodes, so a recovery is told without the 
   // The clocks of all nodes are behind: it broke and came back before what is now for us.
   const failed = step([broken('a', 300, 250), rebooted, node('joined', { readySince: ago(1) }), ...rest]);
   assert.deepEqual([failed.isStopped, failed.stoppedAt], [true, ago(100)]);
-  const stopped = failed.stoppedAt;
+  const stopped = at(failed.stoppedAt ?? 0);
   assert.equal(step([rebooted, ...rest], {}, { stopped }).isStopped, true, 'one that was Ready then has not recovered');
   const back = done('a', 300, { readySince: ago(99) });
   assert.equal(step([back, rebooted, ...rest], {}, { stopped }).isStopped, false);
   const ahead = done('c', 300, { readySince: ago(-1e9) });
   assert.equal(step([broken('a', 300, 250), ahead, ...rest]).stoppedAt, ago(250), 'a time far ahead is ignored');
-  assert.equal(step(rest).stoppedAt, undefined);
-  assert.equal(step(rest, {}, { stopped: ago(5) }).stoppedAt, undefined, 'nothing is known but that it was stopped');
+  assert.equal(step(rest).stop, undefined);
+  assert.deepEqual(step(rest, {}, { stopped: at(ago(5)) }).stop, at(ago(5)));
 });
 
 test('a stop after a resume is another one, whatever the clock of the node that failed says', () => {
@@ -163,8 +172,8 @@ test('a stop after a resume is another one, whatever the clock of the node that 
   const accepted = broken('a', 600, 100);
   const late = step([accepted, broken('b', 600, 90), ...many(3, pending)], {}, times);
   assert.deepEqual([late.failed, late.stoppedAt], [['b'], ago(90)]);
-  const gone = step([accepted, ...many(3, pending)], {}, { ...times, stopped: late.stoppedAt });
-  assert.deepEqual([gone.isStopped, gone.stoppedAt], [true, ago(99)]);
+  const gone = step([accepted, ...many(3, pending)], {}, { ...times, stopped: late.stop });
+  assert.deepEqual([gone.isStopped, gone.stoppedAt], [true, ago(90)]);
 });
 
 test('what others add to nodes that have the spec does not make the rollout unfinished', () => {
@@ -181,4 +190,38 @@ test('what others add to nodes that have the spec does not make the rollout unfi
   assert.deepEqual(step([dead, labelled('a'), pending('b')]).failed, ['dead']);
   const now = step([broken('c', 30, 10), labelled('a')]);
   assert.deepEqual([now.failed, now.next], [['c'], []], 'it broke by the removal');
+});
+
+test('a stop is remembered with its nodes, until all of them are Ready again', () => {
+  const rest = many(3, pending);
+  const both = step([broken('a', 300, 20), broken('b', 300, 10), ...rest]);
+  assert.deepEqual(both.stop, { at: ago(10), nodes: ['a', 'b'] });
+  const stopped = both.stop;
+  const back = done('a', 300, { readySince: ago(5) });
+  const one = step([back, ...rest], {}, { stopped });
+  assert.deepEqual([one.isStopped, one.stop?.nodes, one.isGone], [true, ['b'], true], 'b is gone');
+  const other = done('c', 300, { readySince: ago(5) });
+  assert.equal(step([other, ...rest], {}, { stopped }).isStopped, true, 'it has not failed');
+  const again = step([broken('a', 300, 2), ...rest], {}, { stopped: { at: ago(10), nodes: ['b'] } });
+  assert.deepEqual(again.stop, { at: ago(2), nodes: ['a', 'b'] });
+  const all = step([back, { ...back, name: 'b' }, ...rest], {}, { stopped });
+  assert.deepEqual([all.isStopped, all.stop], [false, undefined]);
+  const second = done('a', 300, { readySince: ago(10) });
+  assert.equal(
+    step([second, ...rest], {}, { stopped: { at: ago(10), nodes: ['a'] } }).isStopped,
+    false,
+    'in one second',
+  );
+  const joined = node('a', { readySince: ago(1) });
+  assert.equal(step([joined, ...rest], {}, { stopped: { at: ago(10), nodes: ['a'] } }).isStopped, true, 'a new node');
+});
+
+test('a stop is remembered while no node waits for it, and forgotten when all nodes have the spec', () => {
+  const stopped = { at: ago(10), nodes: ['x'] };
+  const settling = step([done('a', 10)], {}, { stopped });
+  assert.deepEqual([settling.isStopped, settling.stop], [false, stopped]);
+  assert.deepEqual(step([], {}, { stopped }).stop, stopped, 'of no nodes nothing is known');
+  assert.equal(step([done('a', 1e4)], {}, { stopped }).stop, undefined);
+  const off = step(many(2, pending), { stopOnNotReady: false }, { stopped });
+  assert.deepEqual([off.isStopped, off.next], [true, []], 'a setting that is no part of the spec');
 });

@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
+import { defined } from '../../../src/nodepool/json.ts';
 import { scaled } from '../../../src/nodepool/rollout-step.ts';
+import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import {
   FINALIZER,
   type Node,
   type NodePool,
   type NodePoolSpec,
+  RESUMED_ANNOTATION,
   type RolloutStrategy,
   type Taint,
 } from '../../../src/nodepool/types.ts';
@@ -44,6 +47,7 @@ export class Simulation {
   spec = 0;
   /** Writes until the process is killed. */
   left = Number.POSITIVE_INFINITY;
+  resumed: Date | undefined;
   onWrite = () => {};
   readonly #clock = new FakeClock();
   /** Which spec is on its way to which node. */
@@ -56,7 +60,7 @@ export class Simulation {
   /** Of these, the nodes that are NotReady, and were Ready when they were changed. */
   readonly failed = new Set<string>();
   /** The last change of each node by a rollout, and whether the node has settled at some time since. */
-  readonly #changes = new Map<string, { at: number; wasReady: boolean; hasSettled: boolean }>();
+  readonly #changes = new Map<string, { at: number; spec: string; wasReady: boolean; hasSettled: boolean }>();
   /** When each node turned Ready or NotReady, to the millisecond. */
   readonly #turned = new Map<string, number>();
 
@@ -89,7 +93,13 @@ export class Simulation {
     const value = `t${this.spec}`;
     const drain: NodePoolSpec = { noExecute: 'Drain', taints: [{ key: KEY, value, effect: 'NoExecute' }] };
     const spec = { labels: { tier: value }, rollout: this.strategy, ...(this.drains ? drain : {}) };
-    const metadata = { finalizers: [FINALIZER], generation: this.spec + 1, resourceVersion: String(++this.version) };
+    const resumed = this.resumed && { [RESUMED_ANNOTATION]: timestamp(this.resumed) };
+    const metadata = {
+      finalizers: [FINALIZER],
+      generation: this.spec + 1,
+      resourceVersion: String(++this.version),
+      ...defined({ annotations: resumed }),
+    };
     return aPool(spec, metadata);
   }
 
@@ -123,6 +133,11 @@ export class Simulation {
     this.#process?.state.removeNode(name, node.uid);
   }
 
+  resume(): void {
+    this.resumed = new Date(this.now + 1_000);
+    this.#process?.state.setPool(this.pool);
+  }
+
   edit(): void {
     this.spec++;
     this.changed.clear();
@@ -136,6 +151,9 @@ export class Simulation {
       const isDead = !change.wasReady && (this.#turned.get(name) ?? 0) <= change.at;
       const since = Math.max(change.at, isDead ? 0 : (this.#turned.get(name) ?? 0));
       if (this.#isDraining(name)) continue;
+      // It was broken by another spec, which keeps no place for longer than others.
+      const isFormer = change.spec !== `t${this.spec}` && !this.live.get(name)?.ready;
+      if (isFormer && this.now - change.at >= SETTLE_MS) change.hasSettled = true;
       if ((isDead || this.live.get(name)?.ready) && this.now - since >= SETTLE_MS) change.hasSettled = true;
     }
   }
@@ -220,7 +238,7 @@ export class Simulation {
     if (!isJoin) {
       // What broke the node is told by what it was before its drain.
       const wasReady = after.ready || (isSecond && this.#changes.get(name)?.wasReady === true);
-      this.#changes.set(name, { at: this.now, wasReady, hasSettled: false });
+      this.#changes.set(name, { at: this.now, spec: after.labels.tier ?? '', wasReady, hasSettled: false });
       if (after.labels.tier === `t${this.spec}`) this.changed.add(name);
     }
     if (--this.left <= 0) throw new Killed();
@@ -237,16 +255,20 @@ export class Simulation {
   /** What must hold when a change is sent. */
   #check(name: string): void {
     assert.deepEqual([...this.failed], [], `${name} is changed after a failure`);
-    const canary = scaled(this.strategy.canary, this.live.size) ?? 0;
+    const ready = [...this.live.values()].filter(each => each.ready).length;
+    const all = scaled(this.strategy.canary, this.live.size) ?? 0;
+    const canary = ready === 0 ? all : Math.min(all, ready);
     const unsettled = new Set(this.unsettled());
-    const settled = [...this.changed].filter(each => !unsettled.has(each)).length;
+    const isReady = (each: string) => this.live.get(each)?.ready === true;
+    const settled = [...this.changed].filter(each => isReady(each) && !unsettled.has(each)).length;
     const current = [...this.#sent].flatMap(([each, spec]) => (spec === this.spec ? each : []));
-    const all = new Set([...this.changed, ...current, name]).size;
+    const count = new Set([...[...this.changed, ...current].filter(isReady), name]).size;
     // The second write of a drain changes no further node.
-    if (!this.changed.has(name) && all > canary) assert.ok(settled >= canary, 'the canary has not settled');
+    if (!this.changed.has(name) && (count > canary || !isReady(name)))
+      assert.ok(settled >= canary, 'the canary has not settled');
     if (unsettled.has(name)) return;
-    const count = new Set([...unsettled, ...this.#sent.keys(), name]).size;
-    assert.ok(count <= this.limit, `${count} in flight, and ${this.limit} are allowed`);
+    const inFlight = new Set([...unsettled, ...this.#sent.keys(), name]).size;
+    assert.ok(inFlight <= this.limit, `${inFlight} in flight, and ${this.limit} are allowed`);
   }
 }
 

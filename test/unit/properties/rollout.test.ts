@@ -73,9 +73,10 @@ async function happens(simulation: Simulation, names: readonly string[], each: E
   } else changes(each);
 }
 
-/** All nodes are Ready and all budgets allow evictions from now on: the rollout must end. */
+/** All nodes are Ready, those that failed and are gone are accepted, and all budgets allow evictions from now on: the rollout must end. */
 async function ends(simulation: Simulation, names: readonly string[]): Promise<void> {
   for (const name of names) simulation.turn(name, true);
+  simulation.resume();
   simulation.pods.isHeld = false;
   // Each node takes its turn, and with pods three looks: evict, evict those that come back, find none.
   const steps = simulation.drains ? 5 : 1;

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
-import type { Condition, Node, NodePool } from '../../../src/nodepool/types.ts';
+import { type Condition, type Node, type NodePool, RESUMED_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { RolloutGates, stepOf } from '../../../src/reconciler/rollout-gates.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
@@ -30,7 +31,7 @@ const done = (name: string, changed: string, more: Partial<Node> = {}, ofPool = 
   });
 const begin = (nodes: Node[], pools = [pool()]) => {
   const state = new ClusterState(pools, nodes, []);
-  return { state, gates: new RolloutGates(state, () => NOW) };
+  return { state, gates: new RolloutGates(state, () => NOW, true, new FakeClock()) };
 };
 
 test('a write under way takes its place until it has ended', () => {
@@ -122,6 +123,8 @@ test('the step is computed again when the pool, or the readiness of its nodes, h
   assert.equal(gates.allows('worker', 'b'), false, 'it is stopped');
   assert.equal(computed, 2);
   state.setPool(pool({ rollout: { stopOnNotReady: false } }, { resourceVersion: '11', generation: 3 }));
+  assert.equal(gates.allows('worker', 'b'), false, 'a setting that is no part of the spec that stopped');
+  state.setPool(pool({ labels: { tier: '3' } }, { resourceVersion: '12', generation: 4 }));
   assert.equal(gates.allows('worker', 'b'), true);
 });
 
@@ -220,4 +223,117 @@ test('a node that died before another spec came does not stop the undo of that s
   assert.deepEqual([forward?.failed, forward?.next], [['a'], []], 'it died in this rollout');
   const recreated = begin(nodes(9), [undo]).gates.begin('worker');
   assert.deepEqual([recreated?.failed, recreated?.next], [['a'], []], 'records of an earlier pool of the name');
+});
+
+/** Clocks that a test sets; the monotonic one starts at 0. */
+function clocks(nodes: Node[], rollout = {}) {
+  const state = new ClusterState([pool({ rollout: { maxConcurrent: 1, settleSeconds: 60, ...rollout } })], nodes, []);
+  let [wall, mono] = [NOW.getTime(), 0];
+  const gates = new RolloutGates(state, () => new Date(wall), true, { now: () => mono });
+  const passes = (seconds: number, jump = 0) => {
+    mono += seconds * 1000;
+    wall += (seconds + jump) * 1000;
+  };
+  return { state, gates, passes, next: () => gates.begin('worker')?.next };
+}
+const stampedAt = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString().replace('.000', '');
+
+test('a node settles from the answer on, however late it comes', () => {
+  const { state, gates, passes, next } = clocks([old('a'), old('b')]);
+  assert.deepEqual(next(), ['a']);
+  const { changed = '' } = gates.admits('worker', 'a') ?? {};
+  passes(100);
+  state.setNode({ ...done('a', changed), resourceVersion: '99' });
+  gates.end('worker', 'a');
+  assert.deepEqual(next(), []);
+  passes(61.9);
+  assert.deepEqual(next(), []);
+  passes(0.1);
+  assert.deepEqual(next(), ['b']);
+});
+
+test('and where the answer was lost, from when the node is seen', () => {
+  const { state, gates, passes, next } = clocks([old('a'), old('b')]);
+  next();
+  const { changed = '' } = gates.admits('worker', 'a') ?? {};
+  gates.keep('worker', 'a', old('a').resourceVersion);
+  passes(100);
+  assert.deepEqual(next(), ['a']);
+  state.setNode({ ...done('a', changed), resourceVersion: '99' });
+  assert.deepEqual(next(), []);
+  passes(62);
+  assert.deepEqual(next(), ['b']);
+});
+
+test('a wall clock that jumps settles nothing, and nothing waits for ever', () => {
+  for (const jump of [600, -600, 1e9, -1e9]) {
+    const { passes, next } = clocks([done('a', stampedAt(-10)), old('b')]);
+    assert.deepEqual(next(), []);
+    passes(1, jump);
+    assert.deepEqual(next(), [], `${jump} s`);
+    passes(51);
+    assert.deepEqual(next(), ['b'], `${jump} s`);
+  }
+});
+
+test('a stamp, or a readiness, ahead of the clock counts from when it is seen first', () => {
+  const ready = (seconds: number) => ({ readySince: NOW.getTime() / 1000 + seconds });
+  for (const node of [done('a', stampedAt(600)), done('a', stampedAt(-1e4), ready(600))]) {
+    const { passes, next } = clocks([node, old('b')]);
+    assert.deepEqual(next(), []);
+    passes(61);
+    assert.deepEqual(next(), []);
+    passes(1);
+    assert.deepEqual(next(), ['b']);
+  }
+});
+
+test('a resume holds when the clock is set back', () => {
+  const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
+  const { state, gates, passes } = clocks([failed, old('b')]);
+  assert.equal(gates.begin('worker')?.isStopped, true);
+  const annotations = { [RESUMED_ANNOTATION]: stampedAt(-50) };
+  state.setPool(pool({ rollout: { settleSeconds: 60 } }, { resourceVersion: '11', annotations }));
+  passes(1, -3_600);
+  assert.deepEqual(gates.begin('worker')?.next, ['b']);
+});
+
+test('a node that was NotReady when it was changed, was seen Ready since, and broke', () => {
+  const seconds = NOW.getTime() / 1000;
+  const record = recordOf({
+    pool: 'worker',
+    labels: { tier: '2' },
+    changed: stampedAt(-10),
+    rollout: rolloutHash(pool()),
+    wasNotReady: true,
+  });
+  const dead = done('a', '', { record, ready: false, readySince: LONG_AGO });
+  const { state, gates } = clocks([dead, old('b')]);
+  const failed = () => gates.begin('worker')?.failed;
+  assert.deepEqual(failed(), []);
+  // From Unknown to False: it was not Ready.
+  state.setNode({ ...dead, resourceVersion: '20', readySince: seconds });
+  assert.deepEqual(failed(), []);
+  state.setNode({ ...dead, resourceVersion: '21', ready: true, readySince: seconds + 1 });
+  assert.deepEqual(failed(), []);
+  state.setNode({ ...dead, resourceVersion: '22', readySince: seconds + 2 });
+  assert.deepEqual(failed(), ['a']);
+  // Another process, by the times of the node.
+  assert.deepEqual(clocks([{ ...dead, readySince: seconds }, old('b')]).gates.begin('worker')?.failed, ['a']);
+});
+
+test('a node that fails and is gone before the status says so, and one that its owner removes', () => {
+  const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
+  const { state, gates, next } = clocks([failed, old('b')]);
+  assert.deepEqual(gates.begin('worker')?.failed, ['a']);
+  state.removeNode('a', 'a');
+  assert.deepEqual([next(), gates.begin('worker')?.stop?.nodes], [[], ['a']]);
+  const removed = [
+    { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' as const }] },
+    { deletionTimestamp: stampedAt(-50) },
+  ];
+  for (const sign of removed) {
+    const found = clocks([{ ...failed, ...sign }, old('b')]).gates.begin('worker');
+    assert.deepEqual([found?.isStopped, found?.next], [false, ['b']]);
+  }
 });

@@ -10,7 +10,6 @@ import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import type { ClusterPort, NodePatch, RawPool } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { override } from '../../override.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -68,13 +67,18 @@ function begin(
       patchStatus: async (of: NodePool, status: NodePoolStatus) => ({ kind: 'written', pool: withStatus(of, status) }),
     },
   });
+  let last = 0;
   const reconciler = new Reconciler({
     cluster,
     state,
     limitObjects: work => work(),
-    now: () => new Date(now()),
+    now: () => {
+      last = now();
+      return new Date(last);
+    },
     sleep: async () => {},
-    clock: new FakeClock(),
+    // Both clocks agree.
+    clock: { now: () => last },
     dryRun: false,
     isFollowed: true,
   });

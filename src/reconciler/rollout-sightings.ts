@@ -1,0 +1,93 @@
+/**
+ * Since when this process knows what a node of a rollout is, by the monotonic clock: a stamp is made before its request is
+ * sent, and wall clocks are set. What is there when the node is seen first counts by its time; what comes later, from the moment when it
+ * is seen.
+ */
+import type { Clock } from '../controller/clock.ts';
+import type { AppliedRecord } from '../nodepool/record.ts';
+import { elapsed } from '../nodepool/rollout-step.ts';
+import type { Node } from '../nodepool/types.ts';
+
+interface Sighting {
+  uid: string;
+  changed: string | undefined;
+  readySince: number | undefined;
+  /** Monotonic milliseconds. */
+  changedAt: number;
+  readyAt: number;
+  /** It was Ready at some time since its change. */
+  wasReady: boolean;
+}
+
+/** How long ago in milliseconds, and whether the node was Ready at some time since its change. */
+interface Seen {
+  changedAgo: number | undefined;
+  readyAgo: number;
+  wasReady: boolean;
+}
+
+/** Added to the time of a change, which is cut to whole seconds. */
+const MARGIN_MS = 2_000;
+
+export class RolloutSightings {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** By name of the pool, then of the node. */
+  readonly #pools = new Map<string, Map<string, Sighting>>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** @param now of the wall clock, for a node that is seen first */
+  see(pool: string, node: Node, record: AppliedRecord | undefined, now: number): Seen {
+    const nodes = this.#pools.get(pool) ?? new Map<string, Sighting>();
+    this.#pools.set(pool, nodes);
+    const at = this.#clock.now();
+    const before = nodes.get(node.name);
+    const known = before?.uid === node.uid ? before : first(node, record, now, at);
+    if (known !== before) nodes.set(node.name, known);
+    if (known.changed !== record?.changed) {
+      known.changed = record?.changed;
+      known.changedAt = at;
+      known.wasReady = node.ready;
+    }
+    if (known.readySince !== node.readySince) {
+      known.readySince = node.readySince;
+      known.readyAt = at;
+    }
+    if (node.ready) known.wasReady = true;
+    const changedAgo = known.changed === undefined ? undefined : at - known.changedAt;
+    return { changedAgo, readyAgo: at - known.readyAt, wasReady: known.wasReady };
+  }
+
+  /** Those of other nodes are forgotten. */
+  keep(pool: string, members: readonly Node[]): void {
+    const nodes = this.#pools.get(pool);
+    if (nodes === undefined || nodes.size <= members.length) return;
+    const names = new Set(members.map(({ name }) => name));
+    for (const name of nodes.keys()) if (!names.has(name)) nodes.delete(name);
+  }
+
+  forget(pool: string): void {
+    this.#pools.delete(pool);
+  }
+}
+
+function first(node: Node, record: AppliedRecord | undefined, now: number, at: number): Sighting {
+  const { uid, readySince } = node;
+  const changed = Date.parse(record?.changed ?? '');
+  const since = readySince === undefined ? undefined : readySince * 1000;
+  return {
+    uid,
+    changed: record?.changed,
+    readySince,
+    changedAt: at - elapsed(Number.isNaN(changed) ? undefined : changed, undefined, now),
+    readyAt: at - elapsed(since, undefined, now),
+    wasReady: hasTurned(node, changed),
+  };
+}
+
+/** Whether it turned Ready or NotReady after its change, by the times of both. */
+export function hasTurned({ ready, readySince = 0 }: Node, changed = Number.NaN): boolean {
+  return ready || readySince * 1000 > changed + MARGIN_MS;
+}

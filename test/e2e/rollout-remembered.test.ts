@@ -1,0 +1,179 @@
+/** spec.rollout on a real API server: nodes that are NotReady prove nothing, and a stop is remembered for its spec. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
+import { deleteNodes, setReady } from '../cluster/nodes.ts';
+import { commandsOf } from './commands.ts';
+import { sampleRollout } from './rollout-samples.ts';
+import { condition, role, useTestEnv } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const testEnv = useTestEnv({ own: true });
+const { ok, unchanged } = commandsOf(testEnv.cluster);
+const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
+const create = (count: number, ready = true) =>
+  testEnv.nodes(...names(count).map(name => ({ name, labels: role('web'), ready })));
+const edit = (spec: object) => testEnv.edit('web', { spec });
+const tierOf = async (name: string) => (await testEnv.node(name)).metadata.labels.tier;
+const withTier = async (of: readonly string[], tier: string) => {
+  const tiers = await Promise.all(of.map(tierOf));
+  return of.filter((_, at) => tiers[at] === tier);
+};
+/** Of the current generation. */
+const says = (wanted: RegExp) => async () => {
+  const pool = await testEnv.getPool('web');
+  return (pool?.status?.conditions ?? []).some(
+    ({ type, reason, message, observedGeneration }) =>
+      type === 'Progressing' &&
+      observedGeneration === pool?.metadata.generation &&
+      wanted.test(`${reason}: ${message}`),
+  );
+};
+
+test('a broken canary is not the canary of the next spec, and gets it last', { timeout: 120_000 }, async t => {
+  await create(4);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, maxConcurrent: 1, settleSeconds: 1 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
+  await setReady(testEnv.cluster(), 'n0', false);
+  await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady/));
+  const samples = await sampleRollout(t, testEnv.cluster(), '3', 1);
+  await edit({ labels: { tier: '3' } });
+  await eventually('all are changed', () => samples.changed() === 4);
+  assert.deepEqual(samples.order(), ['n1', 'n2', 'n3', 'n0']);
+  assert.ok(samples.afterCanary(1) >= 1_000, 'the others waited for the canary');
+  await watching.end();
+});
+
+test('a pool whose nodes are all NotReady waits, says so, and goes on once one is Ready or somebody resumes', {
+  timeout: 120_000,
+}, async t => {
+  await create(3, false);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 1 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  const waits =
+    /the canary of 1 has to settle first; nodes n0, n1, n2 are NotReady: fix them, or continue without them /;
+  await eventually('it waits', says(waits));
+  assert.match((await unchanged(['diff'])).stdout, /^pool web: none now, as no Ready node can be the canary; then 3 /m);
+  await setReady(testEnv.cluster(), 'n2', true);
+  await eventually('all are changed', async () => (await withTier(names(3), '2')).length === 3);
+  await setReady(testEnv.cluster(), 'n2', false);
+  await eventually('it is over', says(/^Rollout(Stopped|Complete)/));
+  await edit({ labels: { tier: '3' } });
+  await eventually('it waits again', says(/^RolloutInProgress: .*n0, n1, n2 are NotReady/));
+  await ok(['rollout', 'resume', 'web']);
+  await eventually('all are changed', async () => (await withTier(names(3), '3')).length === 3);
+  await watching.end();
+});
+
+test('a stop outlives the failed node, a pause, settings, another spec and the process', {
+  timeout: 180_000,
+}, async t => {
+  await create(6);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 1 } });
+  await testEnv.reconcile();
+  let watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
+  await setReady(testEnv.cluster(), 'n0', false);
+  await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady after the change; fix it, /));
+  await deleteNodes(testEnv.cluster(), ['n0']);
+  const isStopped = says(
+    /^RolloutStopped: 0 of 5 nodes updated; stopped: node n0 turned NotReady after the change and is gone; /,
+  );
+  await eventually('it stays stopped', isStopped);
+  const [first] = (await testEnv.getPool('web'))?.status?.stoppedRollouts ?? [];
+  assert.deepEqual(first?.nodes, ['n0']);
+
+  const rest = names(6).slice(1);
+  const staysStopped = async (what: string) => {
+    await eventually(`it stays stopped: ${what}`, isStopped);
+    assert.deepEqual(await withTier(rest, '2'), [], what);
+  };
+  await edit({ paused: true });
+  await eventually('it is paused', says(/^Paused/));
+  await edit({ paused: null });
+  await staysStopped('a pause');
+  await edit({ rollout: { settleSeconds: 2 } });
+  await staysStopped('settleSeconds');
+  await edit({ startupTaints: [{ key: 'boot', effect: 'NoSchedule' }] });
+  await staysStopped('startupTaints');
+  await edit({ rollout: { stopOnNotReady: false } });
+  await staysStopped('stopOnNotReady');
+  await edit({ rollout: { stopOnNotReady: true, canary: null } });
+  await staysStopped('no canary');
+  await watching.end('SIGKILL');
+  await edit({ rollout: { settleSeconds: 1 } });
+  watching = await startWatching(t, testEnv.cluster());
+  await staysStopped('another process');
+  await edit({ labels: { tier: '3' } });
+  await eventually('another spec goes on', says(/^RolloutComplete/));
+  await edit({ labels: { tier: '2' } });
+  await staysStopped('the spec again');
+  const { stdout } = await unchanged(['diff']);
+  assert.match(stdout, /^pool web: stopped: node n0 turned NotReady after the change and is gone; 5 nodes left$/m);
+  await ok(['rollout', 'resume', 'web']);
+  await eventually('it goes on', says(/^RolloutComplete/));
+  assert.deepEqual(await withTier(rest, '2'), rest);
+  assert.equal((await testEnv.getPool('web'))?.status?.stoppedRollouts, undefined);
+  await watching.end();
+});
+
+test('a node that fails during a pause and is gone, or whose label is removed, stops its spec', {
+  timeout: 120_000,
+}, async t => {
+  await create(4);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 2, settleSeconds: 600 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await withTier(names(4), '2')).length === 2);
+  await edit({ paused: true });
+  await eventually('it is paused', says(/^Paused/));
+  await setReady(testEnv.cluster(), 'n0', false);
+  const stops = async () => (await testEnv.getPool('web'))?.status?.stoppedRollouts?.[0]?.nodes;
+  await eventually('it is known', async () => (await stops())?.join() === 'n0');
+  await testEnv.patchNode('n0', { metadata: { labels: { 'node-role.kubernetes.io/web': null } } });
+  await edit({ paused: null });
+  await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady after the change and is gone; /));
+  await watching.end();
+});
+
+test('a node that was NotReady when it was changed, recovered and broke', { timeout: 120_000 }, async t => {
+  await create(3);
+  await setReady(testEnv.cluster(), 'n2', false);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 600 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('all are changed', says(/^RolloutInProgress: 3 of 3 nodes updated, 3 settling/));
+  await setReady(testEnv.cluster(), 'n2', true);
+  await eventually('it is Ready', async () => (await testEnv.getPool('web'))?.status?.readyNodeCount === 3);
+  await setReady(testEnv.cluster(), 'n2', false);
+  await eventually('it is stopped', says(/^RolloutStopped: .*node n2 turned NotReady after the change/));
+  await watching.end();
+});
+
+test('a node that its owner removes stops nothing and is no canary', { timeout: 120_000 }, async t => {
+  await create(5);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
+  await testEnv.patchNode('n0', {
+    spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }] },
+  });
+  await eventually('another is the canary', async () => (await tierOf('n1')) === '2');
+  await setReady(testEnv.cluster(), 'n0', false);
+  await deleteNodes(testEnv.cluster(), ['n0']);
+  await edit({ rollout: { settleSeconds: 1 } });
+  await eventually('it goes on', says(/^RolloutComplete: 4 of 4 nodes updated/));
+  assert.equal(condition(await testEnv.getPool('web'), 'Progressing').reason, 'RolloutComplete');
+  assert.equal((await cli(testEnv.cluster(), ['rollout', 'resume', 'web'])).code, 1);
+  await watching.end();
+});
