@@ -9,10 +9,15 @@
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
  */
 import type { SlotWrite } from './merge-slots.ts';
+import { firstFew, plural } from './plural.ts';
 import type { AppliedRecord } from './record.ts';
 import { NO_STARTUP, type StartupSlots } from './record-slots.ts';
-import { taintId } from './taint.ts';
+import { formatTaint } from './syntax.ts';
+import { isSameTaint, taintId } from './taint.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from './types.ts';
+
+/** Nodes in a sentence. */
+const MAX_NAMED = 3;
 
 type Conditions = Pick<Node, 'ready' | 'conditions'>;
 
@@ -168,6 +173,37 @@ export function startupSince(
 /** Those that the pool gave, and that are there as it gave them. */
 export function heldStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
+}
+
+/** An agent that needs longer to start is worth a look. */
+export const STARTING_MS = 15 * 60_000;
+
+export interface StuckTaints {
+  /** A sentence for each startup taint that nobody lifts. */
+  texts: string[];
+  /** Milliseconds until the next one may be such; undefined: none may. */
+  afterMs: number | undefined;
+}
+
+/** Startup taints of the pool on members that registered, or turned Ready or NotReady, more than STARTING_MS ago. */
+export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[], now: Date): StuckTaints {
+  const texts: string[] = [];
+  let afterMs: number | undefined;
+  for (const taint of spec.startupTaints ?? []) {
+    const stuck: string[] = [];
+    for (const node of members) {
+      if (!node.taints.some(live => isSameTaint(live, taint))) continue;
+      const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
+      const left = since + STARTING_MS - now.getTime();
+      if (left <= 0) stuck.push(node.name);
+      else afterMs = Math.min(afterMs ?? left, left);
+    }
+    if (stuck.length === 0) continue;
+    const waits = taint.until === undefined ? '' : ` (until ${taint.until.nodeCondition})`;
+    const nodes = `${plural(stuck.length, 'node')}: ${firstFew(stuck.toSorted(), MAX_NAMED)}`;
+    texts.push(`nobody has lifted startup taint ${formatTaint(taint)}${waits} from ${nodes}`);
+  }
+  return { texts, afterMs };
 }
 
 /** A fast check that nothing of them, nor the boot id, has to change on a member. */

@@ -41,6 +41,7 @@ const OUR_CONDITIONS = [
   'Contested',
   'ResourcesOmitted',
   'TaintsNotRestored',
+  'StartupTaintsStuck',
 ];
 
 export interface Observation {
@@ -62,6 +63,8 @@ export interface Observation {
   draining?: string | undefined;
   /** NoExecute taints that were not set again by this reconcile, as sentences. */
   withheld?: readonly string[];
+  /** Startup taints that nobody lifts, as sentences. */
+  stuckStartup?: readonly string[];
   /** What others keep setting back, slowly: see reconciler/contests.ts. */
   contested?: string | undefined;
   /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
@@ -172,6 +175,12 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     const texts = new Set([...(before?.message.split('; ') ?? []), ...(observed.withheld ?? [])]);
     return texts.size === 0 ? [] : [condition('TaintsNotRestored', true, 'EvictsPods', [...texts].join('; '))];
   };
+  const startupStuck = (): Condition[] => {
+    const { stuckStartup = [] } = observed;
+    return stuckStartup.length === 0
+      ? []
+      : [condition('StartupTaintsStuck', true, 'NotLifted', summarize([...stuckStartup]))];
+  };
   const withSums = (allocatable: ResourceList): NodePoolStatus => ({
     status,
     nodeCount: members.length,
@@ -196,6 +205,7 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
       ...(contested === undefined ? [] : [condition('Contested', true, 'RepeatedRepairs', contested)]),
       ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
       ...notRestored(),
+      ...startupStuck(),
       ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
     ],
   });

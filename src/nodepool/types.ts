@@ -116,7 +116,7 @@ export interface RolloutStrategy {
 
 export interface Condition {
   /**
-   * Reconciling, Stalled, Contested, ResourcesOmitted and TaintsNotRestored are present only while they are True, and
+   * Reconciling, Stalled, Contested, ResourcesOmitted, TaintsNotRestored and StartupTaintsStuck are present only while they are True, and
    * Progressing only on a pool that is paused or has spec.rollout.
    */
   type:
@@ -128,7 +128,8 @@ export interface Condition {
     | 'Stalled'
     | 'Contested'
     | 'ResourcesOmitted'
-    | 'TaintsNotRestored';
+    | 'TaintsNotRestored'
+    | 'StartupTaintsStuck';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;

@@ -46,8 +46,6 @@ export interface Subject {
 export interface ExaminedNode extends Node {
   /** Names of runtime handlers, "" for the default one; undefined where the kubelet does not tell (before 1.31, or by its runtime). */
   handlers: string[] | undefined;
-  /** Of all its conditions, whatever their status. */
-  conditionTypes: string[];
 }
 
 export interface DoctorPort {

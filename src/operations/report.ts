@@ -200,7 +200,8 @@ function troubles(pool: NodePool): { pool: string; condition: Condition }[] {
   const isTrouble = ({ type, status }: Condition) =>
     type === 'Ready' || type === 'Applied'
       ? status !== 'True'
-      : ['Conflict', 'Stalled', 'ResourcesOmitted', 'TaintsNotRestored'].includes(type) && status === 'True';
+      : ['Conflict', 'Stalled', 'ResourcesOmitted', 'TaintsNotRestored', 'StartupTaintsStuck'].includes(type) &&
+        status === 'True';
   return (pool.status?.conditions ?? []).filter(isTrouble).map(condition => ({ pool: pool.metadata.name, condition }));
 }
 

@@ -24,13 +24,14 @@ interface Found {
   contested: string | undefined;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn: ((node: string) => number) | undefined;
+  stuckStartup: readonly string[];
 }
 
 export function observe(
   pool: NodePool,
   state: ClusterState,
   { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
-  { unmet, differing, step, drain, contested, podsOn }: Found,
+  { unmet, differing, step, drain, contested, podsOn, stuckStartup }: Found,
 ): Observation {
   const { name } = pool.metadata;
   const members = state.members(name);
@@ -47,6 +48,7 @@ export function observe(
     // A node that fails during a pause may be gone at its end.
     stoppedRollouts: stoppedRollouts(pool, step),
     draining: drain && drainingText(drain),
+    stuckStartup,
     withheld: withheldTexts(moves.filter(({ from, to }) => from === name && to === name)),
     contested,
   };

@@ -10,6 +10,7 @@ import type { Limiter } from '../controller/limiter.ts';
 import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
+import { stuckStartupTaints } from '../nodepool/startup-taints.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { Contests } from './contests.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
@@ -157,7 +158,10 @@ export class Reconciler {
     const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
     const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
     if (contestMs !== undefined) holdBack({ retryAfterMs: contestMs, move: undefined }, outcome);
+    const stuck = stuckStartupTaints(pool, state.members(name), this.#options.now());
+    if (stuck.afterMs !== undefined) holdBack({ retryAfterMs: stuck.afterMs, move: undefined }, outcome);
     const observed = observe(pool, state, outcome, {
+      stuckStartup: stuck.texts,
       unmet,
       differing: this.#nodes.differing(name, outcome.failures),
       step,

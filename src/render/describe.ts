@@ -43,7 +43,14 @@ export interface Description {
   events: Permitted<EventRow[]>;
 }
 
-const BAD_WHEN_TRUE = ['Conflict', 'Stalled', 'Contested', 'ResourcesOmitted', 'TaintsNotRestored'];
+const BAD_WHEN_TRUE = [
+  'Conflict',
+  'Stalled',
+  'Contested',
+  'ResourcesOmitted',
+  'TaintsNotRestored',
+  'StartupTaintsStuck',
+];
 const NEITHER = ['Progressing', 'Reconciling'];
 
 /** Without the last newline. */

@@ -68,10 +68,9 @@ function accessFacts({ context, cluster, user, source }: Access): AccessFacts {
 }
 
 function toExaminedNode(node: WireNode, kept: KeptAnnotations): ExaminedNode {
-  const { runtimeHandlers, conditions = [] } = node.status ?? {};
+  const { runtimeHandlers } = node.status ?? {};
   return {
     ...toNode(node, kept),
     handlers: runtimeHandlers?.map(({ name = '' }) => name),
-    conditionTypes: conditions.map(({ type = '' }) => type),
   };
 }

@@ -97,6 +97,6 @@ export function stateFindings(
     drift: checkDrift(pools, pool => differing(cluster, pool)),
     handlers: checkHandlers(pools, nodes, cluster),
     quantities: checkQuantities(pools, cluster),
-    'startup-taints': checkStartupTaints(pools, nodes, cluster, now),
+    'startup-taints': checkStartupTaints(pools, cluster, now),
   };
 }

@@ -103,6 +103,11 @@ export class PoolMetrics {
       '1 while others keep changing what the pool sets: the condition Contested. Otherwise 0.',
       status => (contestIn(status) === undefined ? 0 : 1),
     );
+    ofStatus(
+      'nodepool_startup_taints_stuck',
+      '1 while nobody lifts a startup taint from a node for 15 minutes: the condition StartupTaintsStuck. Otherwise 0.',
+      ({ conditions = [] }) => (conditions.some(({ type }) => type === 'StartupTaintsStuck') ? 1 : 0),
+    );
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);
     gauge(
       'nodepool_observed_generation',

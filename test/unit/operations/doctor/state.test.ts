@@ -13,7 +13,7 @@ import type { DoctorPort, ExaminedNode } from '../../../../src/operations/doctor
 import type { Connection } from '../../../../src/operations/ports.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
-const NOW = new Date('2026-01-01T00:10:01Z');
+const NOW = new Date('2026-01-01T00:15:01Z');
 const findingsOf = (state: State, policiesOff?: readonly string[]) => stateFindings(state, { policiesOff, now: NOW });
 const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
 
@@ -21,7 +21,6 @@ function node(name: string, more: Partial<ExaminedNode> = {}): ExaminedNode {
   return {
     ...aNode({ name, uid: name, labels: { 'node-role.kubernetes.io/worker': '' } }),
     handlers: undefined,
-    conditionTypes: ['Ready'],
     ...more,
   };
 }
@@ -140,22 +139,28 @@ test('reports missing runtime handlers, except of nodes that do not report them'
   assert.equal(said(node('c'), node('e')), '2 members do not report what they offer');
 });
 
-test('reports startup taints that wait for a condition that no member reports, once nodes are older than 10 minutes', () => {
-  const startup = aPool(
-    { startupTaints: [{ key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'AgentReady' } }] },
-    { status: GOOD },
-  );
+test('reports startup taints that are on nodes for more than 15 minutes, whoever set them', () => {
+  const agent = { key: 'agent', effect: 'NoSchedule' as const };
+  const startup = (until?: { nodeCondition: string }) =>
+    aPool({ startupTaints: [{ ...agent, ...(until === undefined ? {} : { until }) }] }, { status: GOOD });
+  const waiting = startup({ nodeCondition: 'AgentReady' });
   const record = recordOf({ pool: 'worker', startup: { 'agent:NoSchedule': '' } });
-  const held: Partial<ExaminedNode> = { record, taints: [{ key: 'agent', effect: 'NoSchedule' }] };
-  const check = (...nodes: ExaminedNode[]) => find('startup-taints', [startup], nodes);
-  assert.deepEqual(check(node('a', held), node('b', held), node('c', { record })), [
+  const held: Partial<ExaminedNode> = { record, taints: [agent] };
+  const check = (pool: NodePool, ...nodes: ExaminedNode[]) => find('startup-taints', [pool], nodes);
+  assert.deepEqual(check(waiting, node('a', held), node('b', { taints: [agent] }), node('c', { record })), [
     'warning',
-    'worker: agent:NoSchedule waits for AgentReady on 2 members older than 10 minutes: a, b',
+    'worker: nobody has lifted startup taint agent:NoSchedule (until AgentReady) from 2 nodes: a, b',
   ]);
-  const other = node('c', { record, conditionTypes: ['Ready', 'AgentReady'] });
-  assert.deepEqual(check(node('a', held), other), ['ok'], 'reported, True or not');
-  assert.deepEqual(check(node('a', { ...held, creationTimestamp: '2026-01-01T00:00:01Z' })), ['ok'], 'young');
-  assert.deepEqual(check(node('a', { record })), ['ok'], 'lifted');
+  assert.deepEqual(check(startup(), node('a', held)), [
+    'warning',
+    'worker: nobody has lifted startup taint agent:NoSchedule from 1 node: a',
+  ]);
+  const now = NOW.getTime() / 1000;
+  assert.deepEqual(check(waiting, node('a', { ...held, readySince: now - 899 })), ['ok'], 'it turned Ready just now');
+  assert.deepEqual(check(waiting, node('a', { ...held, readySince: now - 900 }))[0], 'warning');
+  assert.deepEqual(check(waiting, node('a', { record })), ['ok'], 'lifted');
+  const other = { ...agent, value: 'x' };
+  assert.deepEqual(check(waiting, node('a', { taints: [other] })), ['ok'], 'another value');
   assert.deepEqual(find('startup-taints', [worker()], [node('a', held)]), ['ok']);
 });
 

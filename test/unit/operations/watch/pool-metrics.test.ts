@@ -54,6 +54,7 @@ test('has the figures of the status, in base units', () => {
     'nodepool_nodes_conflicting{pool="web"}': 0,
     'nodepool_status_code{pool="web"}': 200,
     'nodepool_contested{pool="web"}': 0,
+    'nodepool_startup_taints_stuck{pool="web"}': 0,
     'nodepool_generation{pool="web"}': 2,
     'nodepool_observed_generation{pool="web"}': 2,
     'nodepool_last_success_timestamp_seconds{pool="web"}': clock.now / 1000,

@@ -1,0 +1,39 @@
+/** Startup taints that nobody lifts: which, since when, and what the status says. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STARTING_MS, stuckStartupTaints } from '../../../src/nodepool/startup-taints.ts';
+import { computeStatus } from '../../../src/nodepool/status.ts';
+import { aNode, aPool } from './fixtures.ts';
+
+const setup = { key: 'setup', effect: 'NoExecute' as const };
+const pool = aPool({ startupTaints: [setup, { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'Up' } }] });
+const registered = (name: string, creationTimestamp: string) => aNode({ name, creationTimestamp, taints: [setup] });
+const now = new Date('2026-01-01T01:00:00Z');
+
+test('after 15 minutes, and until then the time that is left', () => {
+  const [old, young] = [registered('old', '2026-01-01T00:45:00Z'), registered('young', '2026-01-01T00:50:00Z')];
+  assert.deepEqual(stuckStartupTaints(pool, [old, young], now), {
+    texts: ['nobody has lifted startup taint setup:NoExecute from 1 node: old'],
+    afterMs: STARTING_MS - 10 * 60_000,
+  });
+  assert.deepEqual(stuckStartupTaints(pool, [aNode()], now), { texts: [], afterMs: undefined });
+});
+
+test('a condition that is there only meanwhile, and no failure', () => {
+  const observed = {
+    members: [aNode()],
+    specErrors: [],
+    conflicts: [],
+    differing: [],
+    failures: [],
+    podCount: undefined,
+    stuckStartup: ['nobody has lifted it'],
+  };
+  const found = (stuckStartup: string[], before = pool) =>
+    computeStatus(before, { ...observed, stuckStartup }, '2026-01-01T01:00:00Z');
+  const status = found(['nobody has lifted it']);
+  assert.equal(status.status, 200);
+  const ofType = ({ conditions = [] }: typeof status) => conditions.find(({ type }) => type === 'StartupTaintsStuck');
+  assert.deepEqual([ofType(status)?.status, ofType(status)?.message], ['True', 'nobody has lifted it']);
+  assert.equal(ofType(found([], { ...pool, status })), undefined);
+});
