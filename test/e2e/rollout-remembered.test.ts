@@ -169,10 +169,16 @@ test('a node that its owner removes stops nothing and is no canary', { timeout: 
     spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }] },
   });
   await eventually('another is the canary', async () => (await tierOf('n1')) === '2');
-  await setReady(testEnv.cluster(), 'n0', false);
+  await testEnv.patchNode('n1', { metadata: { finalizers: ['example.com/machine'] } });
+  await deleteNodes(testEnv.cluster(), ['n1']);
+  await eventually('and the next one', async () => (await tierOf('n2')) === '2');
+  for (const name of ['n0', 'n1']) await setReady(testEnv.cluster(), name, false);
+  await eventually('they are NotReady', async () => (await testEnv.getPool('web'))?.status?.readyNodeCount === 3);
+  assert.match(condition(await testEnv.getPool('web'), 'Progressing').message, /^3 of 5 nodes updated/);
+  await testEnv.patchNode('n1', { metadata: { finalizers: null } });
   await deleteNodes(testEnv.cluster(), ['n0']);
   await edit({ rollout: { settleSeconds: 1 } });
-  await eventually('it goes on', says(/^RolloutComplete: 4 of 4 nodes updated/));
+  await eventually('it goes on', says(/^RolloutComplete: 3 of 3 nodes updated/));
   assert.equal(condition(await testEnv.getPool('web'), 'Progressing').reason, 'RolloutComplete');
   assert.equal((await cli(testEnv.cluster(), ['rollout', 'resume', 'web'])).code, 1);
   await watching.end();

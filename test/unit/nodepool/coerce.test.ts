@@ -74,6 +74,14 @@ test("the CRD's default status is none, and its generation is none beside the ea
   });
 });
 
+test('stops of rollouts are read, and left out where they have another type', () => {
+  const stop = { rollout: '0123456789', time: '2026-05-01T12:00:00Z', nodes: ['a'] };
+  const stopsOf = (stoppedRollouts: unknown) =>
+    read({}, { status: 200, nodeCount: 1, stoppedRollouts }).status?.stoppedRollouts ?? [];
+  assert.deepEqual(stopsOf([stop, null, 7, { rollout: 'x' }, { ...stop, nodes: 'a' }]).slice(0, 1), [stop]);
+  for (const wrong of [null, 7, {}, 'x', [null]]) assert.deepEqual(stopsOf(wrong), [], JSON.stringify(wrong));
+});
+
 test('coerces a status without calling the pool invalid', () => {
   const time = '2026-01-01T00:00:00Z';
   const good = { type: 'Other', status: 'True', reason: 'R', message: 'm', lastTransitionTime: time };
