@@ -8,6 +8,7 @@ import { FINALIZER, type NodePool, RECORD_ANNOTATION, type Taint } from '../../s
 import {
   annotationsOf,
   classesDiffer,
+  isMembership,
   isSelected,
   type Live,
   type LiveNode,
@@ -16,6 +17,7 @@ import {
   startupOf,
 } from './expected.ts';
 import { type Foreign, taintId } from './model.ts';
+import { isOfOtherSoftware } from './other-software.ts';
 
 /** Differences from the expected state, each a sentence. */
 export function disorder(live: Live, foreign: ReadonlyMap<string, Foreign>): string[] {
@@ -37,7 +39,8 @@ function nodeDisorder(node: LiveNode, foreign: Foreign | undefined, pools: Reado
   const isRight = holder === undefined ? matching.length === 0 : matching.includes(holder);
   const owner = holder === undefined ? undefined : pools.get(holder)?.spec;
   const membership = Object.fromEntries(Object.entries(labels).filter(([key]) => isMembership(key)));
-  const isStripped = (key: string) => owner?.unmanaged === 'Remove' && !key.includes('kubernetes');
+  const isStripped = (key: string) =>
+    owner?.unmanaged === 'Remove' && !key.includes('kubernetes') && !isOfOtherSoftware(key);
   const others = Object.entries(foreign?.labels ?? {}).filter(([key]) => !isMembership(key) && !isStripped(key));
   const byId = (taints: Taint[]) => Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
   return [
@@ -57,11 +60,6 @@ function nodeDisorder(node: LiveNode, foreign: Foreign | undefined, pools: Reado
       ...owner?.annotations,
     }),
   ];
-}
-
-/** Set and removed by commands and other writers at any time. */
-function isMembership(key: string): boolean {
-  return key === 'group' || key.startsWith('node-role.kubernetes.io/');
 }
 
 function holderOf({ metadata }: LiveNode): string | undefined {

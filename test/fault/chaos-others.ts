@@ -6,7 +6,9 @@ import { API_VERSION, type NodePoolSpec, type Taint } from '../../src/nodepool/t
 import { role } from '../e2e/test-env.ts';
 import { GROUPS, POOLS as NAMES } from './chaos-commands.ts';
 import { EvictedPods, evicting } from './evicted-pods.ts';
+import { isMembership, type LiveNode } from './expected.ts';
 import { DRIFT, type Labels, type Model, POOLS, taintId } from './model.ts';
+import { AGENT_TAINT, reclaim, toggleAgent, upgradeDriver } from './other-software.ts';
 import { pick, type Random, weighted } from './random.ts';
 
 /** A key that `adopt` and `unmanaged: Remove` leave alone. */
@@ -52,6 +54,10 @@ export class Others {
       [2, () => this.#removeStartup(node)],
       [2, () => this.#report(node, isOn ? 'True' : 'False')],
       [1, () => this.#replaceNode(node)],
+      [1, () => this.#reclaim(node)],
+      [3, () => toggleAgent(this.#model, node)],
+      [2, () => upgradeDriver(this.#model, node, random)],
+      [2, () => this.#flap(node)],
       [2, () => this.#replacePool(pool)],
       [4, () => this.#heartbeat(node)],
       [6, () => this.pods.bind(node, random)],
@@ -68,7 +74,7 @@ export class Others {
       name,
       labels: { ...own, group, ...(isIn ? role(pool) : {}) },
       annotations: { shared: `birth-${this.made}`, theirs: 'x' },
-      ...(hasTaint ? { taints: [THEIRS] } : {}),
+      taints: [...(hasTaint ? [THEIRS] : []), ...(isIn ? [AGENT_TAINT] : [])],
     });
   }
 
@@ -125,6 +131,20 @@ export class Others {
     await this.pods.forget(node);
     await this.#birth(node);
     return `replace node ${node}`;
+  }
+
+  async #reclaim(node: string): Promise<string> {
+    await reclaim(this.#model, node);
+    return `reclaim and ${await this.#replaceNode(node)}`;
+  }
+
+  /** A labeller restarts: all labels by which pools select the node are gone for a moment. */
+  async #flap(node: string): Promise<string> {
+    const { metadata } = (await this.#model.client.expect('GET', `/api/v1/nodes/${node}`)) as LiveNode;
+    const found = Object.entries(metadata.labels ?? {}).filter(([key]) => isMembership(key));
+    await this.#model.drift(node, Object.fromEntries(found.map(([key]) => [key, null])));
+    await this.#model.drift(node, Object.fromEntries(found));
+    return `flap ${node}`;
   }
 
   /** As `kubectl delete --wait=false` and `kubectl create`: the create fails while the old pool is terminating. */

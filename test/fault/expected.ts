@@ -80,6 +80,11 @@ export function isSelected(pool: string, spec: NodePoolSpec, labels: Record<stri
   return pairs.every(([key, value]) => labels[key] === value) && (spec.matchExpressions ?? []).every(meets);
 }
 
+/** Of chaos: set and removed by commands and other writers at any time. */
+export function isMembership(key: string): boolean {
+  return key === 'group' || key.startsWith('node-role.kubernetes.io/');
+}
+
 /** What the pool sets on its nodes. */
 export function labelsOf(pool: string, { labels, matchExpressions }: NodePoolSpec): Record<string, string> {
   return { ...labels, ...(matchExpressions === undefined ? {} : { 'nodes.lailin.xyz/pool': pool }) };

@@ -34,6 +34,10 @@ export class Model {
     this.#cluster = cluster;
   }
 
+  get cluster(): ControlPlane {
+    return this.#cluster();
+  }
+
   get client(): RawClient {
     return raw(this.#cluster());
   }

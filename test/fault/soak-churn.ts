@@ -3,6 +3,7 @@ import type { NodePoolSpec, Taint } from '../../src/nodepool/types.ts';
 import { role } from '../e2e/test-env.ts';
 import { EvictedPods } from './evicted-pods.ts';
 import { type Model, taintId } from './model.ts';
+import { AGENT_TAINT, reclaim, toggleAgent, upgradeDriver } from './other-software.ts';
 import type { Random } from './random.ts';
 import { randomSpec, SETUP } from './soak-specs.ts';
 
@@ -23,6 +24,8 @@ export class Churn {
   readonly #random: Random;
   /** The pool whose membership label a node has; it may be deleted. */
   readonly #assigned = new Map<string, string>();
+  /** Nodes whose machines are being taken: they are NotReady, and deleted later. */
+  readonly #reclaimed = new Set<string>();
   #names = 0;
 
   constructor(model: Model, random: Random) {
@@ -52,13 +55,17 @@ export class Churn {
   /** One change; most are of nodes, as in a cluster. */
   async step(): Promise<void> {
     const node = this.#pick([...this.model.nodes.keys()]);
-    const changes: [weight: number, change: (node: string) => Promise<void>][] = [
+    const changes: [weight: number, change: (node: string) => Promise<unknown>][] = [
       [30, name => this.model.heartbeat(name)],
       [20, name => this.#move(name)],
       [15, name => this.#drift(name)],
       [10, name => this.model.label(name, { note: this.#random() < 0.3 ? null : this.#name('note') })],
       [6, name => this.model.label(name, this.#random() < 0.2 ? { size: null } : this.#size())],
       [8, name => this.#toggleTaint(name)],
+      [6, name => this.#flap(name)],
+      [6, name => toggleAgent(this.model, name)],
+      [3, name => upgradeDriver(this.model, name, this.#random)],
+      [3, name => this.#reclaim(name)],
       [6, name => this.#start(name)],
       [5, name => this.#replaceNode(name)],
       [8, name => this.#bind(name)],
@@ -82,9 +89,10 @@ export class Churn {
     }
   }
 
-  /** What a paused pool or a budget keeps from its nodes is due after this. */
+  /** What a paused pool or a budget keeps from its nodes is due after this, and every node is Ready. */
   async resumeAll(): Promise<void> {
     await this.pods.allow();
+    for (const node of [...this.#reclaimed]) await this.#replaceNode(node);
     for (const name of this.model.pools.keys()) await this.#pause(name, false);
   }
 
@@ -119,6 +127,23 @@ export class Churn {
     await this.model.drift(node, { tier: value }, taints, { note: value });
   }
 
+  /** A labeller restarts: the node is out of its pool for a moment. */
+  async #flap(node: string): Promise<void> {
+    const pool = this.#assigned.get(node);
+    if (pool === undefined) return;
+    await this.model.label(node, { [`node-role.kubernetes.io/${pool}`]: null });
+    await this.model.label(node, role(pool));
+  }
+
+  /** Every other time it ends an earlier one. */
+  async #reclaim(node: string): Promise<void> {
+    const [earlier] = this.#reclaimed;
+    if (earlier !== undefined && this.#random() < 0.5) return this.#replaceNode(earlier);
+    if (this.#reclaimed.has(node)) return;
+    this.#reclaimed.add(node);
+    await reclaim(this.model, node);
+  }
+
   /** What an agent does: it removes its taint, or reports that it is ready or not. */
   async #start(node: string): Promise<void> {
     if (this.#random() < 0.5) return this.model.removeStartup(node, [taintId(SETUP)]);
@@ -135,6 +160,7 @@ export class Churn {
     await this.model.removeNode(name);
     await this.pods.forget(name);
     this.#assigned.delete(name);
+    this.#reclaimed.delete(name);
     const pool = this.#pick([...this.model.pools.keys(), undefined]);
     const next = this.#random() < 0.5 ? name : this.#name('node');
     if (pool !== undefined) this.#assigned.set(next, pool);
@@ -142,7 +168,7 @@ export class Churn {
       name: next,
       labels: { team: 'theirs', ...this.#size(), ...(pool === undefined ? {} : role(pool)) },
       annotations: BEFORE,
-      ...(this.#random() < 0.5 ? { taints: [FOREIGN_TAINT] } : {}),
+      taints: [FOREIGN_TAINT, AGENT_TAINT].filter(() => this.#random() < 0.5),
     });
   }
 
