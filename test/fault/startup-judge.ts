@@ -8,6 +8,8 @@ export interface StartupCounts {
   given: number;
   /** Nodes that were created with the mark of a pool. */
   born: number;
+  /** Those of `given` that the node had before in the same pool, and that were removed or lifted there. As text. */
+  again: string[];
 }
 
 /**
@@ -17,7 +19,9 @@ export interface StartupCounts {
  */
 export function judgeStartup(versions: readonly Version<NodeState>[], ids: ReadonlySet<string>): StartupCounts {
   const last = new Map<string, NodeState>();
-  const counts: StartupCounts = { given: 0, born: 0 };
+  const counts: StartupCounts = { given: 0, born: 0, again: [] };
+  /** By `UID id`: the pool in which it was removed or lifted. */
+  const lifted = new Map<string, string>();
   for (const { name, state, revision } of versions) {
     const former = last.get(name);
     const before = former?.uid === state?.uid ? former : undefined;
@@ -26,9 +30,15 @@ export function judgeStartup(versions: readonly Version<NodeState>[], ids: Reado
     if (state === undefined) continue;
     const holder = holderOf(state);
     if (before === undefined && holder !== undefined) counts.born++;
+    for (const id of before?.taints.keys() ?? [])
+      if (ids.has(id) && !state.taints.has(id) && holder !== undefined && before && holderOf(before) === holder)
+        lifted.set(`${state.uid} ${id}`, holder);
     const given = [...state.taints].filter(([id, value]) => ids.has(id) && before?.taints.get(id) !== value);
     if (given.length === 0) continue;
     counts.given += given.length;
+    for (const [id] of given)
+      if (holder !== undefined && lifted.get(`${state.uid} ${id}`) === holder)
+        counts.again.push(`node ${name} got ${id} again in revision ${revision} of etcd`);
     const text = given.map(([id, value]) => `${id}=${value}`).join(', ');
     const joins = holder !== undefined && (before === undefined || holderOf(before) !== holder);
     assert.ok(joins, `node ${name} got ${text} in revision ${revision} of etcd, and was in pool ${holder} before`);
