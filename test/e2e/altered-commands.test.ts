@@ -49,7 +49,7 @@ test('cordon, uncordon and drain name the field that a policy reverts, and evict
     assert.ok(cordon.stderr.includes(`unable to cordon node "open-a": ${changed('open-a', true)}`), cordon.stderr);
     assert.match(cordon.stderr, NEXT);
   }
-  const uncordon = await cli(cluster(), ['uncordon', 'closed']);
+  const uncordon = await cli(cluster(), ['uncordon', 'closed', '--yes']);
   assert.deepEqual([uncordon.code, uncordon.stdout], [1, '']);
   assert.ok(uncordon.stderr.includes(changed('closed-a', false)), uncordon.stderr);
   const drain = await cli(cluster(), ['drain', 'open', '--yes', '--timeout=5s']);

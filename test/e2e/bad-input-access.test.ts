@@ -115,9 +115,12 @@ test('names the missing permission in every command on a 403', async () => {
         ...look,
         `list on ${classes}`,
         'get on deployments.apps "nodepool-controller" in nodepool-system',
-        ...['policies', 'policybindings'].map(
-          kind => `get on mutatingadmission${kind}.admissionregistration.k8s.io "born-in-pool.nodes.lailin.xyz"`,
-        ),
+        ...['policies', 'policybindings'].flatMap(kind => [
+          `get on mutatingadmission${kind}.admissionregistration.k8s.io "born-in-pool.nodes.lailin.xyz"`,
+          ...['protect-records', 'protect-membership'].map(
+            name => `get on validatingadmission${kind}.admissionregistration.k8s.io "${name}.nodes.lailin.xyz"`,
+          ),
+        ]),
       ],
     ],
   ];

@@ -182,7 +182,7 @@ test('--skip-wait-for-delete-timeout skips pods that are terminating for longer'
   await pod({ name: 'goes', node: 'w-1' });
   const { code, stdout, stderr } = await drain(NOW, '--skip-wait-for-delete-timeout=1');
   assert.equal(code, 0);
-  assert.match(stdout, /drained \(2 nodes, 1 pod\)$/m);
+  assert.match(stdout, /drained \(2 nodes, 1 pod\); 1 pod is still terminating: default\/stays$/m);
   assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
 });
 

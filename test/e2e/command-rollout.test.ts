@@ -85,6 +85,9 @@ test('status fails where the rollout is stopped, and resume accepts the node tha
   assert.equal((await cli(testEnv.cluster(), ['reconcile', 'web'])).code, 3);
   assert.deepEqual(await tiers(), ['2', '1', '1', '1']);
   assert.equal(await ok(['rollout', 'resume', 'web']), 'nodepool.nodes.lailin.xyz/web resumed\n');
+  // The accepted node proves nothing about the spec.
+  await eventually('a Ready node is the canary', async () => String(await tiers()) === '2,2,1,1');
+  await testEnv.edit('web', { spec: { rollout: { settleSeconds: 0 } } });
   await eventually('the others follow', async () => (await tiers()).every(tier => tier === '2'));
   // The status is written after the nodes; `refused` compares all objects.
   await eventually('the status says so', async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === 4);
