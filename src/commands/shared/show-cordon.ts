@@ -10,7 +10,6 @@ import { EXIT } from '../../cli/report-error.ts';
 import type { CordonChange } from '../../nodepool/plan-cordon.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { chosenNames } from '../../operations/choose-pools.ts';
-import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
 import { cordonsQuestion, cordonsText, foreignCordons } from '../../operations/foreign-cordons.ts';
 import { maintenanceClient } from '../../operations/maintenance.ts';
@@ -51,22 +50,30 @@ export async function showCordon(
   const pause = (ms: number) => sleep(ms);
   const maintenance = maintenanceClient(open, pause);
   const deps = { cluster, maintenance, dryRun, now: io.now, sleep: pause };
-  const propose = async () => {
+  const find = async () => {
     const nodes = await findNodes({ pools, nodes: node, unschedulable: change.unschedulable }, deps);
-    const theirs = change.unschedulable ? [] : await foreignCordons(nodes, change, deps);
-    return {
-      plan: NO_CHANGE,
-      nodes,
-      theirs,
-      ...(theirs.length === 0 ? {} : { question: cordonsQuestion(pools, theirs) }),
-    };
+    return { nodes, theirs: change.unschedulable ? [] : await foreignCordons(nodes, change, deps) };
   };
-  const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, pods));
-  if (agreed === undefined) {
-    io.err('nothing was changed');
-    return EXIT.error;
+  let { nodes, theirs } = await find();
+  if (theirs.length > 0) {
+    const { agree, NO_CHANGE } = await import('../../operations/consent.ts');
+    let first: Awaited<ReturnType<typeof find>> | undefined = { nodes, theirs };
+    const propose = async () => {
+      const found = first ?? (await find());
+      first = undefined;
+      return {
+        plan: NO_CHANGE,
+        ...found,
+        ...(found.theirs.length === 0 ? {} : { question: cordonsQuestion(pools, found.theirs) }),
+      };
+    };
+    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, pods));
+    if (agreed === undefined) {
+      io.err('nothing was changed');
+      return EXIT.error;
+    }
+    ({ nodes, theirs } = agreed.proposal);
   }
-  const { nodes, theirs } = agreed.proposal;
   if (theirs.length > 0 && (yes || dryRun !== 'none')) showWarning(io, cordonsText(theirs));
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
   else if (change.maintenance !== undefined)
