@@ -54,7 +54,7 @@ export interface Entry {
   owners: Map<string, Set<string>>;
   /** The last list was made when schedulers had seen the twin. */
   isSettled: boolean;
-  /** Pods that came back were evicted once more, all in a row, and a budget refused one of them. */
+  /** Pods that came back were evicted once more, or some of them: no further one is evicted. */
   isRefused: boolean;
   /** Of the last look, or of the write after it. */
   error?: NodepoolError;

@@ -15,7 +15,7 @@ import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { podsLeft } from '../nodepool/no-execute.ts';
+import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { DrainEntries, type DrainingPlan, type Entry, pauseMs, RETRY_MS, withJitter } from './drain-entries.ts';
@@ -110,10 +110,7 @@ export class NodeDrainer {
       this.#forgetGone(plan.node.name, entry, listed);
       // Until then, a scheduler that has not seen the stand-in may bind pods.
       if (!entry.isSettled) for (const pod of listed) entry.owners.get(ownerOf(pod))?.add(pod.uid);
-      const { pods, areLast, returned } = podsLeft(listed, plan.drain.taints, plan.node.taints, pod => {
-        const known = entry.owners.get(ownerOf(pod));
-        return known !== undefined && !known.has(pod.uid);
-      });
+      const { pods, areLast, returned } = this.#left(plan, entry, listed);
       entry.pods = pods.length;
       const isSettled = listedAt - entry.since >= SETTLE_MS;
       entry.isSettled = isSettled;
@@ -129,9 +126,16 @@ export class NodeDrainer {
     }
   }
 
+  #left({ node, drain }: DrainingPlan, { owners }: Entry, listed: readonly DrainPod[]): PodsLeft {
+    return podsLeft(listed, drain.taints, node.taints, pod => {
+      const known = owners.get(ownerOf(pod));
+      return known !== undefined && !known.has(pod.uid);
+    });
+  }
+
   /**
    * Pods that came back are evicted once more, all in a row: if no budget refuses one, the taint that follows takes nothing from budgets.
-   * Throws where one does: evicting the others again and again would not help.
+   * Throws where one does, or where they are back once more: evicting them again and again would not help.
    */
   async #endReturned(
     plan: DrainingPlan,
@@ -139,17 +143,21 @@ export class NodeDrainer {
     pods: readonly DrainPod[],
     { client, goesOn }: Evicting,
   ): Promise<Look> {
-    const { node } = plan;
-    if (pods.length > 1 && entry.isRefused) throw returnedError(plan, pods);
+    const { name } = plan.node;
+    if (pods.length === 0) return 'cleared';
+    if (entry.isRefused) throw returnedError(plan, pods);
     for (const pod of pods) {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
       const removal = await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false });
-      this.#take(removal, pod, node.name, entry);
-      entry.isRefused = removal.kind === 'budget' || removal.kind === 'busy' || removal.kind === 'namespace ends';
-      if (entry.isRefused) throw returnedError(plan, pods);
+      this.#take(removal, pod, name, entry);
+      // If the first one is refused, no pod was evicted: it is tried again.
+      if (isRefusal(removal)) throw returnedError(plan, pods);
+      entry.isRefused = true;
     }
+    const { returned } = this.#left(plan, entry, await client.podsOn(name));
+    if (returned.length > 0) throw returnedError(plan, returned);
     return 'cleared';
   }
 
@@ -225,6 +233,10 @@ export class NodeDrainer {
     }
     for (const uid of entry.held.keys()) if (!uids.has(uid)) entry.held.delete(uid);
   }
+}
+
+function isRefusal({ kind }: Removal): boolean {
+  return kind === 'budget' || kind === 'busy' || kind === 'namespace ends';
 }
 
 function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly DrainPod[]): NodepoolError {

@@ -18,7 +18,7 @@ const GRACE_MS = 500;
 /** An object that the controller manager creates first in a new cluster. */
 const SIGN_OF_LIFE = '/api/v1/namespaces/default/serviceaccounts/default';
 
-/** For kwok: every node is ready; a pod that has a node runs and is ready; one that is deleted is gone. */
+/** For kwok: every node is ready; a pod that has a node runs and is ready, with the annotation start-delay so much later; one that is deleted is gone. */
 const STAGES = `apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata:
@@ -47,6 +47,9 @@ spec:
     matchExpressions:
     - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
     - {key: .status.phase, operator: In, values: [Pending]}
+  delay:
+    durationMilliseconds: 0
+    durationFrom: {expressionFrom: '.metadata.annotations["start-delay"]'}
   next:
     statusTemplate: |
       phase: Running

@@ -29,13 +29,22 @@ describe('pods that tolerate the NoSchedule taint of their pool, which becomes N
     const selector = { matchLabels: labels };
     const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
     const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
-    const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, tolerations, containers } };
+    // As a real pod, it is not Ready at once.
+    const annotations = { 'start-delay': '2s' };
+    const template = {
+      metadata: { labels, annotations },
+      spec: { terminationGracePeriodSeconds: 1, tolerations, containers },
+    };
     await api().expect('POST', APPS, { metadata: { name: 'web' }, spec: { replicas: REPLICAS, selector, template } });
     await api().expect('POST', BUDGETS, { metadata: { name: 'web' }, spec: { minAvailable: REPLICAS - 1, selector } });
     await eventually('the budget knows all pods', async () => {
       const { status } = (await api().expect('GET', `${BUDGETS}/web`)) as { status: { currentHealthy?: number } };
       return status.currentHealthy === REPLICAS;
     });
+    await eventually(
+      'the pool is reconciled',
+      async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === NODES.length,
+    );
     const samples = await samplePods(t, testEnv.cluster());
     await testEnv.edit('web', { spec: { taints: [taint('NoExecute')] } });
 

@@ -46,20 +46,46 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   await rejects([], `1 pod ${why}: ns/a2`);
   on.delete('a2');
   on.set('a3', tolerant('a3'));
+  answers.set('b2', BUDGET);
+  await clock.advance(PERMANENT_MS);
+  await rejects(['list', 'evict b2'], `2 pods ${why}: ns/b2, ns/a3`);
+  answers.set('b2', { kind: 'accepted' });
+  answers.set('a3', BUDGET);
+  await clock.advance(PERMANENT_MS);
+  await rejects(['list', 'evict b2', 'evict a3'], `2 pods ${why}: ns/b2, ns/a3`);
+  answers.set('a3', { kind: 'accepted' });
   for (let look = 0; look < 3; look++) {
     await clock.advance(PERMANENT_MS);
-    await rejects(['list'], `2 pods ${why}: ns/b2, ns/a3`);
+    await rejects(['list'], `1 pod ${why}: ns/a3`);
   }
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
-  // One is left of them: its eviction says whether the budget allows it.
   on.delete('a3');
   await clock.advance(PERMANENT_MS);
-  answers.set('b2', BUDGET);
-  await rejects(['list', 'evict b2'], `1 pod ${why}: ns/b2`);
-  answers.set('b2', { kind: 'accepted' });
-  await clock.advance(PERMANENT_MS);
-  assert.deepEqual(await write(), ['list', 'evict b2', 'patch n1']);
+  assert.deepEqual(await write(), ['list', 'patch n1'], 'it is away');
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+test('a pod that is back before the taint is set keeps it away: its budget would not be asked', async () => {
+  const { write, calls, on, clock, evictions, taints } = drained([bound('a')]);
+  await write();
+  on.clear();
+  await clock.advance(LOOK_MS);
+  on.set('b', bound('b'));
+  await write();
+  on.clear();
+  on.set('c', bound('c'));
+  const { evict } = evictions;
+  evictions.evict = async (one, options) => {
+    const removal = await evict(one, options);
+    on.set('d', bound('d'));
+    return removal;
+  };
+  for (const requests of [['list', 'evict c', 'list'], ['list']]) {
+    await clock.advance(PERMANENT_MS);
+    await assert.rejects(write(), { message: /not set on node n1: 1 pod came back after eviction/ });
+    assert.deepEqual(calls, requests);
+  }
+  assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });
 
 test('pods that come back and that no budget keeps are evicted once more, right before the taint', async () => {
@@ -73,7 +99,7 @@ test('pods that come back and that no budget keeps are evicted once more, right 
   on.clear();
   for (const name of ['c', 'd']) on.set(name, bound(name));
   await clock.advance(LOOK_MS);
-  assert.deepEqual(await write(), ['list', 'evict c', 'evict d', 'patch n1']);
+  assert.deepEqual(await write(), ['list', 'evict c', 'evict d', 'list', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
