@@ -73,7 +73,9 @@ test('create and doctor warn that a kubelet may draw the pods of the RuntimeClas
     [status, message, details],
     ['warning', 'RuntimeClasses of pools select by labels that a kubelet may set', [`big ${risk}`]],
   );
-  await kubectl(cluster(), ['apply', '-f', 'manifests/protect-membership.yaml']);
+  // The second one bounds what a registration may contain.
+  for (const policy of ['protect-membership', 'protect-records'])
+    await kubectl(cluster(), ['apply', '-f', `manifests/${policy}.yaml`]);
   assert.equal((await membership()).status, 'ok');
   assert.equal((await cli(cluster(), ['create', 'other', ...flags])).stderr.includes('RuntimeClass'), false);
 });

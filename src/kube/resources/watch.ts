@@ -29,8 +29,9 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
-        if (read === undefined) for (const item of items) checkItem(item, resource);
-        return { kind: 'page', items, resourceVersion, continue: next || undefined };
+        // An item that cannot be read is logged and skipped, too.
+        const kept = read === undefined ? items.map(item => (isReadable(item, resource) ? item : {})) : items;
+        return { kind: 'page', items: kept, resourceVersion, continue: next || undefined };
       } catch (error) {
         return broken(error);
       }
@@ -49,9 +50,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
           await readFrames(response, frame => onLine(decodeWatchEvent(frame, decode)));
         } else {
           await readLines(response, line => {
-            const event: unknown = JSON.parse(line);
-            if (isObject(event) && event.type !== 'ERROR') checkItem(event.object, resource);
-            onLine(event as object);
+            onLine(eventOf(JSON.parse(line), resource));
           });
         }
         return { kind: 'ended' };
@@ -64,9 +63,21 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
   };
 }
 
-function checkItem(item: unknown, { group }: Resource): void {
-  if (!isObject(item) || !isObject(item.metadata)) throw new Error('an item of the list is not an object of the API');
-  checkShape(item, group);
+/** An event whose object has fields of other types is none: the reflector logs and skips it, and the watch goes on. */
+function eventOf(event: unknown, resource: Resource): object {
+  if (!isObject(event)) return event as object;
+  return event.type === 'ERROR' || isReadable(event.object, resource) ? event : {};
+}
+
+/** The reflector checks name, UID and version. */
+function isReadable(item: unknown, { group }: Resource): boolean {
+  if (!isObject(item) || !isObject(item.metadata)) return true;
+  try {
+    checkShape(item, group);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOptions): Query {
