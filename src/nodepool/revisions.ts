@@ -5,6 +5,7 @@
 import { ellipsize } from './cut-bytes.ts';
 import { NodepoolError } from './errors.ts';
 import { isObject } from './json.ts';
+import { FIELD_MANAGER, managedAt, readManagedFields } from './managed-fields.ts';
 import { deepEqual } from './merge-patch.ts';
 import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from './types.ts';
 
@@ -92,6 +93,17 @@ export function newRevision(pool: Pool, revision: number, attempt: number): Cont
     data,
     revision,
   };
+}
+
+/**
+ * Who made a revision that this program did not make, by its field manager: `an unknown field manager` where the server does not
+ * tell. The data of a revision cannot be changed. Not guaranteed: a field manager is what the client says that it is.
+ */
+export function foreignWriter({ metadata }: ControllerRevision): string | undefined {
+  const entries = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
+  const writers = entries.filter(entry => managedAt(entry, ['data']) !== undefined).map(({ manager }) => manager);
+  if (writers.length > 0 && writers.every(writer => writer === FIELD_MANAGER)) return undefined;
+  return writers.find(writer => writer !== FIELD_MANAGER) ?? 'an unknown field manager';
 }
 
 /** Whether the revision keeps the spec that the pool has. */

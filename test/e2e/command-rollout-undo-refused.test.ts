@@ -71,6 +71,12 @@ test('a revision that the pool must not have is not written, and others are neve
   await forge('screen', { spec: { labels: { tier: '1' }, '\u001b[31mred': 1 } }, undefined, 12);
   const { stdout } = await run('history', 'web', '--revision=12');
   assert.ok(!stdout.includes('\u001b'), stdout);
+  await forge('theirs', { spec: { labels: { tier: 'forged' } } }, undefined, 13);
+  const theirs = /revision 13 was made by \S+, not by kubectl-nodepool/;
+  assert.match((await unchanged(['rollout', 'history', 'web'])).stderr, theirs);
+  const asks = await refused(['rollout', 'undo', 'web', '--to-revision=13'], 1, theirs);
+  assert.match(String(asks ?? '--yes'), /--yes/);
+  assert.equal((await run('undo', 'web', '--to-revision=13', '--yes')).code, 0);
 });
 
 test('asks as edit does, and needs --yes in a script', { skip: NO_TERMINAL }, async () => {

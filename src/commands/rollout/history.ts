@@ -1,6 +1,7 @@
 /** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
-import { showNote } from '../../cli/error-line.ts';
+import { showNote, showWarning } from '../../cli/error-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
+import { foreignWriter } from '../../nodepool/revisions.ts';
 import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout/rollout-history.ts';
 import type { ObjectFormat } from '../../render/printers.ts';
 import type { RolloutDeps } from './deps.ts';
@@ -26,6 +27,12 @@ export async function history(
   }
   const { renderHistory, renderRevision } = await import('../../render/rollout-history.ts');
   io.out(revision === 0 || one === undefined ? renderHistory(name, shown) : renderRevision(name, one));
+  for (const each of shown) {
+    const writer = foreignWriter(each);
+    if (writer !== undefined) {
+      showWarning(io, `revision ${each.revision} was made by ${writer}, not by kubectl-nodepool`);
+    }
+  }
   const next = one === undefined ? whereToLook(pool, revisions) : undefined;
   if (next !== undefined) showNote(io, `next: ${next}`);
   return EXIT.done;

@@ -7,6 +7,7 @@ import {
   CHANGE_CAUSE,
   type ControllerRevision,
   causeOf,
+  foreignWriter,
   isRevisionOf,
   restoredSpec,
   revisionToRestore,
@@ -15,7 +16,7 @@ import { type SpecChange, specChanges } from '../../nodepool/spec-changes.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { recreatedError } from '../../reconciler/live-reads.ts';
 import type { NodePoolsClient } from '../../reconciler/ports.ts';
-import { type Approve, NO_CHANGE } from '../consent.ts';
+import { type Approve, NO_CHANGE, type Question } from '../consent.ts';
 import { agreedTo, assertRestored } from '../edit/edit.ts';
 import { patchPool } from '../edit/guarded-patch.ts';
 import { type PlanEditDeps, proposeEdit } from '../edit/plan-edit.ts';
@@ -58,12 +59,26 @@ export async function rolloutUndo(
     show(specChanges(before.spec, after.spec));
     const { warnings, ...proposal } = await proposeEdit(before, after, deps);
     warn(warnings);
-    return { before, after, patch, revision, ...proposal };
+    const question = withWriter(proposal.question, chosen, name);
+    return { before, after, patch, revision, ...proposal, ...(question === undefined ? {} : { question }) };
   };
   const { pool, before, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
     agreedTo(propose, approve),
   );
   return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, before, revision };
+}
+
+/** Asks also before a revision that this program did not make. */
+function withWriter(question: Question | undefined, revision: ControllerRevision, pool: string): Question | undefined {
+  const writer = foreignWriter(revision);
+  if (writer === undefined) return question;
+  const reason = `revision ${revision.revision} was made by ${writer}, not by kubectl-nodepool`;
+  const { text = `Save pool ${pool}?`, covers = [], needsYes } = question ?? {};
+  return {
+    text,
+    covers: [...covers, reason],
+    needsYes: [reason, ...(needsYes === undefined ? [] : [needsYes])].join('; '),
+  };
 }
 
 function choose(history: RolloutHistory, toRevision: number): ControllerRevision {

@@ -4,6 +4,7 @@ import {
   type ControllerRevision,
   causeOf,
   excessRevisions,
+  foreignWriter,
   newRevision,
   ownRevisions,
   planRevision,
@@ -16,6 +17,18 @@ const annotated = (cause: string) => ({ annotations: { 'kubernetes.io/change-cau
 const kept = (tier: string, revision: number, more: Partial<ControllerRevision> = {}): ControllerRevision => ({
   ...newRevision(aPool({ labels: { tier } }), revision, 0),
   ...more,
+});
+
+test('tells who made a revision, if it was not this program', () => {
+  const made = (...managers: [string, string][]) => {
+    const managedFields = managers.map(([manager, field]) => ({ manager, fieldsV1: { [field]: {} } }));
+    const revision = kept('1', 1);
+    return foreignWriter({ ...revision, metadata: { ...revision.metadata, managedFields } as never });
+  };
+  assert.equal(made(['kubectl-nodepool', 'f:data'], ['kubectl-annotate', 'f:metadata']), undefined);
+  assert.equal(made(['curl', 'f:data']), 'curl');
+  assert.equal(made(['kubectl-nodepool', 'f:metadata']), 'an unknown field manager');
+  assert.equal(foreignWriter(kept('1', 1)), 'an unknown field manager');
 });
 
 test('keeps the spec without noExecute, paused and rollout, under a name by its content, owned by the pool', () => {
