@@ -262,8 +262,9 @@ function stopOf(
   rules: Rules,
 ): RolloutStop | undefined {
   const before = stopped === undefined || stopped.at <= rules.resumed ? undefined : stopped;
-  const isBack = ({ isOfThis, isPending, isDraining = false, ready, readySince = 0 }: RolloutNode) =>
-    before !== undefined && isOfThis && (!isPending || isDraining) && ready && readySince >= before.at;
+  // A node that has the spec may be pending for what others have added since (`unmanaged: Remove`).
+  const isBack = ({ isOfThis, isPending, hasSpec = false, isDraining = false, ready, readySince = 0 }: RolloutNode) =>
+    before !== undefined && isOfThis && (!isPending || hasSpec || isDraining) && ready && readySince >= before.at;
   const back = nodes.filter(isBack);
   const left = before?.nodes.filter(name => !back.some(node => node.name === name)) ?? [];
   // Where their names are not known: one that was NotReady before its change has not failed.

@@ -186,15 +186,17 @@ export interface StuckTaints {
 }
 
 /** Startup taints of the pool on members that registered, or turned Ready or NotReady, more than STARTING_MS ago. */
-export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[], now: Date): StuckTaints {
+export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[], serverTime: () => Date): StuckTaints {
+  if (spec.startupTaints === undefined) return { texts: [], afterMs: undefined };
+  const now = serverTime().getTime();
   const texts: string[] = [];
   let afterMs: number | undefined;
-  for (const taint of spec.startupTaints ?? []) {
+  for (const taint of spec.startupTaints) {
     const stuck: string[] = [];
     for (const node of members) {
       if (!node.taints.some(live => isSameTaint(live, taint))) continue;
       const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
-      const left = since + STARTING_MS - now.getTime();
+      const left = since + STARTING_MS - now;
       if (left <= 0) stuck.push(node.name);
       else afterMs = Math.min(afterMs ?? left, left);
     }

@@ -152,6 +152,7 @@ export class NodeDrainer {
       if (this.#deps.signal?.aborted) return 'waits';
       const removal = await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false });
       this.#take(removal, pod, name, entry);
+      if (removal.kind === 'busy' && !entry.isRefused) return 'waits';
       // If the first one is refused, no pod was evicted: it is tried again.
       if (isRefusal(removal)) throw returnedError(plan, pods);
       entry.isRefused = true;

@@ -158,7 +158,7 @@ export class Reconciler {
     const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
     const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
     if (contestMs !== undefined) holdBack({ retryAfterMs: contestMs, move: undefined }, outcome);
-    const stuck = stuckStartupTaints(pool, state.members(name), this.#options.now());
+    const stuck = stuckStartupTaints(pool, state.members(name), () => this.#options.cluster.nodes.serverTime());
     if (stuck.afterMs !== undefined) holdBack({ retryAfterMs: stuck.afterMs, move: undefined }, outcome);
     const observed = observe(pool, state, outcome, {
       stuckStartup: stuck.texts,

@@ -91,6 +91,8 @@ export class RolloutGates {
     if (found?.spec.rollout === undefined) {
       this.#gates.delete(pool);
       this.#sightings.forget(pool);
+      // A new pool of that name has another past; one that only has no rollout now keeps its stop.
+      if (found === undefined) this.#stops.delete(pool);
       return undefined;
     }
     this.#endSeen(pool);

@@ -58,7 +58,13 @@ export async function proposeDeletion(
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
     const existing = await cluster.pools.listCoerced();
     const nodes = readsNodes || mayEvict(existing) ? await cluster.nodes.list() : undefined;
-    const state = new ClusterState(existing, nodes ?? [], classes, {}, new NodeBirths(cluster.nodes.serverTime));
+    const state = new ClusterState(
+      existing,
+      nodes ?? [],
+      classes,
+      cluster.rules,
+      new NodeBirths(cluster.nodes.serverTime),
+    );
     const intent = deletionIntent(state, names, choice.detachNodes);
     if (nodes !== undefined) {
       const before = stateBefore(state, intent);

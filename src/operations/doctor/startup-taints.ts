@@ -7,7 +7,7 @@ import { type Finding, ok, warning } from './check.ts';
 export function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): Finding {
   const details = pools.flatMap(pool => {
     const { name } = pool.metadata;
-    return stuckStartupTaints(pool, state.members(name), now).texts.map(text => `${name}: ${text}`);
+    return stuckStartupTaints(pool, state.members(name), () => now).texts.map(text => `${name}: ${text}`);
   });
   if (details.length === 0) return ok('no node has had a startup taint for 15 minutes');
   return warning(

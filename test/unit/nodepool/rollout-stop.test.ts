@@ -198,6 +198,9 @@ test('a stop is remembered with its nodes, until all of them are Ready again', (
   assert.deepEqual(both.stop, { at: ago(10), nodes: ['a', 'b'] });
   const stopped = both.stop;
   const back = done('a', 300, { readySince: ago(5) });
+  const labelled = { ...back, isPending: true, hasSpec: true };
+  const only = step([labelled, ...rest], {}, { stopped: { at: ago(10), nodes: ['a'] } });
+  assert.equal(only.isStopped, false, 'it waits for what others have added to it');
   const one = step([back, ...rest], {}, { stopped });
   assert.deepEqual([one.isStopped, one.stop?.nodes, one.isGone], [true, ['b'], true], 'b is gone');
   const other = done('c', 300, { readySince: ago(5) });

@@ -8,7 +8,7 @@ import { aNode, aPool } from './fixtures.ts';
 const setup = { key: 'setup', effect: 'NoExecute' as const };
 const pool = aPool({ startupTaints: [setup, { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'Up' } }] });
 const registered = (name: string, creationTimestamp: string) => aNode({ name, creationTimestamp, taints: [setup] });
-const now = new Date('2026-01-01T01:00:00Z');
+const now = () => new Date('2026-01-01T01:00:00Z');
 
 test('after 15 minutes, and until then the time that is left', () => {
   const [old, young] = [registered('old', '2026-01-01T00:45:00Z'), registered('young', '2026-01-01T00:50:00Z')];
