@@ -90,9 +90,9 @@ ${EXIT_STATUS}`;
     await warnOfKubelets(created, isProtected, io);
     await warnOfOthersKeys(created, io);
     if (connected !== undefined && created.length > 0) {
+      const known = { isReconciled: reconciles, areNodesNamed: nodes.length > 0 };
       const { selectionWarnings } = await import('../operations/overlaps.ts');
-      for (const warning of await selectionWarnings(created, connected.connection, reconciles))
-        showWarning(io, warning);
+      for (const warning of await selectionWarnings(created, connected.connection, known)) showWarning(io, warning);
     }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);

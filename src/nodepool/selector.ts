@@ -138,6 +138,15 @@ export function isControlPlaneRole(key: string): boolean {
   return CONTROL_PLANE_ROLES.includes(key);
 }
 
+/** Whether it names the control plane: its pool is meant to have these nodes. */
+export function requiresControlPlane(selector: Selector): boolean {
+  return partsOf(selector).some(part => isControlPlaneRole(part.key) && needsLabel(part));
+}
+
+export function controlPlaneRoles(labels: Readonly<Record<string, string>>): string[] {
+  return CONTROL_PLANE_ROLES.filter(role => Object.hasOwn(labels, role));
+}
+
 export function isControlPlane(labels: Readonly<Record<string, string>>): boolean {
   return CONTROL_PLANE_ROLES.some(role => Object.hasOwn(labels, role));
 }

@@ -3,7 +3,7 @@ import { isSelectorKnown } from '../nodepool/known-selector.ts';
 import { isEmpty, matches, membershipSelector, type Selector, selectorText } from '../nodepool/selector.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type Attempt, attempt } from './attempt.ts';
-import type { Connection } from './ports.ts';
+import type { Connection, LabelledNode } from './ports.ts';
 
 /**
  * By the pool's name. Requests nothing if each pool has a status, and one list of nodes at most. Pools whose nodes cannot be
@@ -17,15 +17,15 @@ export async function matchingNodes(
   const selectors = new Map(pending.map(pool => [pool.metadata.name, membershipSelector(pool)]));
   const nodes = await labelsOfMatching([...selectors.values()], { nodeLabels });
   if ('refusal' in nodes) return new Map();
-  const count = (selector: Selector) => nodes.value.filter(labels => matches(selector, labels)).length;
+  const count = (selector: Selector) => nodes.value.filter(({ labels }) => matches(selector, labels)).length;
   return new Map([...selectors].map(([name, selector]) => [name, count(selector)]));
 }
 
-/** The labels of the nodes that one of the selectors matches, and perhaps of others. One request at most. */
+/** The nodes that one of the selectors matches, and perhaps others. One request at most. */
 export async function labelsOfMatching(
   selectors: readonly Selector[],
   { nodeLabels }: Pick<Connection, 'nodeLabels'>,
-): Promise<Attempt<Record<string, string>[]>> {
+): Promise<Attempt<LabelledNode[]>> {
   // An empty selector matches no node; the server would take it for all.
   const [first, ...more] = selectors.filter(selector => !isEmpty(selector));
   if (first === undefined) return { value: [] };

@@ -1,7 +1,7 @@
 /**
  * Warnings about the nodes that new pools select: which other pools select them, too (such a node stays in the pool that has
- * it, and the other pool has status 409), and how many a pool with expressions selects (wide-selector.ts). Pools are few and of
- * the nodes only labels are read, so that `create` remains as fast as `kubectl create`.
+ * it, and the other pool has status 409), control-plane nodes among them (wide-selector.ts), and that there are none
+ * (no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
  */
 import { coercePool } from '../nodepool/coerce.ts';
 import { own } from '../nodepool/json.ts';
@@ -12,7 +12,8 @@ import type { NodePool } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import { attempt } from './attempt.ts';
 import { labelsOfMatching } from './matching-nodes.ts';
-import type { ClusterReader, Connection, RawPool } from './ports.ts';
+import { noMatchWarnings } from './no-match.ts';
+import type { ClusterReader, Connection, LabelledNode, RawPool } from './ports.ts';
 import { wideWarning } from './wide-selector.ts';
 
 const MAX_NAMED = 3;
@@ -23,21 +24,29 @@ export interface OverlapReader extends Pick<Connection, 'nodeLabels'> {
 
 /**
  * None where pools or nodes may not be read: nothing depends on it.
- * @param isReconciled a reconcile of the pools follows, which reports overlaps by itself
+ * @param isReconciled a reconcile of the pools follows, which reports what this leaves out
+ * @param areNodesNamed by --nodes; a dry run does not label them
  */
 export async function selectionWarnings(
   created: readonly RawPool[],
   reader: OverlapReader,
-  isReconciled = false,
+  { isReconciled = false, areNodesNamed = false } = {},
 ): Promise<Warning[]> {
   const pools = created.map(coercePool);
-  const wide = pools.filter(({ spec }) => spec.matchExpressions !== undefined);
+  const isAll = !isReconciled && !areNodesNamed;
+  const judged = isAll ? pools : pools.filter(({ spec }) => spec.matchExpressions !== undefined);
   const pairs = isReconciled ? [] : await sharingPairs(pools, reader);
-  const asked = new Set([...pairs.map(({ pool }) => pool), ...wide]);
+  const asked = new Set([...pairs.map(({ pool }) => pool), ...judged]);
   const nodes = await labelsOfMatching([...asked].map(membershipSelector), reader);
   if ('refusal' in nodes) return [];
-  const all = nodes.value.map(labels => ({ labels }));
-  return [...wide.flatMap(pool => wideWarning(pool, all) ?? []), ...overlapsOf(pairs, nodes.value)];
+  const found = nodes.value;
+  // The list by the selector of the only pool: what other nodes have is asked where there are none.
+  const all = isAll && pools.length === 1 && found.length === 0 ? await attempt(() => reader.nodeLabels()) : nodes;
+  return [
+    ...judged.flatMap(pool => wideWarning(pool, found) ?? []),
+    ...(isAll && 'value' in all ? noMatchWarnings(pools, all.value) : []),
+    ...overlapsOf(pairs, found),
+  ];
 }
 
 interface Sharing {
@@ -56,13 +65,13 @@ async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): 
     .filter(({ others }) => others.length > 0);
 }
 
-function overlapsOf(pairs: readonly Sharing[], nodes: readonly Record<string, string>[]): Warning[] {
+function overlapsOf(pairs: readonly Sharing[], nodes: readonly LabelledNode[]): Warning[] {
   return pairs.flatMap(({ pool, others }) => {
     const selector = membershipSelector(pool);
-    const mine = nodes.filter(labels => matches(selector, labels));
+    const mine = nodes.filter(({ labels }) => matches(selector, labels));
     const shared = others.flatMap(other => {
       const theirs = membershipSelector(other);
-      const count = mine.filter(labels => matches(theirs, labels)).length;
+      const count = mine.filter(({ labels }) => matches(theirs, labels)).length;
       return count === 0 ? [] : [`${other.metadata.name} (${plural(count, 'node')})`];
     });
     return shared.length === 0 ? [] : [warningOf(pool, shared)];

@@ -127,6 +127,8 @@ export interface AnnotatedNodes {
   annotations: NodeAnnotations[];
 }
 
+export type LabelledNode = Pick<Node, 'name' | 'labels'>;
+
 /** All clients of one cluster as one user. */
 export interface Connection {
   cluster: ClusterPort;
@@ -134,8 +136,8 @@ export interface Connection {
   crd: CrdPort;
   manifests: ManifestsPort;
   pods: PodsPort;
-  /** The labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
-  nodeLabels(labelSelector?: string): Promise<Record<string, string>[]>;
+  /** The name and labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
+  nodeLabels(labelSelector?: string): Promise<LabelledNode[]>;
   /** All nodes, and what `adopt` may take over of the annotations of each. */
   annotatedNodes(): Promise<AnnotatedNodes>;
   /** A node exactly as the server sent it. */

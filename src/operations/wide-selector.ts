@@ -1,39 +1,57 @@
-/** Warns of expressions that match every node, or control-plane nodes: a node can match by not having a label. */
+/** Warns of selectors that match control-plane nodes without naming their role, and of expressions that require no label. */
 
 import { isSelectorKnown } from '../nodepool/known-selector.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import {
+  controlPlaneRoles,
   isControlPlane,
+  isEmpty,
   matches,
   membershipSelector,
   quotedSelector,
-  ROLE_PREFIX,
   requiredLabel,
+  requiresControlPlane,
 } from '../nodepool/selector.ts';
-import type { Node, NodePool } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
+import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
+import type { LabelledNode } from './ports.ts';
 
 const MAX_NAMED = 5;
 
-/** Undefined for a pool that names the labels of its nodes and has none of the control plane. */
-export function wideWarning(
-  pool: NodePool,
-  nodes: readonly (Pick<Node, 'labels'> & { name?: string })[],
-): Warning | undefined {
-  if (pool.spec.matchExpressions === undefined || !isSelectorKnown(pool)) return undefined;
+/** Undefined for a pool that requires a label and has no control-plane nodes, or names their role. */
+export function wideWarning(pool: NodePool, nodes: readonly LabelledNode[]): Warning | undefined {
+  if (!isSelectorKnown(pool)) return undefined;
   const selector = membershipSelector(pool);
+  if (isEmpty(selector) || requiresControlPlane(selector)) return undefined;
   const selected = nodes.filter(({ labels }) => matches(selector, labels));
   const controlPlane = selected.filter(({ labels }) => isControlPlane(labels));
   const needsNone = requiredLabel(selector) === undefined;
   if (controlPlane.length === 0 && !needsNone) return undefined;
-  const names = controlPlane.flatMap(({ name }) => name ?? []).toSorted();
-  const of = names.length === 0 ? '' : `: ${firstFew(names, MAX_NAMED)}`;
-  const among = controlPlane.length === 0 ? '' : `, ${controlPlane.length} of them of the control plane${of}`;
+  const names = controlPlane.map(({ name }) => name).toSorted();
+  const among =
+    names.length === 0 ? '' : `, ${names.length} of them of the control plane: ${firstFew(names, MAX_NAMED)}`;
   const { name } = pool.metadata;
   const rest = needsNone ? '; it requires no label, so that new nodes join by themselves' : '';
-  const narrow = `--node-selector '!${ROLE_PREFIX}control-plane'`;
+  const roles = new Set(controlPlane.flatMap(({ labels }) => controlPlaneRoles(labels)));
+  const narrow = `--node-selector '${[...roles]
+    .toSorted()
+    .map(role => `!${role}`)
+    .join()}'`;
   return {
     message: `pool ${name} selects ${plural(selected.length, 'node')}${among}${rest}`,
     next: `${controlPlane.length === 0 ? '' : `leave the control plane out with \`kubectl nodepool edit ${name} ${narrow}\`, or `}see them with \`kubectl get nodes -l ${quotedSelector(selector)}\``,
   };
+}
+
+/** Of the pools that control-plane nodes join by the plan. */
+export function joiningWarnings(state: ClusterState, pools: readonly string[], { nodes }: ClusterPlan): Warning[] {
+  const joined = new Set(
+    nodes.flatMap(({ node, owner, previous }) => (owner !== previous && isControlPlane(node.labels) ? owner : [])),
+  );
+  return pools.flatMap(name => {
+    const pool = joined.has(name) ? state.pool(name) : undefined;
+    return (pool && wideWarning(pool, state.matching(pool))) ?? [];
+  });
 }

@@ -119,7 +119,7 @@ test('create and edit name the pool field that a policy changed, and write no no
 
   const edited = await cli(cluster(), ['edit', 'y', '--node-selector', 'kind=big']);
   assert.deepEqual([edited.code, edited.stdout], [1, '']);
-  assert.ok(edited.stderr.startsWith(`error: ${changed('y')}${selector}; next: `), edited.stderr);
+  assert.ok(edited.stderr.includes(`\nerror: ${changed('y')}${selector}; next: `), edited.stderr);
   const untainted = await cli(cluster(), ['edit', 'tainted', '--taint', 'gold:NoSchedule-']);
   assert.deepEqual([untainted.code, untainted.stdout], [1, '']);
   assert.ok(untainted.stderr.includes('spec.taints[gold:NoSchedule] was added with value ""'), untainted.stderr);

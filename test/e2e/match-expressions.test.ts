@@ -165,7 +165,7 @@ test('create says how many nodes a selector by absence gets, and diff shows them
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: pool rest selects 2 nodes, 1 of them of the control plane; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit rest --node-selector '!node-role/m,
+    /^warning: pool rest selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit rest --node-selector '!node-role/m,
   );
   const diff = await unchanged(['diff']);
   assert.deepEqual(

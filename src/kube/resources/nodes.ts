@@ -15,7 +15,7 @@ import {
   RECORD_ANNOTATION,
   type Taint,
 } from '../../nodepool/types.ts';
-import type { AnnotatedNodes, RawNode } from '../../operations/ports.ts';
+import type { AnnotatedNodes, LabelledNode, RawNode } from '../../operations/ports.ts';
 import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
@@ -155,10 +155,13 @@ export async function datedNode(api: Api, kept: KeptAnnotations, name: string): 
   );
 }
 
-/** The labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */
-export function nodeLabels(api: Api, labelSelector?: string): Promise<Record<string, string>[]> {
+/** The names and labels of the nodes that match. Of each only the metadata is sent: a tenth of the node. */
+export function nodeLabels(api: Api, labelSelector?: string): Promise<LabelledNode[]> {
   // In JSON, an item has its metadata in a field.
-  const labelsOf = (item: NamedLabels & { metadata?: NamedLabels }) => (item.metadata ?? item).labels ?? {};
+  const labelsOf = (item: NamedLabels & { metadata?: NamedLabels }) => {
+    const { name = '', labels = {} } = item.metadata ?? item;
+    return { name, labels };
+  };
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }
 

@@ -12,6 +12,7 @@ import { loadClusterState, selectPools } from '../load-cluster-state.ts';
 import { allPermitted, permitted } from '../permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
 import { firstStripWarning } from '../strip-warning.ts';
+import { joiningWarnings } from '../wide-selector.ts';
 import type { WorkloadsPort } from '../workloads-port.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
@@ -47,6 +48,7 @@ export async function diff(
   const pools = selectPools('diff', state, names);
   const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
   const plan = planCluster(state, { pools }, deps.now?.() ?? new Date());
+  warnings.push(...joiningWarnings(state, pools, plan));
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
   const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes);
   const nodes = planned.slice(0, plan.nodes.length);

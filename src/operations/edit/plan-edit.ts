@@ -17,6 +17,7 @@ import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
 import { attempt } from '../attempt.ts';
 import { NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
 import { leavesText, wouldLeaveText } from '../leaving.ts';
+import { noMatchWarnings } from '../no-match.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../runtime-class-users.ts';
@@ -33,7 +34,7 @@ export interface PlanEditDeps {
 }
 
 export interface ProposedEdit extends Proposal {
-  /** About a selector that matches the control plane or every node, nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
+  /** About a selector that matches the control plane, every node or none, nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
   warnings: string[];
   /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
   released: ReadonlySet<string> | undefined;
@@ -55,7 +56,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
   let released: Leaving[] | undefined;
   let members = new Set<string>();
-  let wide: Warning | undefined;
+  const selection: Warning[] = [];
   let reading: Promise<{ state: ClusterState; nodes: Node[] }> | undefined;
   const read = () => {
     reading ??= readState(deps);
@@ -67,7 +68,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
     if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
       members = new Set(state.members(is.metadata.name).map(({ name }) => name));
       released = releasedNodes(state, is);
-      wide = wideWarning(is, nodes);
+      selection.push(...[wideWarning(is, nodes) ?? []].flat(), ...noMatchWarnings([is], nodes));
     }
     return planEvictions(state, is);
   });
@@ -83,7 +84,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
     plan,
     asksImpactOf,
     warnings: [
-      ...(wide === undefined ? [] : [warningText(wide)]),
+      ...selection.map(warningText),
       ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
       ...warnings,
     ],

@@ -1,6 +1,7 @@
 /** One shot over all pools, or the named ones. */
 
 import { firstFew, noun } from '../../nodepool/plural.ts';
+import type { Warning } from '../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { NodeMove } from '../../reconciler/node-move.ts';
@@ -8,9 +9,11 @@ import type { ClusterPort } from '../../reconciler/ports.ts';
 import type { Proposal } from '../consent.ts';
 import { leavesText, wouldLeaveText } from '../leaving.ts';
 import { loadClusterState, selectPools } from '../load-cluster-state.ts';
+import { noMatchWarnings } from '../no-match.ts';
 import { allPermitted } from '../permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
 import { firstStripWarning } from '../strip-warning.ts';
+import { joiningWarnings } from '../wide-selector.ts';
 import type { WorkloadsPort } from '../workloads-port.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 
@@ -31,8 +34,8 @@ export interface ProposedReconcile extends Proposal {
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
-  /** About workloads that name a RuntimeClass which is deleted. */
-  warnings: string[];
+  /** About workloads that name a RuntimeClass which is deleted, and which nodes the selectors match. */
+  warnings: Warning[];
 }
 
 /** What a run did to one pool, moves of other pools' outcomes included. */
@@ -56,7 +59,8 @@ export async function proposeReconcile(
   const plan = planCluster(state, { pools }, now());
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings };
+  const selection = [...joiningWarnings(state, pools, plan), ...emptyWarnings(state, pools)];
+  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings: [...selection, ...warnings] };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   // Without a workload that names it, a RuntimeClass can be created again as it was.
   const classes = users.covers.length === 0 ? [] : deleted;
@@ -72,6 +76,19 @@ export async function proposeReconcile(
     needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
   };
   return { ...proposed, question };
+}
+
+function emptyWarnings(state: ClusterState, pools: readonly string[]): Warning[] {
+  // The index knows the others, without a look at all nodes.
+  const empty = pools.filter(
+    name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,
+  );
+  return empty.length === 0
+    ? []
+    : noMatchWarnings(
+        empty.flatMap(name => state.pool(name) ?? []),
+        [...state.nodes()],
+      );
 }
 
 function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {

@@ -13,7 +13,7 @@ async function counted(pools: Parameters<typeof matchingNodes>[0], nodes: Record
   const nodeLabels = async (selector?: string) => {
     asked.push(selector);
     if (nodes instanceof NodepoolError) throw nodes;
-    return nodes;
+    return nodes.map((labels, at) => ({ name: `n${at}`, labels }));
   };
   return { counts: Object.fromEntries(await matchingNodes(pools, { nodeLabels })), asked };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ForbiddenError, type NodepoolError } from '../../../src/nodepool/errors.ts';
+import { parseLabelSelector } from '../../../src/nodepool/label-selector.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { type OverlapReader, selectionWarnings } from '../../../src/operations/overlaps.ts';
 import type { RawPool } from '../../../src/operations/ports.ts';
@@ -15,7 +16,11 @@ interface Cluster {
   nodes?: Record<string, string>[] | NodepoolError;
 }
 
-async function warned(created: NodePool[], { pools = [web], nodes = [] }: Cluster, isReconciled = false) {
+async function warned(
+  created: NodePool[],
+  { pools = [web], nodes = [] }: Cluster,
+  known: Parameters<typeof selectionWarnings>[2] = {},
+) {
   const asked: string[] = [];
   const answer = async <T>(what: string, value: T | NodepoolError): Promise<T> => {
     asked.push(what);
@@ -24,9 +29,13 @@ async function warned(created: NodePool[], { pools = [web], nodes = [] }: Cluste
   };
   const reader = {
     cluster: { pools: { listCoerced: () => answer('pools', pools) } },
-    nodeLabels: (selector = 'all') => answer(selector, nodes),
+    nodeLabels: async (selector?: string) => {
+      const labels = await answer(selector ?? 'all', nodes);
+      const isAsked = selector === undefined ? () => true : parseLabelSelector(selector);
+      return labels.map((labels, at) => ({ name: `n${at}`, labels })).filter(({ labels }) => isAsked(labels));
+    },
   } as OverlapReader;
-  const warnings = await selectionWarnings(created as RawPool[], reader, isReconciled);
+  const warnings = await selectionWarnings(created as RawPool[], reader, known);
   return { texts: warnings.map(warning => (typeof warning === 'string' ? warning : warning.message)), asked };
 }
 
@@ -52,12 +61,12 @@ test('compares the pools of a file with each other, and lists the nodes once', a
   assert.deepEqual(asked, ['pools', 'all']);
 });
 
-test('asks for no nodes where no other pool can select the same', async () => {
+test('compares with no pool that cannot select the same', async () => {
   const nodes = [{ zone: 'z' }];
   const dying = { ...zone('dying'), metadata: { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z' } };
   const unread = { ...zone('unread'), unreadable: [{ field: 'spec.nodeSelector', message: 'm' }] };
   for (const pools of [[], [zone('new')], [zone('other', 'y')], [dying], [unread]]) {
-    assert.deepEqual(await warned([zone('new')], { pools, nodes }), { texts: [], asked: ['pools'] });
+    assert.deepEqual(await warned([zone('new')], { pools, nodes }), { texts: [], asked: ['pools', 'zone=z'] });
   }
 });
 
@@ -74,18 +83,30 @@ test('says how many nodes expressions select where they need no label, or have n
   const absent = await warned([meeting('spot', 'DoesNotExist')], { pools: [], nodes });
   assert.deepEqual(absent, {
     texts: [
-      'pool new selects 3 nodes, 1 of them of the control plane; it requires no label, so that new nodes join by themselves',
+      'pool new selects 3 nodes, 1 of them of the control plane: n2; it requires no label, so that new nodes join by themselves',
     ],
     asked: ['pools', '!spot'],
   });
-  const zones = await warned([meeting('zone', 'In', 'a')], { pools: [], nodes }, true);
+  const zones = await warned([meeting('zone', 'In', 'a')], { pools: [], nodes }, { isReconciled: true });
   assert.deepEqual(zones, {
-    texts: ['pool new selects 2 nodes, 1 of them of the control plane'],
+    texts: ['pool new selects 2 nodes, 1 of them of the control plane: n2'],
     asked: ['zone in (a)'],
   });
   assert.deepEqual((await warned([meeting('zone', 'In', 'b')], { pools: [], nodes })).texts, []);
   assert.deepEqual((await warned([meeting('zone', 'In', 'b')], { pools: [zone('old', 'b')], nodes })).texts, [
     text('new', 'old (1 node)'),
   ]);
-  assert.deepEqual(await warned([zone('plain')], { nodes }, true), { texts: [], asked: [] });
+  assert.deepEqual(await warned([zone('plain')], { nodes }, { isReconciled: true }), { texts: [], asked: [] });
+});
+
+test('lists all nodes only where none matches the new pool, and no further ones for named nodes', async () => {
+  const nodes = [{ zone: 'y' }];
+  const text = 'no node matches pool new (zone=z): 1 node has zone=y';
+  assert.deepEqual(await warned([zone('new')], { nodes }), { texts: [text], asked: ['pools', 'zone=z', 'all'] });
+  assert.deepEqual(await warned([zone('new')], { nodes: [] }), { texts: [], asked: ['pools', 'zone=z', 'all'] });
+  assert.deepEqual(await warned([zone('new'), zone('same', 'y')], { nodes }), {
+    texts: [text],
+    asked: ['pools', 'all'],
+  });
+  assert.deepEqual((await warned([zone('new')], { pools: [], nodes }, { areNodesNamed: true })).asked, ['pools']);
 });

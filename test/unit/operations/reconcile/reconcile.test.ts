@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../../src/nodepool/types.ts';
+import { warningText } from '../../../../src/nodepool/warning.ts';
 import { diff } from '../../../../src/operations/diff/diff.ts';
 import { proposeReconcile } from '../../../../src/operations/reconcile/reconcile.ts';
 import type { WorkloadsPort } from '../../../../src/operations/workloads-port.ts';
@@ -41,7 +42,7 @@ test('asks before a RuntimeClass that workloads name is deleted, and diff names 
   const { deps } = depsOf([owned], true);
   const { warnings, question } = await proposeReconcile([], deps);
   assert.match(
-    warnings[0] ?? '',
+    warnings.map(warningText)[0] ?? '',
     /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual(question, {

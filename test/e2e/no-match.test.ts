@@ -1,0 +1,111 @@
+/** Warnings of pools that no node matches, and of pools that take control-plane nodes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readAudit } from '../cluster/audit.ts';
+import { cli } from '../cluster/harness.ts';
+import { role, useTestEnv } from './test-env.ts';
+import { userWith } from './users.ts';
+
+const testEnv = useTestEnv({ audit: true });
+const { cluster } = testEnv;
+const CONTROL_PLANE = role('control-plane');
+const OS = { 'kubernetes.io/os': 'linux' };
+
+/** Exit code and warnings of a command. */
+async function warned(args: string[], kubeconfig?: string): Promise<[code: number | null, stderr: string]> {
+  const login = kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig];
+  const { code, stderr } = await cli(cluster(), [...args, ...login]);
+  return [code, stderr];
+}
+
+const noMatch = (pool: string, why: string) =>
+  `warning: no node matches pool ${pool} ${why}; next: label nodes, or change the selector with \`kubectl nodepool edit ${pool}\`\n`;
+const takes = (pool: string, nodes: string) =>
+  `warning: pool ${pool} selects ${nodes}; next: leave the control plane out with \`kubectl nodepool edit ${pool} --node-selector '!node-role.kubernetes.io/control-plane'\`, or see them with \`kubectl get nodes -l kubernetes.io/os=linux\`\n`;
+
+const EDGE = 'node-role.kubernetes.io/edge';
+const edge = noMatch('edge', `(${EDGE}=): 2 nodes have ${EDGE}=true`);
+const gpu = noMatch('gpu', '(accelerator=nvidia): 3 nodes have accelerator=nvidia-a100');
+
+async function nearMisses(): Promise<void> {
+  await testEnv.nodes(
+    ...['a', 'b'].map(name => ({ name, labels: { [EDGE]: 'true' } })),
+    ...['c', 'd', 'e'].map(name => ({ name, labels: { accelerator: 'nvidia-a100' } })),
+  );
+}
+
+test('create names the nodes that nearly match', async () => {
+  await nearMisses();
+  assert.deepEqual(await warned(['create', 'edge']), [0, edge]);
+  const bySelector = (name: string, selector: string) => ['create', name, '--node-selector', selector];
+  assert.deepEqual(await warned(bySelector('gpu', 'accelerator=nvidia')), [0, gpu]);
+  const typo = '(acelerator=nvidia): no node has the label acelerator, 3 nodes have accelerator';
+  assert.deepEqual(await warned(bySelector('typo', 'acelerator=nvidia')), [0, noMatch('typo', typo)]);
+  const which = `('accelerator in (amd,nvidia)'): 3 nodes have accelerator=nvidia-a100`;
+  assert.deepEqual(await warned(bySelector('which', 'accelerator in (amd,nvidia)')), [0, noMatch('which', which)]);
+  assert.deepEqual(await warned(bySelector('a100', 'accelerator=nvidia-a100')), [0, '']);
+});
+
+test('create says nothing where nodes are named, or there are none', async () => {
+  assert.deepEqual(await warned(['create', 'edge']), [0, '']);
+  await nearMisses();
+  assert.deepEqual(await warned(['create', 'named', '--nodes', 'a', '--dry-run=server']), [0, '']);
+});
+
+test('edit and reconcile say so, once, and list the nodes no more often', async () => {
+  await nearMisses();
+  await testEnv.pool('gpu', { nodeSelector: { accelerator: 'nvidia-a100' } });
+  const nodeLists = async (args: string[]) => {
+    const from = (await readAudit(cluster())).length;
+    const result = await warned(args);
+    const asked = (await readAudit(cluster())).slice(from);
+    const lists = asked.filter(({ verb, uri }) => verb === 'list' && /\/nodes(\?|$)/.test(uri));
+    return [...result, lists.filter(({ userAgent }) => userAgent.startsWith('kubectl-nodepool/')).length];
+  };
+  assert.deepEqual(await nodeLists(['reconcile', 'gpu']), [0, '', 1]);
+  const edit = ['edit', 'gpu', '--node-selector', 'accelerator=nvidia', '--yes'];
+  const leaves = 'warning: with the new selector 3 of 3 nodes leave pool gpu: c, d, e; no pool takes them\n';
+  assert.deepEqual(await nodeLists([...edit, '--dry-run=server']), [0, gpu + leaves, 1]);
+  assert.deepEqual(await nodeLists([...edit, '--reconcile']), [0, gpu + leaves, 2]);
+  assert.deepEqual(await nodeLists(['reconcile']), [0, gpu, 1]);
+  assert.deepEqual(await nodeLists(['reconcile', '--dry-run']), [0, gpu, 1]);
+  await testEnv.patchNode('a', { metadata: { labels: { accelerator: 'nvidia' } } });
+  assert.deepEqual(await nodeLists(['reconcile']), [0, '', 1]);
+});
+
+test('create --reconcile says it once', async () => {
+  await nearMisses();
+  assert.deepEqual(await warned(['create', 'edge', '--reconcile']), [0, edge]);
+});
+
+test('a user who may not list nodes creates a pool without a warning', async () => {
+  await nearMisses();
+  const pools = { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['list', 'get', 'create'] };
+  const kubeconfig = await userWith(cluster(), 'no-nodes', [pools]);
+  assert.deepEqual(await warned(['create', 'edge'], kubeconfig), [0, '']);
+});
+
+test('create, edit, diff and reconcile name the control-plane nodes that a pool takes', async () => {
+  await testEnv.nodes(
+    { name: 'cp-1', labels: { ...OS, ...CONTROL_PLANE } },
+    { name: 'w', labels: { ...OS, ...role('w') } },
+  );
+  const text = takes('all', '2 nodes, 1 of them of the control plane: cp-1');
+  const selector = ['--node-selector', 'kubernetes.io/os=linux'];
+  assert.deepEqual(await warned(['create', 'all', ...selector, '--label', 'tier=gold']), [0, text]);
+  const [, diffed] = await warned(['diff', 'all']);
+  assert.equal(diffed, text);
+  assert.deepEqual(await warned(['reconcile', 'all']), [0, text]);
+  assert.deepEqual(await warned(['reconcile', 'all']), [0, ''], 'they have joined');
+  await testEnv.nodes({ name: 'cp-2', labels: { ...OS, ...CONTROL_PLANE } });
+  const more = takes('all', '3 nodes, 2 of them of the control plane: cp-1, cp-2');
+  assert.deepEqual(await warned(['reconcile', 'all']), [0, more]);
+  await testEnv.delete(['all']);
+  await testEnv.pool('w', { nodeSelector: { grp: 'w' } });
+  assert.deepEqual(await warned(['edit', 'w', '--node-selector', 'kubernetes.io/os=linux,grp-', '--yes']), [
+    0,
+    takes('w', '3 nodes, 2 of them of the control plane: cp-1, cp-2'),
+  ]);
+  const named = ['create', 'cp', '--node-selector', `${Object.keys(CONTROL_PLANE)[0]}=`, '--dry-run=server'];
+  assert.doesNotMatch((await warned(named))[1], /of the control plane/, 'they are named');
+});
