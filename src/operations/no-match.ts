@@ -15,16 +15,31 @@ import {
 import { suggest } from '../nodepool/suggest.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
+import type { ClusterState } from '../reconciler/cluster-state.ts';
 
 /** Values of a label, and requirements, that a message names. */
 const MAX_NAMED = 3;
 
+type NoMatch = Exclude<Warning, string>;
 type Labelled = Pick<Node, 'labels'>;
 /** How many nodes have each value, by key. */
 type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
+/** Of the pools without members. @param pools by name */
+export function emptyPoolWarnings(state: ClusterState, pools: readonly string[]): NoMatch[] {
+  // The index knows the others, without a look at all nodes.
+  const empty = pools.filter(
+    name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,
+  );
+  if (empty.length === 0) return [];
+  return noMatchWarnings(
+    empty.flatMap(name => state.pool(name) ?? []),
+    [...state.nodes()],
+  );
+}
+
 /** None without any node: in a new cluster every pool is empty. @param nodes all nodes */
-export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly Labelled[]): Warning[] {
+export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly Labelled[]): NoMatch[] {
   if (nodes.length === 0) return [];
   let counts: LabelCounts | undefined;
   return pools.flatMap(pool => {

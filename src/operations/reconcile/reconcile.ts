@@ -9,7 +9,7 @@ import type { ClusterPort } from '../../reconciler/ports.ts';
 import type { Proposal } from '../consent.ts';
 import { leavesText, wouldLeaveText } from '../leaving.ts';
 import { loadClusterState, selectPools } from '../load-cluster-state.ts';
-import { noMatchWarnings } from '../no-match.ts';
+import { emptyPoolWarnings } from '../no-match.ts';
 import { allPermitted } from '../permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
 import { firstStripWarning } from '../strip-warning.ts';
@@ -59,7 +59,7 @@ export async function proposeReconcile(
   const plan = planCluster(state, { pools }, now());
   const deleted = deletedBy(plan);
   const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const selection = [...joiningWarnings(state, pools, plan), ...emptyWarnings(state, pools)];
+  const selection = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
   const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings: [...selection, ...warnings] };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   // Without a workload that names it, a RuntimeClass can be created again as it was.
@@ -76,19 +76,6 @@ export async function proposeReconcile(
     needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
   };
   return { ...proposed, question };
-}
-
-function emptyWarnings(state: ClusterState, pools: readonly string[]): Warning[] {
-  // The index knows the others, without a look at all nodes.
-  const empty = pools.filter(
-    name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,
-  );
-  return empty.length === 0
-    ? []
-    : noMatchWarnings(
-        empty.flatMap(name => state.pool(name) ?? []),
-        [...state.nodes()],
-      );
 }
 
 function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {

@@ -73,7 +73,11 @@ test('groups overlaps by pool and owner, with the first ten nodes', () => {
 test('names members that are not Ready, and pools that no node matches', () => {
   const typo = aPool({ nodeSelector: { tier: 'wbe' } }, { name: 'web', uid: 'w' });
   const [a, b] = [node('a'), node('b', { ready: false })];
-  assert.deepEqual(find('members', [worker(), typo], [a]), ['ok', 'no node matches pool web: tier=wbe']);
+  const web = { ...a, labels: { ...a.labels, tier: 'web' } };
+  assert.deepEqual(find('members', [worker(), typo], [web]), [
+    'ok',
+    'no node matches pool web (tier=wbe): 1 node has tier=web',
+  ]);
   assert.deepEqual(find('members', [worker()], [a, b]), ['warning', 'worker: 1 of 2 members: b']);
   // Its nodes belong to another pool: see overlaps.
   const rival = aPool({}, { name: 'rival', uid: 'r', creationTimestamp: '2030-01-01T00:00:00Z' });
