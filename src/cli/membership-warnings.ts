@@ -21,8 +21,8 @@ export async function readProtection(
 }
 
 /**
- * Warns about pools that a kubelet could join or leave by itself.
- * @param isProtected by the admission policy, which lets a kubelet register a new node all the same
+ * Warns about pools that a kubelet could join or leave by itself, or that nodes cannot register into.
+ * @param isProtected by the admission policy, which lets a kubelet register a new node into most pools all the same
  */
 export async function warnOfKubelets(
   pools: readonly NodePool[],
@@ -33,9 +33,9 @@ export async function warnOfKubelets(
   const hasPolicy = await isProtected;
   const texts = pools.flatMap(pool => {
     const risk = labels.kubeletRisk(pool);
-    if (risk === undefined || (hasPolicy && !risk.canRegister)) return [];
+    if (risk === undefined) return [];
     const text = hasPolicy ? labels.kubeletRegistrationText(risk, pool) : labels.kubeletRiskText(risk);
-    return [`pool ${pool.metadata.name} ${text}`];
+    return text === undefined ? [] : [`pool ${pool.metadata.name} ${text}`];
   });
   // The page is the same for all pools.
   for (const [at, text] of texts.entries()) {

@@ -24,7 +24,7 @@ const KUBELET_LABELS = [
   'failure-domain.beta.kubernetes.io/region',
 ];
 /** A kubelet may never set labels of this domain. */
-const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
+export const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
 
@@ -49,6 +49,8 @@ interface KubeletRisk {
    * register with group labels; and not into a pool that requires no label, as no node could register then.
    */
   canRegister: boolean;
+  /** The labels for which the policy refuses a registration with the labels that the pool requires, sorted. */
+  refused: string[];
   /** Whether the pool has taints, which a node loses when it leaves. */
   shedsTaints: boolean;
   /**
@@ -73,11 +75,12 @@ export function kubeletRisk(pool: NodePool): KubeletRisk | undefined {
   const mayJoin = needed.every(({ key }) => isKubeletSettable(key));
   const gains = mayJoin ? labels.filter(key => !isKubeletSettable(key)).toSorted() : [];
   const isRestricted = (key: string) => isWithin(key.split('/', 1)[0] ?? '', [RESTRICTED_DOMAIN]);
-  const canRegister = gains.length > 0 && (needed.length === 0 || !gains.some(isRestricted));
+  const refused = needed.length === 0 ? [] : gains.filter(isRestricted);
+  const canRegister = gains.length > 0 && refused.length === 0;
   const shedsTaints = keys.length > 0 && taintsOf(pool).length > 0;
   const classKeys = settableClassKeys(pool);
   if (gains.length === 0 && !shedsTaints && classKeys.length === 0) return undefined;
-  return { keys, gains, canRegister, shedsTaints, classKeys };
+  return { keys, gains, canRegister, refused, shedsTaints, classKeys };
 }
 
 /** Members of a pool without expressions have all labels of its RuntimeClass: who may set them can join. */
@@ -108,8 +111,15 @@ function memberRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
   return `selects by ${keys.join(', ')}, which a kubelet may set on its own node to ${effects.join(' and ')}`;
 }
 
-/** What a node gets when its kubelet registers it into the pool. Follows the name of the pool. */
-export function kubeletRegistrationText({ keys, gains }: KubeletRisk, pool: NodePool): string {
+/**
+ * What a node gets when its kubelet registers it into the pool while the policy is in force, or that the policy refuses it.
+ * Follows the name of the pool. Undefined where a registration gains nothing and is not refused.
+ */
+export function kubeletRegistrationText(risk: KubeletRisk, pool: NodePool): string | undefined {
+  const { keys, gains, canRegister, refused } = risk;
+  if (refused.length > 0)
+    return `selects by ${keys.join(', ')} and gives ${refused.join(', ')}: the admission policy refuses new nodes that register with the labels by which the pool selects`;
+  if (!canRegister) return undefined;
   const taints = taintsOf(pool).map(formatTaint);
   const more = taints.length === 0 ? '' : `, and the ${noun(taints.length, 'taint')} ${taints.join(', ')}`;
   const how =

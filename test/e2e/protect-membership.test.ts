@@ -1,7 +1,7 @@
 /** manifests/protect-membership.yaml keeps a kubelet from moving its node between pools. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { doctorOf } from './doctoring.ts';
@@ -78,6 +78,21 @@ test('a new node may register with the labels of a pool, unless the pool gives r
     message(refused),
     /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
   );
+  const refusal = `selects by ${GROUP} and gives ${SECRET}: the admission policy refuses new nodes that register with the labels by which the pool selects`;
+  const { status: closed, details: named } = (await doctorOf(cluster)()).find('membership');
+  assert.deepEqual([closed, named], ['warning', [`pci ${refusal}`]]);
+  const created = ['create', 'gpu', '--node-selector', `${GROUP}=pci`, '--label', `${SECRET}=yes`, '--dry-run=server'];
+  assert.match((await cli(cluster(), created)).stderr, new RegExp(`^warning: pool gpu ${refusal}; see https:.*`));
+  const edited = await cli(cluster(), ['edit', 'pci', '--label', 'tier=gold']);
+  assert.match(edited.stderr, new RegExp(`^warning: pool pci ${refusal}; see https:.*`));
+  // As docs/node-life.md says: the node registers without the label by which the pool selects, and an administrator sets it.
+  assert.equal((await kubelet('n3').register({})).status, 201);
+  await testEnv.patchNode('n3', { metadata: { labels: { [GROUP]: 'pci' } } });
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('n3')).metadata.labels[SECRET], 'yes');
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/n3');
+  // No kubelet may register with a label of its own domain, whatever the pool says.
+  assert.equal((await kubelet('n3').register({ [SECRET]: 'yes' })).status, 403);
   await testEnv.edit('pci', { metadata: { annotations: ALLOW } });
   await testEnv.pool('edge', {
     nodeSelector: { [GROUP]: 'ingress' },

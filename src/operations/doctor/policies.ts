@@ -5,6 +5,7 @@ import {
   kubeletRegistrationText,
   kubeletRisk,
   kubeletRiskText,
+  RESTRICTED_DOMAIN,
 } from '../../nodepool/kubelet-labels.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
@@ -52,13 +53,15 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
   const details = risks.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRiskText(risk)}`);
   if (details.length === 0) return ok('no kubelet gains anything by changing the labels of its node');
   if (off !== undefined && !off.includes(MEMBERSHIP) && !off.includes(RECORDS)) {
-    const open = risks.filter(({ risk }) => risk.canRegister);
-    if (open.length > 0) {
-      return warning(
-        'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only prevents changes of labels',
-        KUBELET_REGISTRATION_REMEDY,
-        open.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRegistrationText(risk, pool)}`),
-      );
+    const registrations = risks.flatMap(({ pool, risk }) => {
+      const text = kubeletRegistrationText(risk, pool);
+      return text === undefined ? [] : [`${pool.metadata.name} ${text}`];
+    });
+    if (registrations.length > 0) {
+      const message = risks.some(({ risk }) => risk.canRegister)
+        ? 'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only prevents changes of labels'
+        : `new nodes cannot register into pools that give labels of ${RESTRICTED_DOMAIN}: the admission policy refuses them`;
+      return warning(message, KUBELET_REGISTRATION_REMEDY, registrations);
     }
     return ok(
       'pools select by labels that a kubelet may set; the admission policy prevents it from changing them',

@@ -77,6 +77,13 @@ test('under the admission policy a kubelet can register with cluster labels, but
   assert.equal(canRegister({ labels: { ...other, 'a.node-restriction.kubernetes.io/x': '' } }), false);
   assert.equal(canRegister({ labels: RESTRICTED }), false);
   assert.equal(canRegister({ taints: TAINTS }), false);
+  const closed = aPool({ nodeSelector: { b: '', a: '' }, labels: { ...other, ...RESTRICTED } });
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(closed) ?? assert.fail(), closed),
+    'selects by a, b and gives node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the labels by which the pool selects',
+  );
+  const tainted = aPool({ nodeSelector: { a: 'b' }, taints: TAINTS });
+  assert.equal(kubeletRegistrationText(kubeletRisk(tainted) ?? assert.fail(), tainted), undefined);
   const absent = { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED };
   assert.equal(canRegister({ ...absent, nodeSelector: { a: 'b' } }), false);
   const all = aPool(absent);

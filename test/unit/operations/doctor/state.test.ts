@@ -298,7 +298,14 @@ test('reports pools that a kubelet could join for restricted labels or leave for
   assert.deepEqual(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.details, [
     'p selects by a, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x',
   ]);
-  assert.equal(check(atRisk, [])?.status, 'ok');
+  const closed = check(atRisk, []);
+  assert.equal(closed?.status, 'warning', 'nodes cannot register into it');
+  assert.match(closed?.message ?? '', /^new nodes cannot register into pools that give labels of node-restriction/);
+  assert.deepEqual(closed?.details, [
+    'p selects by a and gives node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the labels by which the pool selects',
+  ]);
+  const tainted = pool({ a: 'b' }, { taints: [{ key: 'a', effect: 'NoSchedule' }] });
+  assert.equal(check(tainted, [])?.status, 'ok');
   const cluster = pool({ a: 'b' }, { labels: { 'node-role.kubernetes.io/ingress': '' } });
   const open = check(cluster, []);
   assert.equal(open?.status, 'warning');
