@@ -8,6 +8,7 @@ import { serverVersion } from '../cluster/minor.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL, stateOf } from './commands.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const CRD = 'customresourcedefinition.apiextensions.k8s.io';
@@ -15,7 +16,10 @@ const NAME = 'nodepools.nodes.lailin.xyz';
 const MANIFEST = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);
 
 const cluster = useCluster({}, started =>
-  createNodes(started, [{ name: 'n1', labels: { 'node-role.kubernetes.io/worker': '' } }]),
+  createNodes(started, [
+    { name: 'n1', labels: role('worker') },
+    { name: 'n2', labels: { ...role('bare'), ...role('doomed'), ...role('a') } },
+  ]),
 );
 const { ok, refused, unchanged } = commandsOf(cluster);
 
@@ -79,10 +83,10 @@ test('install repairs a foreign CRD, whose pools without a spec work before that
   assert.match(await ok(['get']), /^bare +Pending/m);
   assert.match(await ok(['describe', 'bare']), /Node Selector: +node-role.kubernetes.io\/bare= \(default\)/);
   assert.equal(await ok(['edit', 'bare', '--label', 'a=b']), 'nodepool.nodes.lailin.xyz/bare edited\n');
-  assert.match(await ok(['reconcile']), /^bare +200 +0 nodes/);
+  assert.match(await ok(['reconcile']), /^bare +200 +1 node /);
   assert.equal((await unchanged(['install', '--dry-run'])).stdout, `${CRD}/${NAME} configured (dry run)\n`);
   assert.equal(await ok(['install']), `${CRD}/${NAME} configured\n`);
-  assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted\n');
+  assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted (1 node released)\n');
 });
 
 test('install fails while the CRD is being deleted, until reconcile has released the nodes', async () => {
