@@ -53,7 +53,7 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
 }
 
 /** Keeps what the server would accept: the first condition of each type with a valid status; drops an invalid time. */
-function coerceConditions(raw: unknown[]): Condition[] {
+export function coerceConditions(raw: unknown[]): Condition[] {
   const kept = new Map<string, Condition>();
   for (const item of raw) {
     const condition = read(item, CONDITION_SCHEMA);

@@ -14,7 +14,7 @@ import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
-import { checkShape } from './shape.ts';
+import { checkRequired, checkShape } from './shape.ts';
 import { isConflict, isMissingNamespace, isMissingObject, parseStatus } from './status.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -223,13 +223,14 @@ export class Api {
     if (!Array.isArray(objects) || !objects.every(item => isObject(item) && isObject(item.metadata))) {
       throw noApiServer(this.#transport.access);
     }
-    for (const item of objects) this.#checkShape(resource, item);
+    for (const item of objects) this.#checkShape(resource, item, true);
     return objects;
   }
 
-  #checkShape(resource: Resource, object: Record<string, unknown>): void {
+  #checkShape(resource: Resource, object: Record<string, unknown>, isWhole = false): void {
     try {
       checkShape(object, resource.group);
+      if (isWhole) checkRequired(object, resource.kind);
     } catch (error) {
       this.#unreadable(unreadable(error));
     }
@@ -258,7 +259,8 @@ export class Api {
       const body = this.#parse(answer.text);
       if (body.kind !== 'Status' || body.status !== 'Failure') {
         // Of a list, each item is checked.
-        if (body.kind !== 'Status' && asked.verb !== 'list') this.#checkShape(asked.resource, body);
+        const isWhole = asked.name !== undefined && (asked.verb === 'get' || asked.verb === 'patch');
+        if (body.kind !== 'Status' && asked.verb !== 'list') this.#checkShape(asked.resource, body, isWhole);
         return body as T;
       }
       // A proxy may have changed the HTTP status.

@@ -1,6 +1,6 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
 import { withAnnotation } from '../../nodepool/annotations.ts';
-import { coercePool } from '../../nodepool/coerce.ts';
+import { coerceConditions, coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { SPEC_FIELDS } from '../../nodepool/schema.ts';
@@ -131,9 +131,14 @@ async function patchGuarded(
   return write.kind === 'written' ? { kind: 'written', pool: coercePool(write.object) } : write;
 }
 
-/** A CRD without our defaults permits pools without a spec. */
+/** A CRD without our defaults permits pools without a spec, and conditions of any type. */
 function withSpec<T extends NodePool>(pool: T): T {
-  return { ...pool, spec: pool.spec ?? {} };
+  const { status } = pool;
+  const spec = pool.spec ?? {};
+  const conditions: unknown = isObject(status) ? status.conditions : undefined;
+  if (conditions === undefined) return { ...pool, spec };
+  const readable = coerceConditions(Array.isArray(conditions) ? conditions : []);
+  return { ...pool, spec, status: { ...status, conditions: readable } };
 }
 
 /** managedFields are the larger part of a small object, and unused. */

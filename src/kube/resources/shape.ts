@@ -61,6 +61,8 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   taints: ['key', 'effect'],
   ownerReferences: ['apiVersion', 'kind', 'name', 'uid'],
 };
+/** The same of whole objects, by kind. */
+const REQUIRED_OF: Readonly<Record<string, string>> = { RuntimeClass: 'handler', ControllerRevision: 'revision' };
 /** Of objects in each other; the built-in types have a dozen. */
 const MAX_DEPTH = 500;
 
@@ -82,6 +84,18 @@ const BUILT_IN = new Set([
 export function checkShape(object: Record<string, unknown>, group: string): void {
   if (BUILT_IN.has(group)) checkObject(object, '', 0);
   else checkField(object, 'metadata', 'object', '', 0);
+}
+
+/**
+ * Throws ShapeError where an object, after checkShape(), lacks what every object of its kind has. A node without a name would not
+ * be released, a RuntimeClass without a handler be replaced.
+ */
+export function checkRequired(object: Record<string, unknown>, kind: string): void {
+  const { metadata } = object;
+  if (!isObject(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
+    throw new ShapeError('metadata.name is missing');
+  const field = REQUIRED_OF[kind];
+  if (field !== undefined && object[field] === undefined) throw new ShapeError(`${field} is missing`);
 }
 
 function checkObject(object: Record<string, unknown>, path: string, depth: number): void {

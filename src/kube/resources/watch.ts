@@ -10,7 +10,7 @@ import { readBody, readLines } from '../transport/stream.ts';
 import type { Transport } from '../transport/transport.ts';
 import { requestPage, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
-import { checkShape } from './shape.ts';
+import { checkRequired, checkShape } from './shape.ts';
 import { reasonOf } from './status.ts';
 
 /** @param query of every list and watch, as `{ fieldSelector }` */
@@ -30,7 +30,8 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         const items = page?.items ?? [];
         if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
         // An item that cannot be read is logged and skipped, too.
-        const kept = read === undefined ? items.map(item => (isReadable(item, resource) ? item : {})) : items;
+        const kept =
+          read === undefined ? items.map(item => (isReadable(item, resource, undefined) ? item : {})) : items;
         return { kind: 'page', items: kept, resourceVersion, continue: next || undefined };
       } catch (error) {
         return broken(error);
@@ -66,14 +67,15 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
 /** An event whose object has fields of other types is none: the reflector logs and skips it, and the watch goes on. */
 function eventOf(event: unknown, resource: Resource): object {
   if (!isObject(event)) return event as object;
-  return event.type === 'ERROR' || isReadable(event.object, resource) ? event : {};
+  return event.type === 'ERROR' || isReadable(event.object, resource, event.type) ? event : {};
 }
 
 /** The reflector checks name, UID and version. */
-function isReadable(item: unknown, { group }: Resource): boolean {
+function isReadable(item: unknown, { group, kind }: Resource, type: unknown): boolean {
   if (!isObject(item) || !isObject(item.metadata)) return true;
   try {
     checkShape(item, group);
+    if (type !== 'BOOKMARK') checkRequired(item, kind);
     return true;
   } catch {
     return false;

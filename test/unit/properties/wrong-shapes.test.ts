@@ -245,7 +245,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
 function server(object: unknown): Transport {
   const access = { cluster: { name: 'c', server: 'https://server' }, context: 'c', user: {} };
   const request = async ({ path, onBody }: { path: string; onBody?: (chunk: Buffer) => void }) => {
-    const isOne = /\/a$/.test(path);
+    const isOne = /\/(a|nodepools\.nodes\.lailin\.xyz)$/.test(path);
     const text = JSON.stringify(isOne ? object : { kind: 'List', metadata: { resourceVersion: '7' }, items: [object] });
     onBody?.(Buffer.from(text));
     return { status: 200, headers: { 'content-type': 'application/json' }, text };
@@ -318,6 +318,29 @@ test('the error names the field', async () => {
   assert.deepEqual(
     (await readNode(nulls)).map(({ ready }) => ready),
     [true],
+  );
+});
+
+test('an object without a name, a RuntimeClass without a handler and a revision without a number are errors', async () => {
+  for (const [kind, path, says] of [
+    ['node', ['metadata', 'name'], 'metadata.name is missing'],
+    ['pool', ['metadata', 'name'], 'metadata.name is missing'],
+    ['runtimeClass', ['handler'], 'handler is missing'],
+    ['revision', ['revision'], 'revision is missing'],
+  ] as const) {
+    const transport = server(withValue(SAMPLES[kind], [...path], null));
+    const [read = assert.fail()] = READERS[kind];
+    await assert.rejects(read(new Api(transport, () => new Date()), transport), new RegExp(says), kind);
+  }
+});
+
+test('conditions of a pool that are none are left out', async () => {
+  const pool = withValue(SAMPLES.pool, ['status', 'conditions'], [null, 'x', ...conditions]);
+  const transport = server(pool);
+  const [read] = await nodePoolsClient(new Api(transport, () => new Date()), transport, new KeptAnnotations()).list();
+  assert.deepEqual(
+    read?.status?.conditions?.map(({ type }) => type),
+    ['Ready'],
   );
 });
 

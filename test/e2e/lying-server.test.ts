@@ -1,0 +1,151 @@
+/**
+ * A server, or a proxy before it, that answers with values of other types: no command fails as by a bug, and none writes anything
+ * but the status of a pool because of it. test/unit/properties/wrong-shapes.test.ts has every field.
+ */
+import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { ROOT } from '../../scripts/root.ts';
+import { main } from '../../src/main.ts';
+import { raw } from '../cluster/raw.ts';
+import { type Asked, isWatch } from '../fault/asked.ts';
+import { type FaultProxy, startProxy } from '../fault/proxy.ts';
+import { testIo } from '../unit/cli/test-io.ts';
+import { stateOf } from './commands.ts';
+import { role, useTestEnv } from './test-env.ts';
+
+type Json = Record<string, unknown>;
+type Lie = (body: Json) => unknown;
+
+const testEnv = useTestEnv();
+const NAMESPACES = '/api/v1/namespaces';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/nodepool-system/leases';
+const RESOURCES = ['nodes', 'nodepools', 'pods', 'events', 'runtimeclasses', 'leases', 'controllerrevisions'];
+const COMMANDS = [
+  ...[['get'], ['describe', 'w'], ['nodes'], ['top'], ['doctor'], ['history', 'w'], ['history', 'a'], ['events']],
+  ...[['diff'], ['rollout', 'history', 'w'], ['reconcile'], ['delete', 'w', '--dry-run=server']],
+];
+
+/** With another value of a field, or without the field. */
+function set(value: unknown, ...path: string[]): Lie {
+  const change = (object: Json, [key = '', ...rest]: string[]): Json => {
+    const { [key]: old, ...others } = object;
+    if (rest.length > 0) return { ...others, [key]: change((old ?? {}) as Json, rest) };
+    return value === undefined ? others : { ...others, [key]: value };
+  };
+  return object => change(object, path);
+}
+
+const nulls: Lie = ({ metadata, ...fields }) => {
+  return { metadata, ...Object.fromEntries(Object.keys(fields).map(key => [key, null])) };
+};
+const OF_OBJECTS: Record<string, Lie> = {
+  'conditions: [null]': set([null], 'status', 'conditions'),
+  'conditions: ["x"]': set(['x'], 'status', 'conditions'),
+  'status: "x"': set('x', 'status'),
+  'spec: []': set([], 'spec'),
+  'no name': set(undefined, 'metadata', 'name'),
+  'metadata: "x"': set('x', 'metadata'),
+  'labels: ["x"]': set(['x'], 'metadata', 'labels'),
+  'managedFields: [null, {}]': set([null, {}], 'metadata', 'managedFields'),
+  'null in each field': nulls,
+  null: () => null,
+};
+const OF_LISTS: Record<string, Lie> = {
+  'items: "x"': set('x', 'items'),
+  'items: null': set(null, 'items'),
+  '[]': () => [],
+};
+
+const readsOf = (resource: string) => new RegExp(`/${resource}(/[^/]+)?$`);
+
+/** Changes what the server answers to reads of a resource: each object, or the list. */
+function lies(proxy: FaultProxy, resource: string, lie: Lie, isOfList: boolean): () => void {
+  const isMeant = ({ method, path }: Asked) => method === 'GET' && readsOf(resource).test(path);
+  return proxy.onRequest(asked => {
+    if (isWatch(asked) || !isMeant(asked)) return undefined;
+    return async ({ forward, pass, client }) => {
+      const answer = await forward();
+      if (answer.statusCode !== 200) return pass(answer);
+      const body = JSON.parse(await text(answer)) as Json;
+      const { items } = body;
+      let lied: unknown = body;
+      if (Array.isArray(items) === isOfList) lied = lie(body);
+      else if (Array.isArray(items)) lied = { ...body, items: items.map(lie) };
+      client.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(lied));
+    };
+  });
+}
+
+/** Pool w with a node, a pod, a RuntimeClass and a revision, and the lease of a controller. */
+async function prepare(t: { after(fn: () => unknown): void }): Promise<FaultProxy> {
+  const api = raw(testEnv.cluster());
+  await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b' });
+  const taints = [{ key: 'gold', effect: 'NoSchedule' as const }];
+  await testEnv.pool('w', { labels: { tier: 'gold' }, taints, handler: 'runc', rollout: {} });
+  await testEnv.reconcile();
+  await api.request('POST', NAMESPACES, { metadata: { name: 'nodepool-system' } });
+  const spec = { holderIdentity: 'x', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' };
+  await api.request('POST', LEASES, { metadata: { name: 'nodepool-controller' }, spec });
+  await api.request('POST', `${NAMESPACES}/default/serviceaccounts`, { metadata: { name: 'default' } });
+  const pod = { nodeName: 'a', containers: [{ name: 'c', image: 'i' }] };
+  await api.request('POST', `${NAMESPACES}/default/pods`, { metadata: { name: 'p' }, spec: pod });
+  const proxy = await startProxy(testEnv.cluster(), testEnv.cluster().dir);
+  t.after(() => proxy.stop());
+  proxy.isJson = true;
+  return proxy;
+}
+
+/** In this process: the same commands as of a user, in a tenth of the time. */
+async function run(proxy: FaultProxy, args: readonly string[]) {
+  const io = testIo({ env: { KUBECONFIG: proxy.kubeconfig, HOME: testEnv.cluster().dir } });
+  const code = await main([...args, '--request-timeout=10s'], io, ROOT);
+  return { code, shown: io.stdoutText() + io.stderrText() };
+}
+
+/** All but the status of pools. */
+async function written(): Promise<unknown> {
+  const { '/apis/nodes.lailin.xyz/v1/nodepools': _, ...others } = await stateOf(testEnv.cluster());
+  const { metadata, spec } = (await testEnv.getPool('w')) ?? {};
+  const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata as unknown as Json;
+  return { ...others, metadata: kept, spec };
+}
+
+for (const resource of RESOURCES) {
+  test(`${resource} of other types are no bug, and cause no write`, async t => {
+    const proxy = await prepare(t);
+    const before = await written();
+    const commands: string[][] = [];
+    for (const args of COMMANDS) {
+      const from = proxy.requests.length;
+      await run(proxy, args);
+      if (proxy.requests.slice(from).some(({ path }) => readsOf(resource).test(path))) commands.push(args);
+    }
+    assert.ok(commands.length > 0);
+    for (const [name, lie] of [...Object.entries(OF_OBJECTS), ...Object.entries(OF_LISTS)]) {
+      const stop = lies(proxy, resource, lie, name in OF_LISTS);
+      for (const args of commands) {
+        const { code, shown } = await run(proxy, args);
+        const what = `${name}: ${args.join(' ')}: ${code} ${shown}`;
+        assert.doesNotMatch(shown, /this is a bug|TypeError|undefined|\[object/, what);
+        assert.ok(code === 0 || shown !== '', what);
+      }
+      stop();
+      assert.deepEqual(await written(), before, name);
+    }
+  });
+}
+
+test('a deletion does not end while nodes without a name may be members', async t => {
+  const proxy = await prepare(t);
+  const stop = lies(proxy, 'nodes', OF_OBJECTS['no name'] ?? assert.fail(), false);
+  const { code, shown } = await run(proxy, ['delete', 'w']);
+  assert.equal(code, 1, shown);
+  assert.match(shown, /error: the answer of \S+ cannot be read: metadata\.name is missing; next: /);
+  assert.notEqual((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold');
+  stop();
+  assert.equal((await run(proxy, ['delete', 'w'])).code, 0);
+  assert.equal(await testEnv.getPool('w'), undefined);
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
+});
