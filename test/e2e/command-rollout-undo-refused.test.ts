@@ -73,7 +73,12 @@ test('a revision that the pool must not have is not written, and others are neve
   assert.ok(!stdout.includes('\u001b'), stdout);
   await forge('theirs', { spec: { labels: { tier: 'forged' } } }, undefined, 13);
   const theirs = /revision 13 was made by \S+, not by kubectl-nodepool/;
-  assert.match((await unchanged(['rollout', 'history', 'web'])).stderr, theirs);
+  const shown = (await unchanged(['rollout', 'history', 'web'])).stderr;
+  assert.match(shown, theirs);
+  assert.match(
+    shown,
+    /; next: check its spec with `kubectl nodepool rollout history web --revision=13` before you undo to it/,
+  );
   const asks = await refused(['rollout', 'undo', 'web', '--to-revision=13'], 1, theirs);
   assert.match(String(asks ?? '--yes'), /--yes/);
   assert.equal((await run('undo', 'web', '--to-revision=13', '--yes')).code, 0);

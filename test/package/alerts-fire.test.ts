@@ -65,6 +65,14 @@ test('each alert fires under its fault and clears after it; every query of the d
   await testEnv.patchNode('c', { metadata: { labels: { 'node-role.kubernetes.io/idle': null } } });
   await clear('nodes and record');
 
+  for (let round = 1; round <= 3; round++) {
+    await testEnv.patchNode('a', { metadata: { labels: { tier: `theirs-${round}` } } });
+    await eventually('it is set again', async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
+  }
+  await fire('a label that somebody keeps changing', 'NodePoolContested web');
+  await testEnv.edit('web', { spec: { labels: { tier: 'copper' } } });
+  await clear('the label');
+
   await whileRefusing(cluster, nodeRefusal('a', { key: 'tier', value: 'silver' }), async () => {
     await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
     const ofPool = ['NodePoolDrift web', 'NodePoolReconcileStale web', 'NodePoolWritesFail web'];

@@ -30,7 +30,10 @@ export async function history(
   for (const each of shown) {
     const writer = foreignWriter(each);
     if (writer !== undefined) {
-      showWarning(io, `revision ${each.revision} was made by ${writer}, not by kubectl-nodepool`);
+      showWarning(io, {
+        message: `revision ${each.revision} was made by ${writer}, not by kubectl-nodepool`,
+        next: `check its spec with \`kubectl nodepool rollout history ${name} --revision=${each.revision}\` before you undo to it`,
+      });
     }
   }
   const next = one === undefined ? whereToLook(pool, revisions) : undefined;
