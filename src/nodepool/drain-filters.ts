@@ -12,6 +12,8 @@ export interface DrainPod {
   uid: string;
   /** status.phase. */
   phase: string;
+  /** RFC 3339. */
+  creationTimestamp: string;
   /** RFC 3339; set once the pod is being deleted. */
   deletionTimestamp?: string;
   /** The controlling owner reference, if any. */

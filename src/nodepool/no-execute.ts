@@ -145,13 +145,13 @@ export interface PodsLeft {
  * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count
  * such pods, so the taint that ends them then takes nothing from a budget.
  * @param taints that are to be set @param live of the node
- * @param isReturned whether the pod came after the pods of its owner were evicted
+ * @param isReturned whether the pod came after the pods of its owner were evicted; `tolerates`: it tolerates what keeps pods away
  */
 export function podsLeft(
   pods: readonly DrainPod[],
   taints: readonly Taint[],
   live: readonly Taint[],
-  isReturned: (pod: DrainPod) => boolean = () => false,
+  isReturned: (pod: DrainPod, tolerates: boolean) => boolean = () => false,
 ): PodsLeft {
   const keys = new Set(taints.map(({ key }) => key));
   const closing = live.filter(({ key, effect }) => effect === 'NoSchedule' && keys.has(key));
@@ -161,7 +161,7 @@ export function podsLeft(
   const affected = pods.filter(
     pod => !pod.isMirror && !hasEnded(pod) && evictedAfter(pod.placement.tolerations, taints) !== Infinity,
   );
-  const { due = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod) ? 'back' : 'due'));
+  const { due = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod, returns(pod)) ? 'back' : 'due'));
   const returned = back.filter(isCounted);
   const first = due.filter(pod => !returns(pod));
   if (first.length > 0) return { pods: first, areLast: false, returned };

@@ -28,6 +28,7 @@ import {
   type AppliedSlot,
   formatRecord,
   isOversized,
+  MAX_SINCE_LENGTH,
   MAX_STAMP_LENGTH,
   stampOf,
 } from './record.ts';
@@ -103,6 +104,8 @@ export interface PlannedDrain {
   changes: Change[];
   /** The record has it: pods are evicted now. */
   hasBegun: boolean;
+  /** RFC 3339: since when, if the record says so. */
+  since?: string;
 }
 
 /**
@@ -154,10 +157,13 @@ export function planNode(
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
   if (taints.withheld.size > 0) plan.withheld = [...taints.withheld].map(([id, value]) => taintFrom(id, value));
   const { deferred, draining } = taints;
+  const drainingSince = deferred?.hasBegun ? record?.drainingSince : undefined;
   const waiting = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
   if (deferred !== undefined && draining !== undefined) {
     const lifted = deferred.lifted.map(write => describeWrite('taint', write, false));
-    plan.drain = { taints: drainingTaints(draining), changes: [...waiting, ...lifted], hasBegun: deferred.hasBegun };
+    const { hasBegun } = deferred;
+    const changes = [...waiting, ...lifted];
+    plan.drain = { taints: drainingTaints(draining), changes, hasBegun, ...defined({ since: drainingSince }) };
   }
   if (deferred !== undefined && draining === undefined) plan.isCleared = true;
   // What was given at birth is completed by the first write: the node joins.
@@ -178,7 +184,7 @@ export function planNode(
     startup: taints.startup,
     ...defined({ boot: taints.boot }),
     ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
-    ...(draining === undefined ? {} : { draining }),
+    ...(draining === undefined ? {} : { draining, ...defined({ drainingSince }) }),
   };
   const { generation } = owner?.metadata ?? {};
   // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
@@ -190,7 +196,11 @@ export function planNode(
   if (
     applied !== undefined &&
     next !== undefined &&
-    isOversized(applied, next, plan.isRollout ? MAX_STAMP_LENGTH : 0)
+    isOversized(
+      applied,
+      next,
+      (plan.isRollout ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH),
+    )
   ) {
     return { ...plan, changes: [], isOversized: true };
   }

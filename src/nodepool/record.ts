@@ -52,6 +52,8 @@ export interface AppliedRecord {
   wasNotReady?: true;
   /** Taints that wait until their pods are evicted, with their values by id (see no-execute.ts); absent when none does. */
   draining?: ReadonlyMap<string, string>;
+  /** RFC 3339: since when they wait; absent where an earlier version wrote it. */
+  drainingSince?: string;
 }
 
 /** What a rollout adds to the record of a node that it changes. */
@@ -93,6 +95,9 @@ export function recordProblem(raw: string): string | undefined {
 
 /** What stampedRecord() adds at most. */
 export const MAX_STAMP_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
+
+/** What a drain that begins adds at most, beside the section. */
+export const MAX_SINCE_LENGTH = ',"drainingSince":"2026-01-01T00:00:00Z"'.length;
 
 /** Whether the record exceeds the limits of parseRecord(). @param reserved bytes that are added to the text */
 export function isOversized(
@@ -138,6 +143,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     ...(isBoot(json.boot) ? { boot: json.boot } : {}),
     ...parseStamp(json),
     ...parseDraining(draining),
+    ...(draining.length > 0 && isTime(json.drainingSince) ? { drainingSince: json.drainingSince } : {}),
   };
   sources.set(record, raw);
   const kept = record.labels.size + record.taints.size + record.annotations.size + record.startup.size;
@@ -197,6 +203,7 @@ function format(record: AppliedRecord): string {
     ...(Object.keys(displaced).length > 0 ? { displaced } : {}),
     ...tailOf(record),
     ...section('draining', record.draining ?? NO_DRAINING, value => value),
+    ...(record.drainingSince === undefined ? {} : { drainingSince: record.drainingSince }),
   });
 }
 
@@ -221,4 +228,10 @@ export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): str
   if (record === undefined) return undefined;
   const { changed: _changed, rollout: _rollout, wasNotReady: _wasNotReady, ...rest } = record;
   return formatRecord({ ...rest, ...stamp });
+}
+
+/** The record of a node whose drain begins, with the time: pods that were created later have come back, or come in spite of it. */
+export function withDrainingSince(raw: string, drainingSince: string): string {
+  const record = parseRecord(raw);
+  return record?.draining === undefined ? raw : formatRecord({ ...record, drainingSince });
 }

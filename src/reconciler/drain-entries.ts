@@ -52,6 +52,8 @@ export interface Entry {
   held: Map<string, Held>;
   /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
   owners: Map<string, Set<string>>;
+  /** Milliseconds since 1970, by the record, but not ahead of when this process saw it first; NaN: not known. */
+  begunAt: number;
   /** The last list was made when schedulers had seen the twin. */
   isSettled: boolean;
   /** Pods that came back were evicted once more, or some of them: no further one is evicted. */
@@ -62,11 +64,12 @@ export interface Entry {
 
 export class DrainEntries {
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #serverTime: () => Date;
   /** By name of the node. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
+  constructor(clock: Pick<Clock, 'now'>, serverTime: () => Date) {
+    [this.#clock, this.#serverTime] = [clock, serverTime];
   }
 
   /** Made anew for another node of the name, and for other taints. */
@@ -86,6 +89,7 @@ export class DrainEntries {
       evicted: new Map(),
       held: new Map(),
       owners: new Map(),
+      begunAt: Math.min(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
       isSettled: false,
       isRefused: false,
     };

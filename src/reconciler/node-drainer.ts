@@ -5,14 +5,16 @@
  *
  * The pods of an owner are evicted from a node once. Those that come back after that, since they tolerate the stand-in or are bound by
  * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
+ * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
  *
  * Not guaranteed: that no pod comes between the last list and the taint. The twin keeps schedulers away, and a list counts only
  * if it was made SETTLE_MS after this process saw the twin; a scheduler with an older cache, or somebody who sets
  * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
- * waited for. Nor that a new process knows which owners have had their eviction: it evicts their pods once more.
+ * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
+import { forecast } from '../nodepool/budgets.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
@@ -21,10 +23,10 @@ import { formatTaint } from '../nodepool/syntax.ts';
 import { DrainEntries, type DrainingPlan, type Entry, pauseMs, RETRY_MS, withJitter } from './drain-entries.ts';
 import { holdText, manyBudgetsError } from './eviction-hold.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
-import type { EvictionsClient, Removal } from './ports.ts';
+import type { EvictionsClient, NodesClient, Removal } from './ports.ts';
 
 export interface NodeDrainerDeps {
-  cluster: { evictions(): Promise<EvictionsClient> };
+  cluster: { evictions(): Promise<EvictionsClient>; nodes: Pick<NodesClient, 'serverTime'> };
   clock: Pick<Clock, 'now'>;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal;
@@ -69,7 +71,7 @@ export class NodeDrainer {
 
   constructor(deps: NodeDrainerDeps) {
     this.#deps = deps;
-    this.entries = new DrainEntries(deps.clock);
+    this.entries = new DrainEntries(deps.clock, () => deps.cluster.nodes.serverTime());
   }
 
   /**
@@ -126,10 +128,12 @@ export class NodeDrainer {
     }
   }
 
-  #left({ node, drain }: DrainingPlan, { owners }: Entry, listed: readonly DrainPod[]): PodsLeft {
-    return podsLeft(listed, drain.taints, node.taints, pod => {
+  #left({ node, drain }: DrainingPlan, { owners, begunAt }: Entry, listed: readonly DrainPod[]): PodsLeft {
+    return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
-      return known !== undefined && !known.has(pod.uid);
+      const isNew = known !== undefined && !known.has(pod.uid);
+      // An earlier process may have evicted the pods of its owner.
+      return isNew || (tolerates && Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS);
     });
   }
 
@@ -145,7 +149,7 @@ export class NodeDrainer {
   ): Promise<Look> {
     const { name } = plan.node;
     if (pods.length === 0) return 'cleared';
-    if (entry.isRefused) throw returnedError(plan, pods);
+    if (entry.isRefused || !(await allowsAll(pods, client))) throw returnedError(plan, pods);
     for (const pod of pods) {
       const next = await goesOn();
       if (next !== 'goes on') return next;
@@ -234,6 +238,13 @@ export class NodeDrainer {
     }
     for (const uid of entry.held.keys()) if (!uids.has(uid)) entry.held.delete(uid);
   }
+}
+
+/** Whether no budget would refuse one of them if all were evicted now. */
+async function allowsAll(pods: readonly DrainPod[], client: EvictionsClient): Promise<boolean> {
+  const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
+  const budgets = await Promise.all(namespaces.map(namespace => client.budgets(namespace)));
+  return forecast(pods, budgets.flat()).length === 0;
 }
 
 function isRefusal({ kind }: Removal): boolean {

@@ -5,7 +5,8 @@
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
-import { stampedRecord } from '../nodepool/record.ts';
+import { stampedRecord, withDrainingSince } from '../nodepool/record.ts';
+import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ChangedMeanwhile } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -101,7 +102,7 @@ export class NodeSteps {
     assertConsent(plan, consent);
     const admitted = this.#admitted(plan, patch, turn);
     if (signal?.aborted) return 'done';
-    return admitted === undefined ? 'again' : { plan: { ...plan, patch: admitted }, uid };
+    return admitted === undefined ? 'again' : { plan: { ...plan, patch: this.#dated(plan, admitted) }, uid };
   }
 
   /** The plan of the node, once it is known what the node has. */
@@ -168,6 +169,13 @@ export class NodeSteps {
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
+  }
+
+  /** The patch with which a drain begins has the time. */
+  #dated({ drain }: NodePlan, patch: NodePatch): NodePatch {
+    if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
+    const since = timestamp(this.#deps.cluster.nodes.serverTime());
+    return { ...patch, record: withDrainingSince(patch.record, since) };
   }
 
   /** The server accepted the write. */

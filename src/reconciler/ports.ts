@@ -1,6 +1,7 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 
 import type { Watched } from '../controller/source.ts';
+import type { Budget } from '../nodepool/budgets.ts';
 import type { DrainPod } from '../nodepool/drain-filters.ts';
 import type { PlanRules } from '../nodepool/merge-slots.ts';
 import type { FieldSetter, NodePatch } from '../nodepool/plan.ts';
@@ -156,6 +157,8 @@ export type Removal =
 export interface EvictionsClient {
   /** @param podSelector a label selector, as the server takes it */
   podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
+  /** PodDisruptionBudgets. @param namespace default: of all */
+  budgets(namespace?: string): Promise<Budget[]>;
   /** Throws NodepoolError when the server refuses it for another reason. */
   evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
 }

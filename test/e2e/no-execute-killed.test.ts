@@ -36,7 +36,7 @@ async function killAfter(writes: number): Promise<ClusterPort> {
     ...wrapped(cluster, once as never),
     async evictions() {
       const client = await cluster.evictions();
-      return { podsOn: once('pods.podsOn', client.podsOn), evict: once('pods.evict', client.evict) };
+      return { ...client, podsOn: once('pods.podsOn', client.podsOn), evict: once('pods.evict', client.evict) };
     },
   };
 }

@@ -32,7 +32,7 @@ async function changing(change: () => Promise<unknown>, unread?: NodepoolError):
     async evictions() {
       const client = await cluster.evictions();
       return {
-        podsOn: client.podsOn,
+        ...client,
         evict: async (...args) => {
           const removal = await client.evict(...args);
           if (isFirst) {

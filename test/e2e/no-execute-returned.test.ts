@@ -72,6 +72,19 @@ describe('pods that tolerate the NoSchedule taint of their pool, which becomes N
     assert.equal(watching.child.exitCode, null);
     await watching.end();
 
+    const tainted = async () => {
+      const taints = await Promise.all(NODES.map(async name => taintsOf(await testEnv.node(name))));
+      return taints.filter(of => of.includes('dedicated=x:NoExecute')).length;
+    };
+    const [evictedBefore, taintedBefore] = [(await evictions()).length, await tainted()];
+    for (let run = 0; run < 3; run++) {
+      const { code, stderr } = await cli(testEnv.cluster(), ['reconcile', 'web', '--yes']);
+      if (code !== 0) assert.match(stderr, /came back after eviction/);
+    }
+    const further = (await evictions()).length - evictedBefore;
+    assert.ok(further <= (await tainted()) - taintedBefore, `${further} further evictions, not all before a taint`);
+    assert.equal(samples.fewest().get('web'), REPLICAS - 1, 'the budget holds');
+
     await api().expect('PATCH', `${BUDGETS}/web`, { spec: { minAvailable: 0 } });
     await eventually('the budget allows all', async () => {
       const { status } = (await api().expect('GET', `${BUDGETS}/web`)) as { status: { disruptionsAllowed: number } };

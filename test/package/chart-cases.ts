@@ -72,7 +72,13 @@ export const VALUE_CASES: Record<string, ValueCase> = {
   },
   evictions: {
     value: true,
-    changes: { [ROLE]: rules(may('', 'pods', ['list']), may('', 'pods/eviction', ['create'])) },
+    changes: {
+      [ROLE]: rules(
+        may('', 'pods', ['list']),
+        may('', 'pods/eviction', ['create']),
+        may('policy', 'poddisruptionbudgets', ['list']),
+      ),
+    },
   },
   extraArgs: { value: ['--v=4'], changes: { [DEPLOYMENT]: argsAfter(/^--log-format/, ['--v=4']) } },
   'crds.install': { value: false, changes: { [CRD]: 'gone' } },

@@ -77,7 +77,14 @@ const CONDITION: Schema = { 1: { name: 'type', read: text }, 2: { name: 'status'
 const PHASE = { name: 'phase', read: text };
 
 const DRAINED_POD: Schema = {
-  1: { name: 'metadata', read: message({ ...META, 11: { name: 'labels', read: text, repeated: 'map' } }) },
+  1: {
+    name: 'metadata',
+    read: message({
+      ...META,
+      8: { name: 'creationTimestamp', read: time },
+      11: { name: 'labels', read: text, repeated: 'map' },
+    }),
+  },
   2: {
     name: 'spec',
     read: message({

@@ -28,7 +28,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
 
     hasDaemonSet: async (namespace, name) => (await api.get({ ...DAEMON_SETS, namespace }, name)) !== undefined,
 
-    budgets: () => api.list(BUDGETS, toBudget),
+    budgets: namespace => api.list(namespace === undefined ? BUDGETS : { ...BUDGETS, namespace }, toBudget),
 
     async evict(pod, removal) {
       const { namespace, name } = pod;

@@ -23,6 +23,7 @@ export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainP
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     phase: status?.phase ?? '',
+    creationTimestamp: String(metadata.creationTimestamp ?? ''),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(owner === undefined
       ? {}

@@ -43,7 +43,7 @@ const IMPACT = [
   'list storageclasses.storage.k8s.io',
 ];
 /** Of a pool with `noExecute: Drain`. */
-const EVICT = [...PODS, 'create pods/eviction'];
+const EVICT = [...PODS, 'create pods/eviction', 'list poddisruptionbudgets.policy'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
 const CLASS_USERS = [
   ...PODS,

@@ -25,7 +25,8 @@ const daemonSet = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' };
 function pod(more: Partial<DrainPod> = {}): DrainPod {
   const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
   const base = { namespace: 'ns', name: 'p', uid: 'u', phase: 'Running', labels: {}, isReady: true, placement };
-  return { ...base, isMirror: false, hasEmptyDir: false, ...more };
+  const creationTimestamp = '2026-01-01T00:00:00Z';
+  return { ...base, creationTimestamp, isMirror: false, hasEmptyDir: false, ...more };
 }
 
 const managed = pod({ controller: replicaSet });

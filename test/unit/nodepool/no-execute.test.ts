@@ -14,6 +14,7 @@ const pod = (name: string, tolerations: Toleration[], more: Partial<DrainPod> = 
   labels: {},
   isReady: true,
   isMirror: false,
+  creationTimestamp: '2026-01-01T00:00:00Z',
   hasEmptyDir: false,
   placement: { nodeSelector: {}, nodeTerms: undefined, tolerations },
   ...more,

@@ -237,3 +237,17 @@ test('a node that was born with the taint waits for nothing', () => {
   assert.deepEqual([plan.drain, plan.changes], [undefined, []]);
   assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
 });
+
+test('since when a drain goes on is kept with it, ends with it, and is not written into a record of an earlier version', () => {
+  const since = ',"drainingSince":"2026-02-01T00:00:00Z"}';
+  const { after } = step(node(), strict);
+  const dated = { ...after, record: after.record?.replace(/}$/, since) ?? '' };
+  for (const each of [after, dated]) assert.ok(waits(each));
+  assert.equal(step(dated, strict).plan.drain?.since, '2026-02-01T00:00:00Z');
+  const drifted = step({ ...dated, labels: {} }, pool(['dedicated=x:NoExecute'], { labels: { tier: 'gold' } }));
+  assert.ok(drifted.after.record?.endsWith(since));
+  for (const other of [cleared(dated), step(dated, pool(['dedicated=y:NoExecute'])), step(dated, pool([]))])
+    assert.doesNotMatch(other.after.record ?? '', /drainingSince/);
+  const wrong = { ...after, record: after.record?.replace(/}$/, ',"drainingSince":"x"}') ?? '' };
+  assert.equal(step(wrong, strict).after.record, after.record);
+});

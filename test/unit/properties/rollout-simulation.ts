@@ -37,7 +37,7 @@ export class Simulation {
   /** The spec has another NoExecute taint each time, and `noExecute: Drain`. */
   readonly drains: boolean;
   readonly pods = new SimulatedPods(
-    () => this.passed,
+    () => this.now,
     node => this.#checkLook(node),
   );
   readonly live = new Map<string, Node>();
@@ -196,6 +196,7 @@ export class Simulation {
     const state = new ClusterState([this.pool], this.live.values(), []);
     const cluster = {
       nodes: {
+        serverTime: () => new Date(this.now),
         get: async (name: string) => this.live.get(name),
         patch: (name: string, patch: NodePatch) => this.#patch(name, patch, () => this.#process?.state === state),
       },

@@ -3,7 +3,9 @@
  * DaemonSets, whose pods come back.
  */
 import assert from 'node:assert/strict';
+import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import type { Node, Taint, Toleration } from '../../../src/nodepool/types.ts';
 import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
 
@@ -37,6 +39,11 @@ export class SimulatedPods implements EvictionsClient {
   constructor(now: () => number, onLook: (node: string) => void) {
     this.#now = now;
     this.#onLook = onLook;
+  }
+
+  /** None: `isHeld` says what is allowed. */
+  async budgets(): Promise<Budget[]> {
+    return [];
   }
 
   /** The taints of the node from now on. */
@@ -113,6 +120,7 @@ export class SimulatedPods implements EvictionsClient {
       labels: { kind },
       isReady: true,
       isMirror: false,
+      creationTimestamp: timestamp(new Date(this.#now())),
       hasEmptyDir: false,
       placement: { nodeSelector: {}, nodeTerms: undefined, tolerations },
     });

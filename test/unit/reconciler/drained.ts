@@ -1,4 +1,5 @@
 /** A node whose pool has noExecute: Drain, and the pods on it, for tests of drains by the node writer. */
+import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePoolSpec } from '../../../src/nodepool/types.ts';
@@ -20,6 +21,7 @@ export const pod = (name: string, more: Partial<DrainPod> = {}): DrainPod => ({
   labels: {},
   isReady: true,
   isMirror: false,
+  creationTimestamp: '2026-01-01T00:00:00Z',
   hasEmptyDir: false,
   placement: { nodeSelector: {}, nodeTerms: undefined, tolerations: [] },
   ...more,
@@ -38,7 +40,12 @@ export function drained(
   const onEviction = (event: EvictionEvent) => void events.push(`${event.kind} ${event.pod}`);
   const begun = begin(node, [by], { onEviction, ...more });
   const { server, writer, clock, state } = begun;
+  const budgets: Budget[] = [];
   const client: EvictionsClient = {
+    async budgets() {
+      server.requests.push('budgets');
+      return budgets;
+    },
     async podsOn() {
       server.requests.push('list');
       return [...on.values()];
@@ -59,5 +66,17 @@ export function drained(
     return [...server.requests];
   };
   const taints = () => (server.live?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
-  return { ...begun, evictions: client, calls: server.requests, events, on, answers, write, taints, clock, state };
+  return {
+    ...begun,
+    evictions: client,
+    calls: server.requests,
+    events,
+    on,
+    answers,
+    budgets,
+    write,
+    taints,
+    clock,
+    state,
+  };
 }

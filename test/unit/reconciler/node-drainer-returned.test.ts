@@ -1,8 +1,11 @@
 /** Pods that come back to a node that is drained: each owner's pods are evicted once, then once more right before the taint. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+import { aNode, taint } from '../nodepool/fixtures.ts';
 import { BUDGET, drained, pod } from './drained.ts';
+import { role } from './node-server.ts';
 
 const web = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
 const tolerant = (name: string, more: Partial<DrainPod> = {}) =>
@@ -20,8 +23,19 @@ const bound = (name: string) => pod(name, { labels: { app: 'bound' } });
 const LOOK_MS = 2_600;
 const PERMANENT_MS = 31_000;
 
+const budget = (disruptionsAllowed: number): Budget => ({
+  namespace: 'ns',
+  name: 'web',
+  selector: { matchLabels: { app: 'web' } },
+  minAvailable: 1,
+  maxUnavailable: undefined,
+  alwaysAllowsUnhealthy: false,
+  status: { disruptionsAllowed, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 },
+});
+const WHY = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
+
 test('a budget that allows one at a time: each pod is evicted once, then the node is an error, and nothing is evicted', async () => {
-  const { write, calls, on, answers, clock, taints } = drained([tolerant('a'), tolerant('b')]);
+  const { write, calls, on, answers, budgets, clock, taints } = drained([tolerant('a'), tolerant('b')]);
   answers.set('b', BUDGET);
   assert.deepEqual(await write(), ['patch n1', 'list']);
   await clock.advance(LOOK_MS);
@@ -29,7 +43,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   on.delete('a');
   on.set('a2', tolerant('a2'));
   answers.set('b', { kind: 'accepted' });
-  answers.set('a2', BUDGET);
+  budgets.push(budget(0));
   await clock.advance(7_000);
   const rejects = async (requests: string[], pods: string) => {
     const message = `taint dedicated=x:NoExecute was not set on node n1: ${pods}`;
@@ -39,30 +53,66 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
     });
     assert.deepEqual(calls, requests);
   };
-  const why = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
-  await rejects(['list', 'evict b', 'list', 'evict a2'], `1 pod ${why}: ns/a2`);
+  await rejects(['list', 'evict b', 'list', 'budgets'], `1 pod ${WHY}: ns/a2`);
   on.delete('b');
   on.set('b2', tolerant('b2'));
-  await rejects([], `1 pod ${why}: ns/a2`);
-  on.delete('a2');
-  on.set('a3', tolerant('a3'));
-  answers.set('b2', BUDGET);
-  await clock.advance(PERMANENT_MS);
-  await rejects(['list', 'evict b2'], `2 pods ${why}: ns/b2, ns/a3`);
-  answers.set('b2', { kind: 'accepted' });
-  answers.set('a3', BUDGET);
-  await clock.advance(PERMANENT_MS);
-  await rejects(['list', 'evict b2', 'evict a3'], `2 pods ${why}: ns/b2, ns/a3`);
-  answers.set('a3', { kind: 'accepted' });
-  for (let look = 0; look < 3; look++) {
+  await rejects([], `1 pod ${WHY}: ns/a2`);
+  for (const allowed of [0, 1]) {
+    budgets.splice(0, 1, budget(allowed));
     await clock.advance(PERMANENT_MS);
-    await rejects(['list'], `1 pod ${why}: ns/a3`);
+    await rejects(['list', 'budgets'], `2 pods ${WHY}: ns/a2, ns/b2`);
   }
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
-  on.delete('a3');
+  budgets.splice(0, 1, budget(2));
   await clock.advance(PERMANENT_MS);
-  assert.deepEqual(await write(), ['list', 'patch n1'], 'it is away');
+  assert.deepEqual(await write(), ['list', 'budgets', 'evict a2', 'evict b2', 'list', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+test('a budget that changes while pods that came back are evicted: no further one is', async () => {
+  const { write, calls, on, answers, clock } = drained([bound('a')]);
+  await write();
+  on.clear();
+  on.set('late', bound('late'));
+  await clock.advance(LOOK_MS);
+  await write();
+  on.clear();
+  for (const name of ['b', 'c']) on.set(name, bound(name));
+  answers.set('c', BUDGET);
+  for (const requests of [['list', 'budgets', 'evict b', 'evict c'], ['list']]) {
+    await clock.advance(PERMANENT_MS);
+    await assert.rejects(write(), {
+      message: new RegExp(`not set on node n1: ${requests.length === 1 ? 1 : 2} pods? `),
+    });
+    assert.deepEqual(calls, requests);
+    on.delete('b');
+  }
+});
+
+test('a process that goes on with the drain of another one: pods that came since are those that came back', async () => {
+  const later = { creationTimestamp: '2099-01-01T00:00:00Z' };
+  const earlier = { creationTimestamp: '2026-01-01T00:00:00Z' };
+  for (const [record, evicted] of [
+    ['"drainingSince":"2026-02-01T00:00:00Z"', ['list', 'evict b', 'budgets']],
+    // It counts from now on: a time ahead would make every pod one that was there before.
+    ['"drainingSince":"2098-01-01T00:00:00Z"', ['list', 'evict b', 'budgets']],
+    // Of an earlier version.
+    ['"x":0', ['list', 'evict a2', 'evict b']],
+  ] as const) {
+    const applied = `{"pool":"worker","taints":{"dedicated:NoSchedule":"x"},"draining":{"dedicated:NoExecute":"x"},${record}}`;
+    const node = aNode({ labels: role('worker'), record: applied, taints: [taint('dedicated=x:NoSchedule')] });
+    const { write, calls, budgets, clock } = drained(
+      [tolerant('a2', later), tolerant('b', earlier)],
+      {},
+      undefined,
+      node,
+    );
+    budgets.push(budget(0));
+    await write();
+    await clock.advance(LOOK_MS);
+    await write().catch(() => undefined);
+    assert.deepEqual(calls.filter((each, at) => calls.indexOf(each) === at).slice(0, 3), evicted, record);
+  }
 });
 
 test('a pod that is back before the taint is set keeps it away: its budget would not be asked', async () => {
@@ -80,7 +130,7 @@ test('a pod that is back before the taint is set keeps it away: its budget would
     on.set('d', bound('d'));
     return removal;
   };
-  for (const requests of [['list', 'evict c', 'list'], ['list']]) {
+  for (const requests of [['list', 'budgets', 'evict c', 'list'], ['list']]) {
     await clock.advance(PERMANENT_MS);
     await assert.rejects(write(), { message: /not set on node n1: 1 pod came back after eviction/ });
     assert.deepEqual(calls, requests);
@@ -99,8 +149,19 @@ test('pods that come back and that no budget keeps are evicted once more, right 
   on.clear();
   for (const name of ['c', 'd']) on.set(name, bound(name));
   await clock.advance(LOOK_MS);
-  assert.deepEqual(await write(), ['list', 'evict c', 'evict d', 'list', 'patch n1']);
+  assert.deepEqual(await write(), ['list', 'budgets', 'evict c', 'evict d', 'list', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+test('the record that a drain begins with has the time of the server', async () => {
+  const { write, server } = drained([tolerant('a')]);
+  server.port.nodes.serverTime = () => new Date('2026-02-01T00:00:00.900Z');
+  await write();
+  assert.match(
+    server.live?.record ?? '',
+    /"draining":{"dedicated:NoExecute":"x"},"drainingSince":"2026-02-01T00:00:00Z"}$/,
+  );
+  assert.equal(server.sent.length, 1);
 });
 
 test('pods of another owner that come later are evicted within their budgets', async () => {

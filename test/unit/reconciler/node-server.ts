@@ -41,6 +41,7 @@ export class Server {
 
   readonly port = {
     nodes: {
+      serverTime: () => new Date(),
       patch: async (name: string, patch: NodePatch): Promise<NodeWrite> => {
         this.requests.push(`patch ${name}`);
         this.sent.push(patch);

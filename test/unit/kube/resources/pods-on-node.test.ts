@@ -21,7 +21,7 @@ test('reads a pod in protobuf as in JSON', () => {
   const terms = encode({ 1: [requirement('zone', 'a', 'b')], 2: [requirement('metadata.name', 'n1')] });
   const annotations = [encode({ 1: 'kubernetes.io/config.mirror', 2: 'hash' }), encode({ 1: 'other', 2: 'x' })];
   const raw = encode({
-    1: meta({ 9: encode({ 1: 1_700_000_000 }), 12: annotations, 13: owners }),
+    1: meta({ 8: encode({ 1: 1_600_000_000 }), 9: encode({ 1: 1_700_000_000 }), 12: annotations, 13: owners }),
     2: encode({
       1: volumes,
       2: [encode({ 1: 'main' })],
@@ -45,6 +45,7 @@ test('reads a pod in protobuf as in JSON', () => {
       name: 'p',
       namespace: 'ns',
       uid: 'u',
+      creationTimestamp: '2020-09-13T12:26:40Z',
       deletionTimestamp: '2023-11-14T22:13:20Z',
       labels: { app: 'web' },
       annotations: { 'kubernetes.io/config.mirror': 'hash' },
@@ -68,6 +69,7 @@ test('reads a pod in protobuf as in JSON', () => {
     name: 'p',
     uid: 'u',
     phase: 'Running',
+    creationTimestamp: '2020-09-13T12:26:40Z',
     deletionTimestamp: '2023-11-14T22:13:20Z',
     controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
     isMirror: true,
@@ -87,6 +89,7 @@ test('reads a pod without any of these fields', () => {
     uid: 'u',
     phase: '',
     isMirror: false,
+    creationTimestamp: '',
     hasEmptyDir: false,
     labels: { app: 'web' },
     isReady: false,

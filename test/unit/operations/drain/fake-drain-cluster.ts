@@ -61,7 +61,7 @@ export function makePod(pod: Partial<DrainPod>): DrainPod {
   const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
   const placement = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
   const spec = { isMirror: false, hasEmptyDir: false, controller, labels: {}, isReady: true, placement };
-  const rest = { namespace: 'ns', name: '', phase: 'Running', ...spec };
+  const rest = { namespace: 'ns', name: '', phase: 'Running', creationTimestamp: '2026-01-01T00:00:00Z', ...spec };
   return { ...rest, uid: `uid-${pod.name}`, ...pod };
 }
 

@@ -37,6 +37,7 @@ test('no node takes a turn that became free while pods of another are evicted', 
   const cluster = {
     createEvent: async () => {},
     nodes: {
+      serverTime: () => new Date(START + clock.now()),
       get: async (name: string) => known(name),
       patch: async (name: string, patch: NodePatch) => {
         const node = known(name);
