@@ -92,12 +92,17 @@ export function startupDue(
   const isMember = record?.pool === metadata.name;
   const due = isMember
     ? isBooting && hasBooted(node, record)
-      ? again(spec)
+      ? again(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
       : []
     : isYoung && !isUnreadable(node, record)
       ? (spec.startupTaints ?? []).filter(taint => lastOf(taintId(taint), node, record, former) !== null)
       : [];
   return new Set(due.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
+}
+
+/** A node that has booted has its pods: a taint with the effect NoExecute would end them whatever their budgets say. */
+function mayEvict({ noExecute }: NodePoolSpec): boolean {
+  return noExecute !== 'Drain';
 }
 
 function isUnreadable(node: Pick<Node, 'record'>, record: AppliedRecord | undefined): boolean {

@@ -1,6 +1,7 @@
 /** Which nodes are given startup taints: young ones, once each, and with `again: Boot` members that boot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { compactBoot, parseRecord } from '../../../src/nodepool/record.ts';
 import { type Birth, isYoung, LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePoolSpec, StartupTaint } from '../../../src/nodepool/types.ts';
@@ -138,6 +139,29 @@ test('again: Boot: a boot that is long past, or before the pool had it, is only 
   const unknown = opened();
   delete unknown.boot;
   assert.equal(born(unknown, again, { isBooting: true }).plan.patch, undefined);
+});
+
+test('again: Boot: with noExecute: Drain no taint that would evict pods past their budgets is given, neither in a rollout', () => {
+  const drains = aPool({ ...again.spec, noExecute: 'Drain' });
+  const { after, said } = born({ ...opened(), boot: 'two' }, drains, { isBooting: true });
+  assert.deepEqual(said, ['add taint agent:NoSchedule ->starting (booted)']);
+  assert.deepEqual(startupOf(after), { [AGENT_ID]: 'starting', 'once:NoSchedule': null, [SETUP_ID]: null });
+  assert.equal(parseRecord(after.record)?.boot, 'two');
+  assert.equal(born(after, again, { isBooting: true }).plan.patch, undefined, 'Immediate does not make up for it');
+  const booted = { ...opened(), boot: 'two' };
+  const record = parseRecord(booted.record);
+  assert.ok(record !== undefined);
+  const { changes } = planRepair(booted, record, drains, {}, { ...LONG_REGISTERED, isBooting: true });
+  assert.deepEqual(
+    changes.map(({ key, effect }) => `${key}:${effect}`),
+    [AGENT_ID],
+  );
+  // A node that joins: 0046 says why.
+  assert.deepEqual(taintsOf(young(node(), drains).after).toSorted(), [
+    AGENT_TEXT,
+    'once:NoSchedule',
+    'setup:NoExecute',
+  ]);
 });
 
 test('a pool without it notes no boot id, and forgets that of an earlier spec', () => {
