@@ -41,7 +41,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'held':
       return { to: 'err', text: evictionLine(event) + suffix };
     case 'drained':
-      return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${suffix}` };
+      return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${backText(event.returned)}${suffix}` };
     case 'waits':
       return {
         to: 'out',
@@ -59,6 +59,10 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'failed':
       return unable('drain', event.node, event.error);
   }
+}
+
+function backText(pods: number): string {
+  return pods === 0 ? '' : `, ${plural(pods, 'pod')} came back`;
 }
 
 /** On a terminal, what is waited for is yellow, and what is done green. */

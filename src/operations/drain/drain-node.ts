@@ -28,6 +28,8 @@ export interface NodeDrain {
   terminating?: Set<string>;
   /** Pods came that the drain did not list. */
   hasNewcomers?: boolean;
+  /** How many of them are there at its last look; undefined: not known. */
+  returned?: number;
   /** Another node has its name. */
   isReplaced?: boolean;
 }
@@ -206,7 +208,10 @@ function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Wo
 async function look(work: Work): Promise<void> {
   const { drain, options, deps, left, listed } = work;
   const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
-  for (const pod of there.values()) if (!listed.has(pod.uid) && canReturn(pod)) drain.hasNewcomers = true;
+  const newcomers = [...there.values()].filter(pod => !listed.has(pod.uid) && canReturn(pod)).length;
+  if (newcomers > 0) drain.hasNewcomers = true;
+  // With a selector, others were there before.
+  if (options.podSelector === undefined) drain.returned = newcomers;
   for (const pending of [...left.values()]) {
     const current = there.get(pending.pod.uid);
     if (current === undefined) finish('gone', pending.pod, work);

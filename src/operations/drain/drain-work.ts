@@ -11,7 +11,8 @@ import type { DrainPlan } from './plan-drain.ts';
 
 export type DrainEvent =
   | PodEvent
-  | { kind: 'drained'; node: string }
+  /** @param returned as in NodeDrain */
+  | { kind: 'drained'; node: string; returned: number }
   | NodeWaits
   | CordonEvent
   | NodeLeft
@@ -65,5 +66,5 @@ export function waits(each: NodeDrain, { onEvent }: Work): void {
 
 export function finish(each: NodeDrain, { onEvent }: Work): void {
   each.phase = 'drained';
-  onEvent({ kind: 'drained', node: each.node });
+  onEvent({ kind: 'drained', node: each.node, returned: each.returned ?? 0 });
 }

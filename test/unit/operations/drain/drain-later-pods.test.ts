@@ -38,6 +38,30 @@ describe('pods that the plan did not list', () => {
     await cluster.clock.advance(1000);
     assert.deepEqual(states(await ended), ['a drained 1/1']);
     assert.deepEqual(cluster.log.slice(1), ['evict p-1 @0']);
+    assert.equal(cluster.reported.at(-1), 'node/a drained, 1 pod came back');
+  });
+
+  test('counts of them those that are there in the end, and no pods that it did not select', async () => {
+    const pods = { a: [{ name: 'p' }, { name: 'q' }] };
+    const cluster = fakeDrainCluster({ pods });
+    const { ended } = cluster.begin();
+    await flushPromises();
+    const daemon = { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } };
+    const came = ['p2', 'p3', 'p4'].map(name => makePod({ name }));
+    cluster.pods.set('a', [makePod({ name: 'q' }), ...came]);
+    await cluster.clock.advance(1000);
+    cluster.pods.set('a', [...came.slice(1), makePod({ name: 'agent', ...daemon })]);
+    await cluster.clock.advance(1000);
+    await ended;
+    assert.equal(cluster.reported.at(-1), 'node/a drained, 2 pods came back');
+
+    const some = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, options: { podSelector: 'app=p' } });
+    const begun = some.begin();
+    await flushPromises();
+    some.pods.set('a', [makePod({ name: 'other' })]);
+    await some.clock.advance(1000);
+    await begun.ended;
+    assert.equal(some.reported.at(-1), 'node/a drained');
   });
 });
 
