@@ -34,7 +34,8 @@ export function wrapped(cluster: ClusterPort, wrap: (name: string, call: Call) =
     );
   const createEvent = wrap('createEvent', cluster.createEvent as unknown as Call);
   return {
-    nodes: all('nodes'),
+    // It sends no request.
+    nodes: { ...all('nodes'), serverTime: cluster.nodes.serverTime },
     pools: all('pools'),
     runtimeClasses: all('runtimeClasses'),
     revisions: all('revisions'),

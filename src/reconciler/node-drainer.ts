@@ -5,6 +5,7 @@
  *
  * The pods of an owner are evicted from a node once. Those that come back after that, since they tolerate the stand-in or are bound by
  * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
+ * Those that no budget covers are left to the taint.
  * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
  *
  * Not guaranteed: that no pod comes between the last list and the taint. The twin keeps schedulers away, and a list counts only
@@ -14,7 +15,7 @@
  */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import { forecast } from '../nodepool/budgets.ts';
+import { type Budget, budgetMatcher, forecast } from '../nodepool/budgets.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
@@ -138,8 +139,8 @@ export class NodeDrainer {
   }
 
   /**
-   * Pods that came back are evicted once more, all in a row: if no budget refuses one, the taint that follows takes nothing from budgets.
-   * Throws where one does, or where they are back once more: evicting them again and again would not help.
+   * Pods that came back and that a budget covers are evicted once more, all in a row, if their budgets allow that: then the taint that follows
+   * takes nothing from budgets. Throws where they do not, or where pods are back once more: evicting them again and again would not help.
    */
   async #endReturned(
     plan: DrainingPlan,
@@ -148,9 +149,11 @@ export class NodeDrainer {
     { client, goesOn }: Evicting,
   ): Promise<Look> {
     const { name } = plan.node;
-    if (pods.length === 0) return 'cleared';
-    if (entry.isRefused || !(await allowsAll(pods, client))) throw returnedError(plan, pods);
-    for (const pod of pods) {
+    const budgets = await budgetsOf(pods, client);
+    const covered = coveredBy(budgets, pods);
+    if (covered.length === 0) return 'cleared';
+    if (entry.isRefused || forecast(covered, budgets).length > 0) throw returnedError(plan, covered);
+    for (const pod of covered) {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
@@ -158,11 +161,12 @@ export class NodeDrainer {
       this.#take(removal, pod, name, entry);
       if (removal.kind === 'busy' && !entry.isRefused) return 'waits';
       // If the first one is refused, no pod was evicted: it is tried again.
-      if (isRefusal(removal)) throw returnedError(plan, pods);
+      if (isRefusal(removal)) throw returnedError(plan, covered);
       entry.isRefused = true;
     }
     const { returned } = this.#left(plan, entry, await client.podsOn(name));
-    if (returned.length > 0) throw returnedError(plan, returned);
+    const back = coveredBy(await budgetsOf(returned, client), returned);
+    if (back.length > 0) throw returnedError(plan, back);
     return 'cleared';
   }
 
@@ -240,11 +244,15 @@ export class NodeDrainer {
   }
 }
 
-/** Whether no budget would refuse one of them if all were evicted now. */
-async function allowsAll(pods: readonly DrainPod[], client: EvictionsClient): Promise<boolean> {
+/** Of their namespaces. */
+async function budgetsOf(pods: readonly DrainPod[], client: EvictionsClient): Promise<Budget[]> {
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
-  const budgets = await Promise.all(namespaces.map(namespace => client.budgets(namespace)));
-  return forecast(pods, budgets.flat()).length === 0;
+  return (await Promise.all(namespaces.map(namespace => client.budgets(namespace)))).flat();
+}
+
+function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): DrainPod[] {
+  const matching = budgetMatcher(budgets);
+  return pods.filter(pod => matching(pod).length > 0);
 }
 
 function isRefusal({ kind }: Removal): boolean {

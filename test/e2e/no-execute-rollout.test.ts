@@ -46,9 +46,9 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
     ],
     'it does not settle',
   );
-  const { changed, ...begun } = recordOf(await testEnv.node('a')) as Record<string, unknown>;
+  const { changed, drainingSince, ...begun } = recordOf(await testEnv.node('a')) as Record<string, unknown>;
   const pool = await testEnv.getPool('web');
-  assert.ok(pool !== undefined && typeof changed === 'string');
+  assert.ok(pool !== undefined && typeof changed === 'string' && typeof drainingSince === 'string');
   assert.deepEqual(begun, {
     pool: 'web',
     generation: pool.metadata.generation,

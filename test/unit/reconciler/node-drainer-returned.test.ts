@@ -23,10 +23,10 @@ const bound = (name: string) => pod(name, { labels: { app: 'bound' } });
 const LOOK_MS = 2_600;
 const PERMANENT_MS = 31_000;
 
-const budget = (disruptionsAllowed: number): Budget => ({
+const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
   namespace: 'ns',
   name: 'web',
-  selector: { matchLabels: { app: 'web' } },
+  selector: { matchLabels: { app } },
   minAvailable: 1,
   maxUnavailable: undefined,
   alwaysAllowsUnhealthy: false,
@@ -70,7 +70,8 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
 });
 
 test('a budget that changes while pods that came back are evicted: no further one is', async () => {
-  const { write, calls, on, answers, clock } = drained([bound('a')]);
+  const { write, calls, on, answers, budgets, clock } = drained([bound('a')]);
+  budgets.push(budget(2, 'bound'));
   await write();
   on.clear();
   on.set('late', bound('late'));
@@ -79,10 +80,13 @@ test('a budget that changes while pods that came back are evicted: no further on
   on.clear();
   for (const name of ['b', 'c']) on.set(name, bound(name));
   answers.set('c', BUDGET);
-  for (const requests of [['list', 'budgets', 'evict b', 'evict c'], ['list']]) {
+  for (const requests of [
+    ['list', 'budgets', 'evict b', 'evict c'],
+    ['list', 'budgets'],
+  ]) {
     await clock.advance(PERMANENT_MS);
     await assert.rejects(write(), {
-      message: new RegExp(`not set on node n1: ${requests.length === 1 ? 1 : 2} pods? `),
+      message: new RegExp(`not set on node n1: ${requests.length === 2 ? 1 : 2} pods? `),
     });
     assert.deepEqual(calls, requests);
     on.delete('b');
@@ -116,7 +120,8 @@ test('a process that goes on with the drain of another one: pods that came since
 });
 
 test('a pod that is back before the taint is set keeps it away: its budget would not be asked', async () => {
-  const { write, calls, on, clock, evictions, taints } = drained([bound('a')]);
+  const { write, calls, on, budgets, clock, evictions, taints } = drained([bound('a')]);
+  budgets.push(budget(1, 'bound'));
   await write();
   on.clear();
   await clock.advance(LOOK_MS);
@@ -130,7 +135,10 @@ test('a pod that is back before the taint is set keeps it away: its budget would
     on.set('d', bound('d'));
     return removal;
   };
-  for (const requests of [['list', 'budgets', 'evict c', 'list'], ['list']]) {
+  for (const requests of [
+    ['list', 'budgets', 'evict c', 'list', 'budgets'],
+    ['list', 'budgets'],
+  ]) {
     await clock.advance(PERMANENT_MS);
     await assert.rejects(write(), { message: /not set on node n1: 1 pod came back after eviction/ });
     assert.deepEqual(calls, requests);
@@ -138,8 +146,9 @@ test('a pod that is back before the taint is set keeps it away: its budget would
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });
 
-test('pods that come back and that no budget keeps are evicted once more, right before the taint', async () => {
-  const { write, on, clock, taints } = drained([bound('a')]);
+test('pods that come back and whose budget allows all are evicted once more, right before the taint', async () => {
+  const { write, on, budgets, clock, taints } = drained([bound('a')]);
+  budgets.push(budget(2, 'bound'));
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a']);
   on.clear();
   // Until schedulers have seen the stand-in, a new pod may be of one of them.
@@ -151,6 +160,15 @@ test('pods that come back and that no budget keeps are evicted once more, right 
   await clock.advance(LOOK_MS);
   assert.deepEqual(await write(), ['list', 'budgets', 'evict c', 'evict d', 'list', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+test('pods that come back and that no budget covers are left to the taint, and keep it from no node', async () => {
+  const { write, on, budgets, clock } = drained([tolerant('a')]);
+  budgets.push(budget(0, 'other'));
+  await write();
+  await clock.advance(LOOK_MS);
+  on.set('a2', tolerant('a2', { creationTimestamp: '2099-01-01T00:00:00Z' }));
+  assert.deepEqual(await write(), ['list', 'evict a', 'list', 'budgets', 'patch n1']);
 });
 
 test('the record that a drain begins with has the time of the server', async () => {
