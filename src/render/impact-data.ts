@@ -55,12 +55,13 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
   return { namespace, owner: owner ?? null, pods };
 }
 
-function evictedData({ later, next, mayReturn, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
+function evictedData({ later, next, mayReturn, pendingAfter, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
   return {
     ...podsData(group),
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
     ...nextData(next, poolOf),
     mayReturn,
+    pendingAfter,
     held,
     afterDrain:
       afterDrain === undefined

@@ -20,12 +20,17 @@ export function evictedLine(group: Evicted, poolOf: PoolOf): string {
   const head = `${podsText(group)}${when}`;
   if (group.held === all) return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${HELD}`;
   const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
-  const { held, mayReturn } = group;
+  const { held, mayReturn, pendingAfter } = group;
   const back =
     mayReturn === 0
       ? ''
-      : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint`;
+      : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
   return `${head}: ${next}${back}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
+}
+
+function pendingAfterText(pods: number, next: Destination | undefined): string {
+  if (pods === 0 || next === undefined) return '';
+  return `; after it, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
 }
 
 /** Of one key. @param all groups of all keys: how many of their pods a budget holds up is known of the whole group */

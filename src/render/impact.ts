@@ -74,7 +74,8 @@ function fittedAll(texts: readonly string[], width: number): string[] {
 
 function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
   const areLeft = [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending > 0);
-  return areLeft || daemonSets.some(({ pending }) => pending.length > 0);
+  const areLeftAfter = evicted.some(({ pendingAfter }) => pendingAfter > 0);
+  return areLeft || areLeftAfter || daemonSets.some(({ pending }) => pending.length > 0);
 }
 
 function keySection(key: KeyImpact, all: readonly Evicted[], style: Style, width: number): string {

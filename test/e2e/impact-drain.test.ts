@@ -43,3 +43,22 @@ test('the twin keeps pods away while nodes are drained, and a budget without roo
   assert.deepEqual(evicted[1].held, 2);
   assert.deepEqual(evicted[0].afterDrain, { canGo: [], returns: [{ node: 'b', pool: 'web', pods: 1 }] });
 });
+
+test('pods that tolerate the NoSchedule taint come back meanwhile: they are not Pending, and hold no drain up', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  const taint = (effect: 'NoSchedule' | 'NoExecute') => ({ key: 'maintenance', effect });
+  await testEnv.pool('web', { noExecute: 'Drain', taints: [taint('NoSchedule')] });
+  await testEnv.reconcile();
+  const tolerations = [{ key: 'maintenance', operator: 'Exists' as const, effect: 'NoSchedule' as const }];
+  for (const name of ['zk-0', 'zk-1']) await pod({ name, node: 'a', labels: ZK, owner: statefulSet, tolerations });
+  await budget('zk', ZK, 1);
+  await testEnv.edit('web', { spec: { taints: [taint('NoExecute')] } });
+  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const line =
+    '2 pods of StatefulSet default/zk: none fits elsewhere; 2 may come back before the NoExecute taint: they tolerate the NoSchedule taint; after it, 2 would stay Pending: 1 node(s) had untolerated taint(s)';
+  assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
+  assert.doesNotMatch(stdout, /PodDisruptionBudget|without end|not evicted/);
+  const { stdout: json } = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const [{ mayReturn, pendingAfter, pending, held }] = JSON.parse(json).impact.evicted;
+  assert.deepEqual({ mayReturn, pendingAfter, pending, held }, { mayReturn: 2, pendingAfter: 2, pending: 0, held: 0 });
+});

@@ -42,7 +42,8 @@ export function placeAgain(pods: readonly RunningPod[], snapshot: Snapshot, open
   for (const alike of groups) {
     const [first] = alike;
     if (first === undefined) continue;
-    if (inOrder && pending.length > 0) {
+    // One that may come back runs until then.
+    if (inOrder && pending.some(({ eviction }) => eviction?.mayReturn !== true)) {
       waiting.push(first);
       continue;
     }

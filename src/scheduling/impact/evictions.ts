@@ -92,9 +92,16 @@ function destinations(
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
       mayReturn: isRecreated ? going.filter(({ eviction }) => eviction.mayReturn).length : 0,
       held: group.length - going.length,
-      next: isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined,
+      ...withoutReturning(isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined),
     };
   });
+}
+
+/** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */
+function withoutReturning(next: Placed | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter'> {
+  if (next === undefined) return { next, pendingAfter: 0 };
+  const pending = next.pending.filter(({ eviction }) => eviction?.mayReturn !== true);
+  return { next: { ...next, pending }, pendingAfter: next.pending.length - pending.length };
 }
 
 /**

@@ -101,6 +101,8 @@ export interface Evicted extends PodsImpact {
   later?: { pods: number; min: number; max: number };
   /** Those that may come back to their node before it gets the taint. */
   mayReturn: number;
+  /** Of these, those that find no place once their nodes have the taint; `next` does not count them. */
+  pendingAfter: number;
   /** Those that a drain never evicts, as budgets hold them up; `next` is about the others. */
   held: number;
   /** Undefined: no controller recreates them. */

@@ -111,10 +111,11 @@ test('a node that is drained is closed by the twin of the taint; afterwards, pod
     text(found),
     /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may come back and leave again after 60s, without end: 1 on node a/,
   );
-  // It would come back to the twin, and not to the taint.
+  // It comes back to the twin, and not to the taint.
   const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
   const [other] = impact([pod(0, returning)], [], true).evicted;
-  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending, other?.afterDrain], [0, 1, undefined]);
+  assert.deepEqual([other?.next?.nodes.size, other?.next?.pending, other?.pendingAfter], [0, 0, 1]);
+  assert.equal(other?.afterDrain, undefined);
 });
 
 test('of a budget that never allows an eviction, no pod leaves its node', () => {
@@ -182,6 +183,28 @@ test('pods that tolerate the NoSchedule taint may come back before the NoExecute
     found.evicted.map(({ mayReturn }) => mayReturn),
     [1],
   );
-  assert.match(text(found), /; 1 may come back before the NoExecute taint: it tolerates the NoSchedule taint\n/);
+  assert.match(
+    text(found),
+    /: none fits elsewhere; 1 would stay Pending: .*; 1 may come back before the NoExecute taint: it tolerates the NoSchedule taint; after it, 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\)\n/,
+  );
+  const roomy = text(impact([pod(0, { tolerations })], [node('b', '8')], true, []));
+  assert.match(roomy, /can go: 1 on node b \(no pool\); 1 may come back before .* NoSchedule taint$/m);
+  assert.doesNotMatch(roomy, /Pending|Not judged/);
   assert.doesNotMatch(text(impact([pod(0, { tolerations })], [], false, [])), /may come back/);
+});
+
+test('pods that come back hold no drain up, and no other pod of their StatefulSet', () => {
+  const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+  const returning = [0, 1, 2].map(at => pod(at, { tolerations }));
+  const all = impact(returning, [], true);
+  const [db] = all.evicted;
+  assert.deepEqual([db?.mayReturn, db?.pendingAfter, db?.held, db?.next?.pending, db?.next?.waiting], [3, 3, 0, 0, 0]);
+  assert.deepEqual(all.budgets, []);
+  assert.doesNotMatch(text(all), /without end|not evicted|elsewhere; \d would stay Pending/);
+  assert.match(text(all), /; after it, 3 would stay Pending: .*\n(.*\n)*Not judged: preemption/);
+  // A pod that does not tolerate it misses its place from the start.
+  const [mixed] = impact([pod(0), ...returning.slice(1)], [], true).evicted;
+  assert.deepEqual([mixed?.next?.pending, mixed?.next?.waiting, mixed?.pendingAfter, mixed?.held], [1, 0, 0, 2]);
+  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined });
+  assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.held, 3);
 });
