@@ -8,6 +8,7 @@ import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import type { Node, Taint, Toleration } from '../../../src/nodepool/types.ts';
 import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
+import { makeBudget } from '../nodepool/budget.ts';
 
 /** By what a pod tolerates: nothing, what is on the node when it comes, every NoSchedule, everything. */
 export type PodKind = 'plain' | 'current' | 'daemon' | 'tolerant';
@@ -41,9 +42,11 @@ export class SimulatedPods implements EvictionsClient {
     this.#onLook = onLook;
   }
 
-  /** None: `isHeld` says what is allowed. */
+  /** One, of all pods. */
   async budgets(): Promise<Budget[]> {
-    return [];
+    const disruptionsAllowed = this.isHeld ? 0 : 1_000;
+    const status = { disruptionsAllowed, currentHealthy: 1_000, desiredHealthy: 1, expectedPods: 1_000 };
+    return [makeBudget({ namespace: 'ns', name: 'all', selector: {}, status })];
   }
 
   /** The taints of the node from now on. */

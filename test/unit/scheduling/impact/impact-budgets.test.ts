@@ -205,6 +205,7 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
   // A pod that does not tolerate it misses its place from the start.
   const [mixed] = impact([pod(0), ...returning.slice(1)], [], true).evicted;
   assert.deepEqual([mixed?.next?.pending, mixed?.next?.waiting, mixed?.pendingAfter, mixed?.held], [1, 0, 0, 2]);
-  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined });
+  const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
+  const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
   assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.held, 3);
 });
