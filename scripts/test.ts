@@ -1,7 +1,7 @@
 /**
  * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
  * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
- * `--product` says. Without one, the files run in turns on the executable and the bundle; a release runs every file of
+ * `--product` says. Without one, each file runs on the executable or the bundle; a release runs every file of
  * e2e/ on each (.github/workflows/release.yml). The files of test/node/ need real nodes; where there can be none, they
  * are skipped, and nothing is built for them; a run of nothing else fails. Required programs are built first, with progress output.
  */
@@ -35,7 +35,7 @@ const CONCURRENCY = 4;
 const TEST_LIMIT_MS = 10 * 60_000;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
-/** The forms that users install, in turns. The bundle starts slower, so it runs every third file. */
+/** The forms that users install. The bundle starts slower, so it runs about every third file. */
 const PACKED = ['executable', 'executable', 'bundle'] as const;
 
 /** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
@@ -101,7 +101,7 @@ const turns: Turn[] = [
   { product, files: apart.filter(file => !packed.includes(file) && !onNodes.includes(file)), flags },
   ...(['executable', 'bundle'] as const).map(product => ({
     product,
-    files: packed.filter((_, index) => PACKED[index % PACKED.length] === product),
+    files: packed.filter(file => packedForm(file) === product),
     flags,
   })),
   { product, files: onNodes, flags },
@@ -134,6 +134,12 @@ function speedsOf(file: string): Speed[] {
   const source = readFileSync(join(ROOT, file), 'utf8');
   const [rows, slow] = [/\brow\(/g, /\bslow: true\b/g].map(part => source.match(part)?.length ?? 0) as [number, number];
   return [...(slow < rows || rows === 0 ? ['quick' as const] : []), ...(slow > 0 ? ['slow' as const] : [])];
+}
+
+/** By its path: a new file does not change on which form the others run. */
+function packedForm(file: string): Product | undefined {
+  const sum = Buffer.from(file).reduce((total, byte) => total + byte, 0);
+  return PACKED[sum % PACKED.length];
 }
 
 /** Returns the exit code. */

@@ -27,6 +27,7 @@ const podRequests = async () => (await readAudit(testEnv.cluster())).filter(({ r
 
 test('reconcile counts pods with --pod-counts, and reads no pod otherwise', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') }, { name: 'c' });
+  await testEnv.nodes({ name: 'd', labels: role('empty') });
   await testEnv.pool('one');
   await testEnv.pool('empty');
   await pod('p1', 'a');

@@ -175,7 +175,7 @@ test('fields that this version does not know are kept, too', async () => {
 });
 
 test('without the permission, nodes are written as ever, with one warning', async t => {
-  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
   await testEnv.pool('web', spec('1'));
   await testEnv.pool('other', spec('1'));
   await allow(testEnv.cluster(), 'operator', [

@@ -6,6 +6,8 @@ import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ own: true });
+// The executable takes no NODE_OPTIONS.
+process.env.NODEPOOL_TEST_PRODUCT = 'sources';
 const SETTLE_SECONDS = 5;
 /** SIGUSR2 sets the clock by ten minutes: forward first, then back. */
 const JUMPS = `const Real = Date; let [offset, by] = [0, 600_000];
