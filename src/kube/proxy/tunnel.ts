@@ -14,12 +14,14 @@ const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'socks5:': 1
  * Returns a socket to the target. Throws NodepoolError that names the proxy without its password.
  * @param options TLS options for an https:// proxy
  * @param signal aborts the dial
+ * @param openMs the longest silence of the proxy before the tunnel is open
  */
 export async function openTunnel(
   { url, source }: ProxyAddress,
   target: Target,
   options: SecureContextOptions,
   signal: AbortSignal,
+  openMs = OPEN_MS,
 ): Promise<Socket> {
   const name = `the proxy ${url.protocol}//${url.host}`;
   // Loaded before the dial: the socket must have an error listener at all times.
@@ -27,7 +29,7 @@ export async function openTunnel(
   const socket = dial(url, options);
   const end = () => socket.destroy(new Error('given up on our side'));
   signal.addEventListener('abort', end, { once: true });
-  socket.setTimeout(OPEN_MS, () => socket.destroy(new Error(`no answer within ${OPEN_MS / 1000} s`)));
+  socket.setTimeout(openMs, () => socket.destroy(new Error(`no answer within ${openMs / 1000} s`)));
   if (signal.aborted) end();
   try {
     await once(socket, url.protocol === 'https:' ? 'secureConnect' : 'connect');
