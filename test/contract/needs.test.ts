@@ -75,7 +75,7 @@ test('lists the commands that need more than the role in docs/permissions.md', (
     'move with NoExecute: list pods',
     `move --dry-run: list pods, list replicationcontrollers, ${['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map(kind => `list ${kind}.apps`).join(', ')}, list jobs.batch, list cronjobs.batch, list persistentvolumes, list storageclasses.storage.k8s.io`,
     'reconcile with NoExecute: list pods',
-    'reconcile with noExecute: Drain: list pods, create pods/eviction, list poddisruptionbudgets.policy',
+    'reconcile with noExecute: Drain: list pods, create pods/eviction',
     `reconcile with deleted RuntimeClass: ${CLASS_USERS}`,
     'reconcile --pod-counts: list pods',
     'reconcile --watch: watch nodepools.nodes.lailin.xyz, watch nodes, watch runtimeclasses.node.k8s.io, patch events.events.k8s.io',

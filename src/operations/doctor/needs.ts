@@ -42,8 +42,8 @@ const IMPACT = [
   'list persistentvolumes',
   'list storageclasses.storage.k8s.io',
 ];
-/** Of a pool with `noExecute: Drain`. */
-const EVICT = [...PODS, 'create pods/eviction', 'list poddisruptionbudgets.policy'];
+/** Of a pool with `noExecute: Drain`; where pods come back to their node, also `list poddisruptionbudgets`. */
+const EVICT = [...PODS, 'create pods/eviction'];
 /** To find the workloads that name a RuntimeClass which is deleted. */
 const CLASS_USERS = [
   ...PODS,
