@@ -9,7 +9,8 @@
  *   that is NotReady, or that its owner is removing, is none.
  * - failed: a node of this rollout that turned NotReady after its change, or while it is drained. No further node is changed,
  *   until those that have failed are Ready: where a failed node is deleted, as auto-repair does, the next would fail in its
- *   place, one after the other. A node that its owner is removing has not failed.
+ *   place, one after the other. A node that its owner is removing has not failed. Nor has one that turned NotReady while it is
+ *   cordoned or updated: it is in flight, and keeps its place in the canary, until it is Ready again or gone.
  *
  * Not guaranteed: that clocks agree. A time ahead of ours counts as now; one of more than MAX_AHEAD_MS is ignored, so nothing
  * waits for ever.
@@ -37,6 +38,8 @@ export interface RolloutNode {
   wasNotReady: boolean;
   /** Its owner is removing it: it stops nothing. */
   isLeaving?: boolean;
+  /** It is cordoned or updated: while it is NotReady, that says nothing about the spec. */
+  isInterrupted?: boolean;
   /** That rollout was of the current spec. */
   isOfThis: boolean;
   /** Since then another spec has reached nodes: the current one is an undo, and did not change this node. */
@@ -123,6 +126,7 @@ export function rolloutStep(
   const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
   const inFlight = [...settling, ...failed];
   const changed = nodes.filter(node => node.isOfThis && !node.isPending && isUp(node));
+  const unknown = inFlight.filter(node => node.isOfThis && isUnknown(node));
   const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
   const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
   // What others add to nodes that have the spec is removed, too, where the rollout was complete.
@@ -139,7 +143,7 @@ export function rolloutStep(
   // Those that are NotReady are changed last.
   const isLast = (node: RolloutNode) => !isUp(node) && !node.isDraining;
   const turns = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
-  const most = isCanary ? Math.max(0, needed - changed.length) : pending.length;
+  const most = isCanary ? Math.max(0, needed - changed.length - unknown.length) : pending.length;
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
     .map(node => settlesIn(node, rules))
@@ -180,6 +184,11 @@ function provenBy(settled: readonly RolloutNode[], pending: readonly RolloutNode
   const isLeft = pending.some(isUp);
   const counts = (node: RolloutNode) => (isLeft ? node.isOfThis : settlesIn(node, rules) <= 0);
   return settled.filter(node => isUp(node) && counts(node)).length;
+}
+
+/** Whether the spec broke it is known once it is Ready again. */
+function isUnknown(node: RolloutNode): boolean {
+  return node.isInterrupted === true && !settlesByTime(node);
 }
 
 function isUp({ ready, isLeaving = false }: RolloutNode): boolean {
@@ -229,7 +238,7 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
     // So does one that was NotReady before: nobody knows when its pods are gone.
     if (!ready && isTimeUp) return rest;
     // The drain is the change: it turned NotReady by it.
-    if (!isByTime && isOfThis && rules.stopOnNotReady) return 'failed';
+    if (!isByTime && isOfThis && rules.stopOnNotReady && !isUnknown(node)) return 'failed';
     // However long its pods take.
     return 'in flight';
   }
@@ -246,7 +255,7 @@ function phaseOf(node: RolloutNode, rules: Rules): Phase {
   if (!isOfNow && elapsed(changed, node.changedAgo, rules.now) >= rules.settleMs) return rest;
   // Long after the change, and all nodes have the spec: that does not bring back a rollout that is done.
   if (readySince >= changed + rules.settleMs && !rules.isUnfinished) return rest;
-  return isOfNow && rules.stopOnNotReady ? 'failed' : 'in flight';
+  return isOfNow && rules.stopOnNotReady && !isUnknown(node) ? 'failed' : 'in flight';
 }
 
 /** Somebody has resumed the rollout since the node turned NotReady. */

@@ -7,7 +7,7 @@
  */
 import type { FieldError } from './field-error.ts';
 import { keyProblem } from './syntax.ts';
-import { type NodePool, type Taint, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
+import { type Node, type NodePool, type Taint, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
 import type { Warning } from './warning.ts';
 
 /** What the state belongs to: see PURPOSES. */
@@ -154,8 +154,29 @@ function isMatch(pattern: string, key: string): boolean {
 }
 
 /** Whether whoever runs the nodes is removing this one: an autoscaler, a shutdown, a reclaimed spot instance. */
-export function isBeingRemoved(taints: readonly Pick<Taint, 'key'>[]): boolean {
-  return taints.some(({ key }) => transientState('taint', key)?.phase === 'removal');
+export function isBeingRemoved({ taints, labels }: Pick<Node, 'taints' | 'labels'>): boolean {
+  const isRemoval = (what: TransientState['what'], key: string) => transientState(what, key)?.phase === 'removal';
+  return taints.some(({ key }) => isRemoval('taint', key)) || Object.keys(labels).some(key => isRemoval('label', key));
+}
+
+/**
+ * Whether a node that is NotReady may be so because somebody is working on it: it is cordoned, updated, or has one of the pool's or
+ * the flag's own keys. Of those nobody knows what they mean, and a label of the list may stay when its state is over.
+ */
+export function isInterrupted(
+  { taints, labels, unschedulable }: Pick<Node, 'taints' | 'labels' | 'unschedulable'>,
+  { spec }: NodePool,
+  more: readonly string[],
+): boolean {
+  if (unschedulable) return true;
+  const isGiven = (taint: Pick<Taint, 'key'>) =>
+    [...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(({ key }) => key === taint.key);
+  const isNamed = (key: string) => more.some(pattern => isMatch(pattern, key));
+  return (
+    taints.some(
+      taint => !isGiven(taint) && (transientState('taint', taint.key)?.phase === 'update' || isNamed(taint.key)),
+    ) || Object.keys(labels).some(key => spec.labels?.[key] === undefined && isNamed(key))
+  );
 }
 
 /** More are a mistake; each key of a node is compared with each of them. */

@@ -19,7 +19,7 @@ import {
 } from '../nodepool/rollout-step.ts';
 import { stoppedRollout } from '../nodepool/stopped-rollouts.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
-import { isBeingRemoved } from '../nodepool/transient-states.ts';
+import { isBeingRemoved, isInterrupted, transientKeysOf } from '../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { factsOf } from './plan-facts.ts';
@@ -231,10 +231,20 @@ function nodeOf(
   const isThis = record?.rollout === rolloutHash(pool);
   const changed = timeOf(record?.changed);
   const isOfEarlier = record?.generation !== undefined && record.generation < latest;
-  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node.taints);
+  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node);
+  const keys = [...(state.rules.transient ?? []), ...transientKeysOf(pool)];
   const seen = sightings?.see(pool.metadata.name, node, record, now);
   const readyAgo = seen === undefined ? {} : { readyAgo: seen.readyAgo };
-  const known = { name, ready, readySince, isRefused, isOfEarlier, isLeaving, ...readyAgo };
+  const known = {
+    name,
+    ready,
+    readySince,
+    isRefused,
+    isOfEarlier,
+    isLeaving,
+    ...readyAgo,
+    isInterrupted: !ready && isInterrupted(node, pool, keys),
+  };
   const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {
     const isCurrent = underWay.get(name) === generation;

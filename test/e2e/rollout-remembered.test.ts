@@ -1,6 +1,7 @@
 /** spec.rollout on a real API server: nodes that are NotReady prove nothing, and a stop is remembered for its spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { deleteNodes, setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
@@ -181,5 +182,34 @@ test('a node that its owner removes stops nothing and is no canary', { timeout: 
   await eventually('it goes on', says(/^RolloutComplete: 3 of 3 nodes updated/));
   assert.equal(condition(await testEnv.getPool('web'), 'Progressing').reason, 'RolloutComplete');
   assert.equal((await cli(testEnv.cluster(), ['rollout', 'resume', 'web'])).code, 1);
+  await watching.end();
+});
+
+test('a node that is cordoned and then NotReady stops nothing: it is waited for, until it is gone or Ready', {
+  timeout: 120_000,
+}, async t => {
+  await create(4);
+  const rollout = { canary: 1, maxConcurrent: 1, settleSeconds: 1 };
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { ...rollout, settleSeconds: 600 } });
+  await testEnv.edit('web', { metadata: { annotations: { [TRANSIENT_KEYS_ANNOTATION]: 'example.com/spot' } } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
+  // A termination handler that only cordons, and the instance is gone.
+  await testEnv.patchNode('n0', { spec: { unschedulable: true } });
+  await setReady(testEnv.cluster(), 'n0', false);
+  await eventually('it is waited for', says(/^RolloutInProgress: 1 of 4 nodes .*node n0 is NotReady/));
+  await deleteNodes(testEnv.cluster(), ['n0']);
+  await eventually('another is the canary', async () => (await tierOf('n1')) === '2');
+  // A reboot, under a key that only this pool knows.
+  await testEnv.patchNode('n1', { spec: { taints: [{ key: 'example.com/spot', effect: 'NoSchedule' }] } });
+  await setReady(testEnv.cluster(), 'n1', false);
+  await eventually('it is waited for', says(/^RolloutInProgress: 1 of 3 nodes .*node n1 is NotReady/));
+  await edit({ rollout });
+  await eventually('the setting is seen', says(/^RolloutInProgress: 1 of 3 nodes .*node n1 is NotReady/));
+  assert.deepEqual(await withTier(names(4).slice(1), '2'), ['n1']);
+  await setReady(testEnv.cluster(), 'n1', true);
+  await eventually('it goes on', says(/^RolloutComplete: 3 of 3 nodes updated/));
   await watching.end();
 });

@@ -193,6 +193,32 @@ test('a node that its owner is removing stops nothing, and is no canary', () => 
   assert.deepEqual(step([drained, pending('b')]).failed, []);
 });
 
+test('a node that is cordoned or updated and NotReady is no verdict: it stops nothing, and is no proof', () => {
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const rebooting = (seconds: number, more: Partial<RolloutNode> = {}) =>
+    broken('a', seconds, seconds - 1, { isInterrupted: true, ...more });
+  for (const seconds of [10, 90, 90_000]) {
+    const found = step([rebooting(seconds), pending('b'), pending('c')], strategy);
+    assert.deepEqual([found.isStopped, found.isCanary, found.next, found.notReady], [false, true, [], ['a']]);
+  }
+  assert.deepEqual(step([pending('b'), pending('c')], strategy).next, ['b'], 'it is gone');
+  assert.deepEqual(step([done('a', 90), pending('b'), pending('c')], strategy).next, ['b', 'c'], 'it is Ready again');
+  assert.deepEqual(step([done('a', 90, { readySince: ago(9) }), pending('b')], strategy).next, [], 'but not for long');
+  const failed = step([rebooting(90, { isInterrupted: false }), pending('b')], strategy);
+  assert.deepEqual([failed.isStopped, failed.failed], [true, ['a']], 'the update is over, and it is not Ready');
+  const place = step([rebooting(90), pending('b')], { maxConcurrent: 1, settleSeconds: 60 });
+  assert.deepEqual([place.isStopped, place.next], [false, []], 'it keeps its place');
+  const stopped = { at: ago(89), nodes: ['a'] };
+  assert.ok(step([rebooting(90), pending('b')], strategy, { stopped }).isStopped, 'it failed before it was cordoned');
+  const resumed = step([rebooting(90), pending('b')], strategy, { resumed: ago(89) });
+  assert.deepEqual([resumed.next, resumed.isCanary], [['b'], true], 'somebody goes on without it');
+  const drained = rebooting(90, { isPending: true, isDraining: true, isOfThis: true });
+  assert.deepEqual(
+    [step([drained, pending('b')], strategy).failed, step([drained, pending('b')], strategy).next],
+    [[], []],
+  );
+});
+
 test('what was measured since it was seen counts, not the clock that was set meanwhile', () => {
   const strategy = { maxConcurrent: 1, settleSeconds: 60 };
   const settling = (more: Partial<RolloutNode>) => step([done('a', 1e4, more), pending('b')], strategy).settlesAfterMs;

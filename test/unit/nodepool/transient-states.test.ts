@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   isBeingRemoved,
+  isInterrupted,
   isTransient,
   parseTransientKeys,
   TRANSIENT_STATES,
@@ -55,11 +56,34 @@ test('a node is being removed by a taint of that phase alone', () => {
     'aws-node-termination-handler/spot-itn=1:NoSchedule',
     'cloud.google.com/impending-node-termination:NoSchedule',
   ]) {
-    assert.ok(isBeingRemoved([taint('dedicated=x:NoSchedule'), taint(text)]), text);
+    assert.ok(isBeingRemoved({ taints: [taint('dedicated=x:NoSchedule'), taint(text)], labels: {} }), text);
   }
   for (const text of ['DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule', 'medik8s.io/drain:NoSchedule']) {
-    assert.ok(!isBeingRemoved([taint(text)]), text);
+    assert.ok(!isBeingRemoved({ taints: [taint(text)], labels: {} }), text);
   }
+});
+
+test('or by a label of that phase: a termination handler that cordons sets no taint', () => {
+  assert.ok(isBeingRemoved({ taints: [], labels: { 'aws-node-termination-handler/action': 'spot-itn' } }));
+  assert.ok(!isBeingRemoved({ taints: [], labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }));
+});
+
+test('a node is interrupted by a cordon, an update, or a key that only the user knows', () => {
+  const pool = aPool({ taints: [taint('example.com/own:NoSchedule')], startupTaints: [taint('acme.io/a:NoSchedule')] });
+  const is = (more: { taints?: string[]; labels?: Record<string, string>; unschedulable?: boolean }) =>
+    isInterrupted(
+      { labels: {}, unschedulable: false, ...more, taints: (more.taints ?? []).map(text => taint(text)) },
+      pool,
+      ['example.com/*', 'acme.io/a'],
+    );
+  assert.ok(is({ unschedulable: true }));
+  assert.ok(is({ taints: ['UpdateInProgress:PreferNoSchedule'] }));
+  assert.ok(is({ taints: ['weave.works/kured-node-reboot:PreferNoSchedule'] }));
+  assert.ok(is({ taints: ['example.com/spot:NoSchedule'] }) && is({ labels: { 'example.com/spot': '' } }));
+  assert.ok(!is({ taints: ['example.com/own:NoSchedule', 'acme.io/a:NoSchedule'] }), 'what the pool gives itself');
+  // What follows when a node fails, or what a GPU node has all the time, is no interruption.
+  assert.ok(!is({ taints: ['node.kubernetes.io/not-ready:NoExecute', 'medik8s.io/remediation:NoExecute'] }));
+  assert.ok(!is({ labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }));
 });
 
 test('no two entries have the same kind and key', () => {

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
-import { type Condition, type Node, type NodePool, RESUMED_ANNOTATION } from '../../../src/nodepool/types.ts';
+import {
+  type Condition,
+  type Node,
+  type NodePool,
+  RESUMED_ANNOTATION,
+  TRANSIENT_KEYS_ANNOTATION,
+} from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { RolloutGates, stepOf } from '../../../src/reconciler/rollout-gates.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -336,4 +342,25 @@ test('a node that fails and is gone before the status says so, and one that its 
     const found = clocks([{ ...failed, ...sign }, old('b')]).gates.begin('worker');
     assert.deepEqual([found?.isStopped, found?.next], [false, ['b']]);
   }
+});
+
+test('a node that is cordoned, updated, or has a key of the flag or of the annotation, is no verdict while it is NotReady', () => {
+  const taints = [{ key: 'example.com/spot', effect: 'NoSchedule' as const }];
+  const canary = { canary: 1, settleSeconds: 60 };
+  const failed = done('a', '2026-05-01T11:58:00Z', { ready: false, readySince: NOW.getTime() / 1000 - 60 });
+  const stepWith = (sign: Partial<Node>, rules = {}, metadata = {}) => {
+    const pools = [pool({ rollout: canary }, metadata)];
+    const state = new ClusterState(pools, [{ ...failed, ...sign }, old('b'), old('c')], [], rules);
+    return new RolloutGates(state, () => NOW, true, new FakeClock()).begin('worker');
+  };
+  const annotations = { [TRANSIENT_KEYS_ANNOTATION]: 'example.com/*' };
+  for (const found of [
+    stepWith({ unschedulable: true }),
+    stepWith({ taints: [{ key: 'UpdateInProgress', effect: 'PreferNoSchedule' }] }),
+    stepWith({ taints }, { transient: ['example.com/spot'] }),
+    stepWith({ taints }, {}, { annotations }),
+  ]) {
+    assert.deepEqual([found?.isStopped, found?.next, found?.notReady], [false, [], ['a']]);
+  }
+  assert.equal(stepWith({ taints })?.isStopped, true, 'a taint that nobody has named');
 });
