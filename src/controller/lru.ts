@@ -18,6 +18,11 @@ export class Lru<K, V> {
     this.#entries.delete(key);
   }
 
+  /** Least recently used first; does not count as a use. */
+  entries(): MapIterator<[K, V]> {
+    return this.#entries.entries();
+  }
+
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

@@ -3,10 +3,12 @@
  * back, slower than the rate limit of writes notices (write-rate-limiter.ts). The status then has the condition Contested,
  * until an hour has passed without a repair.
  *
- * Kept for at most MAX_REPAIRED keys of nodes. Not guaranteed: that repairs before this process are counted. What they found
+ * Kept for the MAX_NODES nodes of a pool that were repaired last, and MAX_KEYS keys of each: a node whose kubelet sets one label after
+ * the other takes no place of others. Not guaranteed: that repairs before this process are counted. What they found
  * stays for an hour (`reconcile --watch`), or as the Events of the pool say (see EarlierRepairs).
  */
 import type { Clock } from '../controller/clock.ts';
+import { Lru } from '../controller/lru.ts';
 import { type Change, fieldPath } from '../nodepool/change.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -15,10 +17,12 @@ import type { NodePool } from '../nodepool/types.ts';
 import type { NodesClient } from './ports.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
-const MOST = 3;
+const CONTESTED_AFTER = 3;
 const WINDOW_MS = 60 * 60_000;
-/** Keys of nodes that are counted. */
-const MAX_REPAIRED = 20_000;
+/** As in node-births.ts. */
+const MAX_NODES = 10_000;
+/** Of a node. The first ones count: of more keys that are set back in turn, each would push out the next. */
+const MAX_KEYS = 20;
 /** Keys that the message names, and bytes of a manager's name in it. */
 const MAX_NAMED = 5;
 const MAX_MANAGER = 128;
@@ -39,19 +43,22 @@ export interface ContestsDeps {
 }
 
 interface Repaired {
-  node: string;
-  /** `label tier`, `taint dedicated:NoSchedule`. */
-  what: string;
   /** Of the last repairs, the oldest first. */
   times: number[];
   isContested: boolean;
 }
 
+interface RepairedNode {
+  name: string;
+  /** By what was repaired: `label tier`, `taint dedicated:NoSchedule`. */
+  keys: Map<string, Repaired>;
+}
+
 interface PoolRepairs {
   /** When this process saw the pool first. */
   since: number;
-  /** By the node's UID and what was repaired. */
-  repaired: Map<string, Repaired>;
+  /** By the node's UID. */
+  nodes: Lru<string, RepairedNode>;
   /** Who set what back; undefined where that is not known. */
   managers: Map<string, string | undefined>;
   /** Of the spec: what is repaired for another one counts anew. */
@@ -64,7 +71,6 @@ export class Contests {
   readonly #deps: ContestsDeps;
   /** By the pool's UID. */
   readonly #pools = new Map<string, PoolRepairs>();
-  #size = 0;
 
   constructor(deps: ContestsDeps) {
     this.#deps = deps;
@@ -74,83 +80,93 @@ export class Contests {
   async beforeRepair(pool: NodePool, node: { name: string; uid: string }, changes: readonly Change[]): Promise<void> {
     const repairs = changes.filter(isRepair);
     if (repairs.length === 0) return;
-    const of = this.#of(pool);
-    await this.#ask(pool, of);
+    const known = this.#repairsOf(pool);
+    await this.#ask(pool, known);
+    const keys = known.nodes.get(node.uid)?.keys;
     for (const change of repairs) {
       const what = whatOf(change);
-      const before = of.earlier?.count(change, node.name) ?? 0;
-      const count = before + this.#times(of.repaired.get(keyOf(node.uid, what))).length;
-      if (count < MOST - 1 || of.managers.has(what)) continue;
-      of.managers.set(what, undefined);
+      const before = known.earlier?.count(change, node.name) ?? 0;
+      const count = before + this.#recentTimes(keys?.get(what)).length;
+      if (count < CONTESTED_AFTER - 1 || known.managers.has(what)) continue;
+      known.managers.set(what, undefined);
       // Whoever removed a value left no trace.
-      if (change.from !== undefined) of.managers.set(what, await this.#managerOf(node.name, change));
+      if (change.from !== undefined) known.managers.set(what, await this.#managerOf(node.name, change));
     }
   }
 
   /** The server accepted the write that beforeRepair() was called for. */
-  repaired(pool: NodePool, node: { name: string; uid: string }, changes: readonly Change[]): void {
+  repaired(pool: NodePool, { name, uid }: { name: string; uid: string }, changes: readonly Change[]): void {
     const repairs = changes.filter(isRepair);
     if (repairs.length === 0) return;
-    const of = this.#of(pool);
+    const known = this.#repairsOf(pool);
+    const keys = known.nodes.get(uid)?.keys ?? new Map<string, Repaired>();
+    known.nodes.set(uid, { name, keys });
+    for (const change of repairs) this.#count(pool, known, name, keys, change);
+  }
+
+  #count(pool: NodePool, known: PoolRepairs, node: string, keys: RepairedNode['keys'], change: Change): void {
     const now = this.#deps.clock.now();
-    for (const change of repairs) {
-      const what = whatOf(change);
-      const key = keyOf(node.uid, what);
-      const known = of.repaired.get(key);
-      if (known === undefined && this.#size >= MAX_REPAIRED) continue;
-      if (known === undefined) this.#size++;
-      const before = known === undefined ? (of.earlier?.count(change, node.name) ?? 0) : 0;
-      const times = [...Array<number>(Math.min(before, MOST)).fill(now), ...this.#times(known), now].slice(-MOST);
-      const wasContested = known?.isContested ?? (before > 0 && conditionOf(pool)?.message.includes(`${what} on `));
-      of.repaired.set(key, { node: node.name, what, times, isContested: wasContested || times.length >= MOST });
-    }
+    const what = whatOf(change);
+    const last = keys.get(what);
+    if (last === undefined && keys.size >= MAX_KEYS) this.#forgetOldKeys(keys);
+    if (last === undefined && keys.size >= MAX_KEYS) return;
+    const before = last === undefined ? (known.earlier?.count(change, node) ?? 0) : 0;
+    const earlier = Array<number>(Math.min(before, CONTESTED_AFTER)).fill(now);
+    const times = [...earlier, ...this.#recentTimes(last), now].slice(-CONTESTED_AFTER);
+    const wasContested = last?.isContested ?? (before > 0 && conditionOf(pool)?.message.includes(`${what} on `));
+    keys.set(what, { times, isContested: wasContested || times.length >= CONTESTED_AFTER });
   }
 
   /** The message of the condition; undefined where nothing is contested. */
   async textOf(pool: NodePool, isMember: (node: string) => boolean): Promise<string | undefined> {
     const before = conditionOf(pool);
     if (before === undefined && !this.#pools.has(uidOf(pool))) return undefined;
-    const of = this.#of(pool);
-    this.#forgetOld(of);
-    const contested = [...of.repaired.values()].filter(({ node, isContested }) => isContested && isMember(node));
-    if (contested.length > 0) {
-      const groups = [...Map.groupBy(contested, ({ what }) => what)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const known = this.#repairsOf(pool);
+    this.#forgetOld(known);
+    const contested = known.nodes
+      .entries()
+      .filter(([, { name }]) => isMember(name))
+      .flatMap(([, { keys }]) => [...keys].filter(([, { isContested }]) => isContested).map(([what]) => what));
+    const groups = [...Map.groupBy(contested, what => what)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    if (groups.length > 0) {
       const texts = groups.map(
-        ([what, nodes]) => `${what} on ${plural(nodes.length, 'node')} (${managerText(of.managers.get(what))})`,
+        ([what, nodes]) => `${what} on ${plural(nodes.length, 'node')} (${managerText(known.managers.get(what))})`,
       );
-      return `others keep changing what the pool sets, at least ${MOST} times within an hour: ${firstFew(texts, MAX_NAMED)}; next: ${NEXT}`;
+      return `others keep changing what the pool sets, at least ${CONTESTED_AFTER} times within an hour: ${firstFew(texts, MAX_NAMED)}; next: ${NEXT}`;
     }
     if (before === undefined) return undefined;
-    await this.#ask(pool, of);
+    await this.#ask(pool, known);
     // Who may not list Events leaves a condition as it is, unless it is a watch, which learns it by itself.
-    const isOver = this.#deps.earlierRepairs === undefined ? this.#age(of) >= WINDOW_MS : of.earlier?.hasAny === false;
+    const isOver =
+      this.#deps.earlierRepairs === undefined ? this.#age(known) >= WINDOW_MS : known.earlier?.hasAny === false;
     return isOver ? undefined : before.message;
   }
 
   /** Milliseconds until the condition of the pool may end. */
   endsAfterMs(pool: NodePool): number | undefined {
-    const of = this.#pools.get(uidOf(pool));
-    if (of === undefined) return undefined;
-    const contested = [...of.repaired.values()].filter(({ isContested }) => isContested);
-    if (contested.length === 0) return conditionOf(pool) && Math.max(0, WINDOW_MS - this.#age(of));
-    const last = Math.max(...contested.map(({ times }) => times.at(-1) ?? 0));
+    const known = this.#pools.get(uidOf(pool));
+    if (known === undefined) return undefined;
+    const contested = [...known.nodes.entries()].flatMap(([, { keys }]) =>
+      [...keys.values()].filter(({ isContested }) => isContested),
+    );
+    if (contested.length === 0) return conditionOf(pool) && Math.max(0, WINDOW_MS - this.#age(known));
+    const last = contested.reduce((latest, { times }) => Math.max(latest, times.at(-1) ?? 0), 0);
     return Math.max(0, last + WINDOW_MS - this.#deps.clock.now());
   }
 
   /** The pool is gone. */
   forget(uid: string): void {
-    this.#size -= this.#pools.get(uid)?.repaired.size ?? 0;
     this.#pools.delete(uid);
   }
 
-  #of(pool: NodePool): PoolRepairs {
+  #repairsOf(pool: NodePool): PoolRepairs {
     const uid = uidOf(pool);
     const { generation } = pool.metadata;
     const known = this.#pools.get(uid);
     if (known?.generation === generation && known !== undefined) return known;
     this.forget(uid);
     const since = known?.since ?? this.#deps.clock.now();
-    const begun = { since, generation, repaired: new Map(), managers: new Map() };
+    const begun = { since, generation, nodes: new Lru<string, RepairedNode>(MAX_NODES), managers: new Map() };
     this.#pools.set(uid, begun);
     return begun;
   }
@@ -159,29 +175,33 @@ export class Contests {
     return this.#deps.clock.now() - since;
   }
 
-  async #ask(pool: NodePool, of: PoolRepairs): Promise<void> {
+  async #ask(pool: NodePool, known: PoolRepairs): Promise<void> {
     const { earlierRepairs } = this.#deps;
     if (earlierRepairs === undefined) return;
-    of.asked ??= earlierRepairs(pool).then(found => {
-      of.earlier = found;
+    known.asked ??= earlierRepairs(pool).then(found => {
+      known.earlier = found;
     });
-    await of.asked;
+    await known.asked;
   }
 
   /** Within the last hour. */
-  #times(repaired: Repaired | undefined): number[] {
+  #recentTimes(repaired: Repaired | undefined): number[] {
     const from = this.#deps.clock.now() - WINDOW_MS;
     return repaired?.times.filter(at => at > from) ?? [];
   }
 
-  #forgetOld(of: PoolRepairs): void {
-    for (const [key, repaired] of of.repaired) {
-      if (this.#times(repaired).length > 0) continue;
-      of.repaired.delete(key);
-      this.#size--;
+  #forgetOldKeys(keys: RepairedNode['keys']): void {
+    for (const [what, repaired] of keys) if (this.#recentTimes(repaired).length === 0) keys.delete(what);
+  }
+
+  #forgetOld({ nodes, managers }: PoolRepairs): void {
+    const left = new Set<string>();
+    for (const [uid, { keys }] of nodes.entries()) {
+      this.#forgetOldKeys(keys);
+      if (keys.size === 0) nodes.delete(uid);
+      for (const what of keys.keys()) left.add(what);
     }
-    const left = new Set([...of.repaired.values()].map(({ what }) => what));
-    for (const what of of.managers.keys()) if (!left.has(what)) of.managers.delete(what);
+    for (const what of managers.keys()) if (!left.has(what)) managers.delete(what);
   }
 
   async #managerOf(node: string, change: Change): Promise<string | undefined> {
@@ -216,10 +236,6 @@ function conditionOf({ metadata, status }: NodePool) {
     ({ type, status: value, observedGeneration }) =>
       type === 'Contested' && value === 'True' && isOfSpec(observedGeneration),
   );
-}
-
-function keyOf(uid: string, what: string): string {
-  return `${uid} ${what}`;
 }
 
 function uidOf({ metadata: { name, uid = name } }: NodePool): string {

@@ -1,7 +1,7 @@
 /**
  * Repairs of the last hour, by the Events of a pool: each one-shot run is a process of its own, and counts what those before it
- * did. Not guaranteed: an Event that is gone, or whose note is cut before the change, does not count; of one that names only the
- * first of its nodes, each node of the pool may be among the others.
+ * did. Not guaranteed: an Event that is gone, or whose note is cut before the change, does not count, and nor do nodes that a
+ * note does not name ("and 12 more").
  */
 import type { Change } from '../../nodepool/change.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -33,7 +33,7 @@ export async function earlierRepairs(
       hasAny: recent.length > 0,
       count: (change, node) =>
         recent
-          .filter(({ note }) => isOf(change, note) && mayName(note, node))
+          .filter(({ note }) => isOf(change, note) && isNamedIn(note, node))
           .reduce((sum, { count }) => sum + count, 0),
     };
   } catch (error) {
@@ -46,8 +46,4 @@ export async function earlierRepairs(
 function isOf(change: Change, note: string): boolean {
   const what = whatOf(change);
   return ['set to', 'changed from', 'removed', 'restored to'].some(action => note.includes(`${what} ${action} `));
-}
-
-function mayName(note: string, node: string): boolean {
-  return isNamedIn(note, node) || /, and \d+ more$/.test(note);
 }

@@ -143,13 +143,23 @@ test('one shot: a contest goes on with one repair an hour, and ends without any'
   }
 });
 
-test('counts no more keys of nodes than it has room for, and forgets those of a pool that is gone', async () => {
-  const { contests, repair, text } = begin();
-  const keys = Array.from({ length: 20_000 }, (_, at): Change => ({ ...drift, key: `key-${at}` }));
+test('a node with keys without end takes no place of others, and those of a pool that is gone are forgotten', async () => {
+  const { clock, contests, repair, text } = begin();
+  const keys = Array.from({ length: 25_000 }, (_, at): Change => ({ ...drift, key: `key-${at}` }));
   for (let round = 1; round <= 3; round++) await repair(keys);
+  assert.match((await text()) ?? '', /: label key-0 on 1 node .* and 15 more; next/, '20 keys of a node');
+  for (let round = 1; round <= 3; round++) await repair([drift], 'b');
+  assert.match((await text(poolWith(), name => name === 'b')) ?? '', /: label tier on 1 node /);
+  clock.freeze(60 * MINUTE);
   for (let round = 1; round <= 3; round++) await repair([drift]);
-  assert.doesNotMatch((await text()) ?? '', /label tier/);
+  assert.equal(await text(), TIER, 'older ones make room');
   contests.forget('pool-1');
-  for (let round = 1; round <= 3; round++) await repair([drift]);
+  assert.equal(await text(), undefined);
+});
+
+test('of more nodes than it has room for, those that were repaired last count', async () => {
+  const { repair, text } = begin();
+  for (let at = 0; at < 10_000; at++) await repair([drift], `n${at}`);
+  for (let round = 1; round <= 3; round++) await repair([drift], 'new');
   assert.equal(await text(), TIER);
 });

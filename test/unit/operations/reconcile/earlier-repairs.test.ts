@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Change } from '../../../../src/nodepool/change.ts';
+import { earlierRepairs } from '../../../../src/operations/reconcile/earlier-repairs.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
+
+const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'silver', to: 'gold', reason: 'drift' };
+const NOW = new Date('2026-05-01T12:00:00Z');
+
+test('only nodes that the note names count, not those in "and N more"', async () => {
+  const note = '9 nodes updated (label tier changed from silver to gold (drift)): n1, n10, and 7 more';
+  const event = { pool: 'worker', poolUid: 'p', type: 'Normal', reason: 'NodesUpdated', note, count: 2, reporter: 'x' };
+  const times = { firstSeen: '2026-05-01T11:50:00Z', lastSeen: '2026-05-01T11:50:00Z' };
+  const events = { list: async () => [{ ...event, ...times }] };
+  const found = await earlierRepairs(aPool({}, { uid: 'p' }), events, NOW);
+  const counts = ['n1', 'n10', 'n2', 'n', 'more', '7'].map(name => found?.count(drift, name));
+  assert.deepEqual(counts, [2, 2, 0, 0, 0, 0]);
+  assert.equal(found?.hasAny, true);
+});
