@@ -8,7 +8,7 @@
 import type { Change } from './change.ts';
 import { type DrainPod, hasEnded } from './drain-filters.ts';
 import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
-import { firstFew, plural } from './plural.ts';
+import { andMore, firstFew, plural } from './plural.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { isStrippable } from './record-slots.ts';
 import { taintFrom, taintId } from './taint.ts';
@@ -167,4 +167,34 @@ export function podsLeft(
   if (first.length > 0) return { pods: first, areLast: false, returned };
   const last = due.filter(isCounted);
   return { pods: last, areLast: last.length > 0, returned };
+}
+
+/** Taints and nodes that a condition names. */
+const MAX_WITHHELD_TAINTS = 20;
+const MAX_WITHHELD_NODES = 5;
+
+/**
+ * `not set again, as that would evict pods: taint a=b:NoExecute of 12 nodes: n1, n2, n3, n4, n5 and 7 more; ...`
+ * @param before the message so far, in which only the first nodes are named
+ * @param withheld nodes by the text of the taint
+ */
+export function withheldText(
+  before: string | undefined,
+  withheld: readonly (readonly [taint: string, nodes: readonly string[]])[],
+): string | undefined {
+  if (withheld.length === 0) return before;
+  const known = before?.matchAll(/\btaint (\S+) of (\d+) nodes?: ([^;]*?)(?: and \d+ more)?(?=;)/g) ?? [];
+  const all = new Map<string, { count: number; names: readonly string[] }>();
+  for (const [, taint = '', count, names = ''] of known)
+    all.set(taint, { count: Number(count), names: names.split(', ') });
+  for (const [taint, nodes] of withheld) {
+    const { count, names } = all.get(taint) ?? { count: 0, names: [] };
+    const others = nodes.filter(node => !names.includes(node));
+    all.set(taint, { count: count + others.length, names: [...names, ...others].slice(0, MAX_WITHHELD_NODES) });
+  }
+  const texts = [...all].map(
+    ([taint, { count, names }]) =>
+      `taint ${taint} of ${plural(count, 'node')}: ${names.join(', ')}${andMore(count - names.length, ' ')}`,
+  );
+  return `not set again, as that would evict pods: ${firstFew(texts, MAX_WITHHELD_TAINTS, '; ', '; ')}; \`kubectl taint nodes NODE TAINT\` sets one`;
 }

@@ -2,7 +2,7 @@
 import { ellipsize } from './cut-bytes.ts';
 import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
-import { DRAINING } from './no-execute.ts';
+import { DRAINING, withheldText } from './no-execute.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { firstFew, noun, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
@@ -61,8 +61,8 @@ export interface Observation {
   stoppedRollouts?: StoppedRollout[];
   /** Pods are evicted before nodes get a taint: which, as a sentence. */
   draining?: string | undefined;
-  /** NoExecute taints that were not set again by this reconcile, as sentences. */
-  withheld?: readonly string[];
+  /** NoExecute taints that were not set again by this reconcile: nodes by the text of the taint. */
+  withheld?: readonly (readonly [taint: string, nodes: readonly string[]])[];
   /** Startup taints that nobody lifts, as sentences. */
   stuckStartup?: readonly string[];
   /** What others keep setting back, slowly: see reconciler/contests.ts. */
@@ -172,8 +172,8 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
     const before = pool.status?.conditions?.find(
       ({ type, observedGeneration }) => type === 'TaintsNotRestored' && observedGeneration === generation,
     );
-    const texts = new Set([...(before?.message.split('; ') ?? []), ...(observed.withheld ?? [])]);
-    return texts.size === 0 ? [] : [condition('TaintsNotRestored', true, 'EvictsPods', [...texts].join('; '))];
+    const text = withheldText(before?.message, observed.withheld ?? []);
+    return text === undefined ? [] : [condition('TaintsNotRestored', true, 'EvictsPods', text)];
   };
   const startupStuck = (): Condition[] => {
     const { stuckStartup = [] } = observed;

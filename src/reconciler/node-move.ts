@@ -1,5 +1,4 @@
 import type { Change, NodePlan } from '../nodepool/plan.ts';
-import { firstFew } from '../nodepool/plural.ts';
 import { recordProblem } from '../nodepool/record.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Taint } from '../nodepool/types.ts';
@@ -36,9 +35,6 @@ export function moveOf(
   };
 }
 
-/** Nodes in a sentence. */
-const MAX_NAMED = 5;
-
 /** Nodes by the text of a NoExecute taint that was not set again there. */
 export function withheldTaints(moves: readonly NodeMove[]): [taint: string, nodes: string[]][] {
   const all = moves.flatMap(({ node, withheld = [] }) => withheld.map(taint => ({ node, text: formatTaint(taint) })));
@@ -51,12 +47,4 @@ export function withheldTaints(moves: readonly NodeMove[]): [taint: string, node
 /** The command that sets the taint. */
 export function taintCommand(taint: string, nodes: readonly string[]): string {
   return `kubectl taint nodes ${nodes.length === 1 ? nodes[0] : 'NODE'} ${taint}`;
-}
-
-/** A sentence for each taint. */
-export function withheldTexts(moves: readonly NodeMove[]): string[] {
-  return withheldTaints(moves).map(
-    ([taint, nodes]) =>
-      `the taint ${taint} was not set again on ${firstFew(nodes, MAX_NAMED)}, as it would evict pods: \`${taintCommand(taint, nodes)}\` sets it`,
-  );
 }

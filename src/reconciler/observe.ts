@@ -9,7 +9,7 @@ import type { ClusterState } from './cluster-state.ts';
 import { conflictMessages } from './conflicts.ts';
 import type { DrainState } from './drain-entries.ts';
 import { messagesOf, type WriteFailure } from './failure.ts';
-import { withheldTexts } from './node-move.ts';
+import { withheldTaints } from './node-move.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
 
 interface Found {
@@ -49,7 +49,7 @@ export function observe(
     stoppedRollouts: stoppedRollouts(pool, step),
     draining: drain && drainingText(drain),
     stuckStartup,
-    withheld: withheldTexts(moves.filter(({ from, to }) => from === name && to === name)),
+    withheld: withheldTaints(moves.filter(({ from, to }) => from === name && to === name)),
     contested,
   };
 }

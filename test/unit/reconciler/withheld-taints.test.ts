@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus } from '../../../src/nodepool/status.ts';
 import { moveEvents } from '../../../src/reconciler/events.ts';
-import { type NodeMove, withheldTexts } from '../../../src/reconciler/node-move.ts';
+import { type NodeMove, withheldTaints } from '../../../src/reconciler/node-move.ts';
 import { aPool, EMPTY_OBSERVATION, taint } from '../nodepool/fixtures.ts';
 
 const NOW = '2026-05-01T12:00:00Z';
@@ -31,23 +31,27 @@ test('an Event of the pool names the taint, the command and the nodes, also of n
 });
 
 test('a condition names them until the spec changes', () => {
-  const conditionOf = (
-    generation: number,
-    before: ReturnType<typeof computeStatus> | undefined,
-    withheld: string[],
-  ) => {
+  const conditionOf = (generation: number, before: ReturnType<typeof computeStatus> | undefined, moves: NodeMove[]) => {
     const pool = aPool({}, { generation, ...(before === undefined ? {} : { status: before }) });
-    const status = computeStatus(pool, { ...EMPTY_OBSERVATION, withheld }, NOW);
+    const status = computeStatus(pool, { ...EMPTY_OBSERVATION, withheld: withheldTaints(moves) }, NOW);
     return { status, text: status.conditions?.find(({ type }) => type === 'TaintsNotRestored')?.message };
   };
-  const first = conditionOf(2, undefined, withheldTexts([move('a')]));
-  assert.match(
-    first.text ?? '',
-    /^the taint agent=x:NoExecute was not set again on a, .*`kubectl taint nodes a agent=x:NoExecute` sets it$/,
-  );
+  const SAYS = (what: string) =>
+    `not set again, as that would evict pods: ${what}; \`kubectl taint nodes NODE TAINT\` sets one`;
+  const first = conditionOf(2, undefined, [move('a')]);
+  assert.equal(first.text, SAYS('taint agent=x:NoExecute of 1 node: a'));
   const again = conditionOf(2, first.status, []);
   assert.deepEqual(again.status, first.status);
-  const more = conditionOf(2, again.status, withheldTexts([move('b')]));
-  assert.equal(more.text, [...withheldTexts([move('a')]), ...withheldTexts([move('b')])].join('; '));
+  const more = conditionOf(2, again.status, [move('b'), move('a')]);
+  assert.equal(more.text, SAYS('taint agent=x:NoExecute of 2 nodes: a, b'));
   assert.equal(conditionOf(3, more.status, []).text, undefined);
+
+  // Node by node, and of another taint: the text does not grow with the nodes.
+  let status = more.status;
+  for (let at = 0; at < 1_000; at++) status = conditionOf(2, status, [move(`n${at}`)]).status;
+  const other = conditionOf(2, status, [{ ...move('c'), withheld: [taint('gone:NoExecute')] }]);
+  assert.equal(
+    other.text,
+    SAYS('taint agent=x:NoExecute of 1002 nodes: a, b, n0, n1, n2 and 997 more; taint gone:NoExecute of 1 node: c'),
+  );
 });
