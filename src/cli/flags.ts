@@ -64,7 +64,7 @@ export const globalFlags = {
   }),
   'transient-keys': Flags.string({
     ...GLOBAL,
-    summary: 'Keys of states that pass, beside those known: KEY or DOMAIN/*, with commas.',
+    summary: 'More keys of temporary labels and taints of other software, comma-separated.',
     helpValue: 'KEYS',
   }),
   namespace: Flags.string({

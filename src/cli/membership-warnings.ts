@@ -43,13 +43,20 @@ export async function warnOfKubelets(
   }
 }
 
-/** Warns about labels and taints that a cloud, a provisioner or other software sets itself, for good or for a state that passes. */
-export async function warnOfOthersKeys(pools: readonly NodePool[], io: ErrorIo): Promise<void> {
+/**
+ * Warns about labels and taints that a cloud, a provisioner or other software sets itself, permanently or for a short time.
+ * @param transientKeys of --transient-keys
+ */
+export async function warnOfOthersKeys(
+  pools: readonly NodePool[],
+  io: ErrorIo,
+  transientKeys: readonly string[] | undefined,
+): Promise<void> {
   const { keysOfOthers } = await import('../nodepool/provider-labels.ts');
   const { transientKeysIn, transientKeyWarning } = await import('../nodepool/transient-states.ts');
   for (const pool of pools) {
     const { metadata, spec } = pool;
-    const passing = transientKeysIn(pool);
+    const passing = transientKeysIn(pool, transientKeys);
     for (const state of passing) showWarning(io, transientKeyWarning(pool, state));
     const others = keysOfOthers(spec).filter(({ key }) => !passing.some(state => state.key === key));
     const found = Map.groupBy(others, ({ provider }) => provider);

@@ -88,7 +88,7 @@ ${EXIT_STATUS}`;
     const printsAfter = reconciles && flags.output !== undefined;
     if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, isProtected, io);
-    await warnOfOthersKeys(created, io);
+    await warnOfOthersKeys(created, io, connected?.connection.cluster.rules?.transient);
     if (connected !== undefined && created.length > 0) {
       const known = { isReconciled: reconciles, areNodesNamed: nodes.length > 0 };
       const { selectionWarnings } = await import('../operations/overlaps.ts');

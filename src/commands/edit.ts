@@ -86,7 +86,7 @@ ${EXIT_STATUS}`;
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
       await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
-      await warnOfOthersKeys([result.pool], io);
+      await warnOfOthersKeys([result.pool], io, connection.cluster.rules?.transient);
       await warnOfApply(result.pool, io);
     }
     if (result.kind === 'edited' && result.keptRole !== undefined)

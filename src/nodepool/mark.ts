@@ -19,16 +19,17 @@ const WAITING = '{"since":"';
 /** Of the annotations of a node: the record, or else the mark if it names a pool. An empty record does not hide the mark. */
 export function recordIn(annotations: Annotations = {}): string | undefined {
   const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
-  return isHidingMark(record) || !isNamingPool(mark) ? record : mark;
+  return hasRecord(record) || !isNamingPool(mark) ? record : mark;
 }
 
 export function markIn(annotations: Annotations = {}): Pick<Node, 'mark'> {
   const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark } = annotations;
   if (mark === undefined) return {};
-  return { mark: isHidingMark(record) || !isNamingPool(mark) ? 'unused' : 'record' };
+  return { mark: hasRecord(record) || !isNamingPool(mark) ? 'unused' : 'record' };
 }
 
-function isHidingMark(record: string | undefined): boolean {
+/** An empty one counts as absent. */
+function hasRecord(record: string | undefined): boolean {
   return record !== undefined && record !== '';
 }
 

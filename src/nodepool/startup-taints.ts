@@ -47,11 +47,6 @@ export function isYoung({ creationTimestamp, ready, readySince }: Node, now: num
   return !ready && (readySince === undefined || Math.abs(readySince * 1000 - registered) <= REGISTERING_MS);
 }
 
-/** Whether Ready turned a short while ago, as it does when a node boots. */
-export function hasTurned({ readySince }: Node, now: number): boolean {
-  return readySince !== undefined && isRecent(readySince * 1000, now);
-}
-
 export function isRecent(time: number, now: number): boolean {
   return now - time < YOUNG_MS;
 }
@@ -65,13 +60,13 @@ export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<str
 }
 
 /** Those whose taints are given again when the node boots. */
-function again({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
+function givenAgain({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
   return startupTaints.filter(taint => taint.again === 'Boot');
 }
 
 /** The boot id that the record of a member has to have: only for pools that give taints again. */
 export function bootDue({ boot }: Node, record: AppliedRecord | undefined, { spec }: NodePool): string | undefined {
-  return again(spec).length === 0 ? undefined : (boot ?? record?.boot);
+  return givenAgain(spec).length === 0 ? undefined : (boot ?? record?.boot);
 }
 
 /** Whether the node has booted since the pool gave it its startup taints. A record without a boot id is from before `again`. */
@@ -92,7 +87,7 @@ export function startupDue(
   const isMember = record?.pool === metadata.name;
   const due = isMember
     ? isBooting && hasBooted(node, record)
-      ? again(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
+      ? givenAgain(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
       : []
     : isYoung && !isUnreadable(node, record)
       ? (spec.startupTaints ?? []).filter(taint => lastOf(taintId(taint), node, record, former) !== null)

@@ -38,7 +38,7 @@ export const REPLACED_ANNOTATION = 'nodes.lailin.xyz/replaced-runtime-class';
 /** The annotation on a pool of the earlier operator with the state of its takeover (see takeover.ts). */
 export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
 
-/** Of a pool: more keys of states that pass, separated by commas. See transient-states.ts. */
+/** Of a pool: more keys of temporary labels and taints of other software, separated by commas. See transient-states.ts. */
 export const TRANSIENT_KEYS_ANNOTATION = 'nodes.lailin.xyz/transient-keys';
 
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';

@@ -7,7 +7,7 @@
 import { Lru } from '../controller/lru.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { NO_STARTUP, type StartupSlots } from '../nodepool/record-slots.ts';
-import { type Birth, hasTurned, isRecent, isYoung, LONG_REGISTERED } from '../nodepool/startup-taints.ts';
+import { type Birth, isRecent, isYoung, LONG_REGISTERED } from '../nodepool/startup-taints.ts';
 import { taintId } from '../nodepool/taint.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 
@@ -34,7 +34,8 @@ export class NodeBirths {
     const booted = this.#booted.get(node.uid);
     return {
       isYoung: isYoung(node, now),
-      isBooting: hasTurned(node, now) || (booted !== undefined && isRecent(booted, now)),
+      // Ready turns when a node boots.
+      isBooting: [booted, node.readySince && node.readySince * 1000].some(at => at !== undefined && isRecent(at, now)),
       former: this.#former.get(node.uid) ?? NO_STARTUP,
     };
   }

@@ -39,7 +39,7 @@ test('the end of a maintenance leaves a node cordoned that was so before, and sa
     code: 0,
     stdout: 'node/a stays cordoned, as before its maintenance\nnode/b uncordoned\n',
     stderr:
-      'warning: 1 node was cordoned before the maintenance; next: to make it schedulable, run `kubectl nodepool uncordon web --node a`\n',
+      'warning: 1 node was cordoned before the maintenance; next: to make it schedulable, run `kubectl nodepool uncordon web --node a` (a script needs --yes)\n',
   });
   assert.deepEqual(await states(), ['cordoned', 'schedulable']);
   assert.equal(annotationOf(await testEnv.node('a')), undefined);

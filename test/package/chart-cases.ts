@@ -80,6 +80,10 @@ export const VALUE_CASES: Record<string, ValueCase> = {
       ),
     },
   },
+  transientKeys: {
+    value: ['example.com/boot', 'acme.io/*'],
+    changes: { [DEPLOYMENT]: argsAfter(/^--log-format/, ['--transient-keys=example.com/boot,acme.io/*']) },
+  },
   extraArgs: { value: ['--v=4'], changes: { [DEPLOYMENT]: argsAfter(/^--log-format/, ['--v=4']) } },
   'crds.install': { value: false, changes: { [CRD]: 'gone' } },
   'crds.keep': { value: false, changes: { [CRD]: { 'metadata/annotations': without('helm.sh/resource-policy') } } },

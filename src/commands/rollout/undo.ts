@@ -3,7 +3,7 @@ import { approver } from '../../cli/approve.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { impactTeller } from '../../cli/impact.ts';
-import { deletingWarning, warnOfApply } from '../../cli/membership-warnings.ts';
+import { deletingWarning, warnOfApply, warnOfOthersKeys } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { SpecChange } from '../../nodepool/spec-changes.ts';
 import { mayCostPods } from '../../operations/edit/may-cost-pods.ts';
@@ -50,6 +50,7 @@ export async function undo(
     io.out(`${poolRef(name)} skipped rollback (current spec already matches revision ${revision})${suffix}`);
   } else io.out(`${poolRef(name)} rolled back${suffix}`);
   if (kind === 'skipped') return EXIT.done;
+  await warnOfOthersKeys([pool], io, cluster.rules?.transient);
   await warnOfApply(pool, io);
   const deleting = deletingWarning(pool);
   if (deleting !== undefined) showWarning(io, deleting);

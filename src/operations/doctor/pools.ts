@@ -45,7 +45,7 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (stopped.length > 0)
     return warning(
       stopped.length === 1 ? 'a rollout is stopped' : `${stopped.length} rollouts are stopped`,
-      'mend the nodes that failed, edit or undo the spec, or accept them with `kubectl nodepool rollout resume POOL`',
+      'fix the nodes that failed, edit or undo the spec, or accept them with `kubectl nodepool rollout resume POOL`',
       details,
     );
   if (contested.length > 0)
@@ -57,12 +57,13 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
 }
 
-export function checkSpecs(pools: NodePool[]): Finding {
+/** @param transientKeys of --transient-keys */
+export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[]): Finding {
   const details = pools.flatMap(pool =>
     validatePool(pool).map(({ field, message }) => `${pool.metadata.name}: ${field}: ${message}`),
   );
   const passing = pools.flatMap(pool =>
-    transientKeysIn(pool).map(state => `${pool.metadata.name}: ${transientText(state)}`),
+    transientKeysIn(pool, transientKeys).map(state => `${pool.metadata.name}: ${transientText(state)}`),
   );
   if (details.length === 0 && passing.length > 0) {
     return warning(

@@ -77,7 +77,7 @@ export function stateFindings(
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = {
-    specs: checkSpecs(pools),
+    specs: checkSpecs(pools, cluster.rules.transient),
     membership: checkMembership(pools, policiesOff),
     'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
   };

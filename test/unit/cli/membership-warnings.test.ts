@@ -17,12 +17,22 @@ import { testIo } from './test-io.ts';
 test('warns once for each provider whose keys a pool sets', async () => {
   const io = testIo();
   const labels = { 'karpenter.sh/a': '', 'karpenter.sh/b': '', 'cloud.google.com/x': '', tier: 'gold' };
-  await warnOfOthersKeys([aPool({ labels }, { name: 'web' }), aPool({})], io);
+  await warnOfOthersKeys([aPool({ labels }, { name: 'web' }), aPool({})], io, undefined);
   const end = 'sets itself: the last writer wins; next: choose a key of your own';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
     `warning: pool web sets cloud.google.com/x, which GKE ${end}`,
     `warning: pool web sets karpenter.sh/a, karpenter.sh/b, which Karpenter ${end}`,
   ]);
+});
+
+test('and about the keys of --transient-keys', async () => {
+  const io = testIo();
+  const pool = aPool({ taints: [taint('acme.io/boot:NoSchedule')], labels: { tier: 'gold' } }, { name: 'web' });
+  await warnOfOthersKeys([pool], io, ['acme.io/*']);
+  assert.match(
+    io.stderrText(),
+    /^warning: pool web sets the taint acme\.io\/boot, which other software sets for a state/,
+  );
 });
 
 test('warns about labels and taints of a state that passes, and of no startup taint', async () => {
@@ -32,7 +42,7 @@ test('warns about labels and taints of a state that passes, and of no startup ta
     taints: [taint('karpenter.sh/disrupted:NoSchedule')],
     startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
   };
-  await warnOfOthersKeys([aPool(spec, { name: 'web' })], io);
+  await warnOfOthersKeys([aPool(spec, { name: 'web' })], io, undefined);
   const text = 'nodes get it when they join, and it is not set again once it is removed; next:';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
     `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,

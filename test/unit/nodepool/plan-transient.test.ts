@@ -5,6 +5,7 @@ import type { PlanRules } from '../../../src/nodepool/merge-slots.ts';
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
+import { transientKeysIn } from '../../../src/nodepool/transient-states.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
@@ -158,4 +159,18 @@ test('drift that is repaired before the turn in a rollout is somebody else, too'
   const { patch } = planRepair({ ...first, labels: { tier: 'theirs' } }, record, owner);
   assert.deepEqual(patch?.labels, { tier: 'gold' });
   assert.deepEqual(JSON.parse(patch?.record ?? '{}').displaced, undefined);
+});
+
+test('a pool whose own taint only ends as an agent does is no exception: repaired, it would evict each time an agent removes it', () => {
+  // An agent that the list does not name sets and removes its taint under such a key.
+  for (const text of ['example.com/not-ready:NoExecute', 'example.com/unschedulable:NoSchedule']) {
+    const owner = aPool({ taints: [taint(text)] });
+    const { after } = step(node([]), owner);
+    assert.deepEqual(taintsOf(after), [text]);
+    assert.equal(step({ ...after, taints: [] }, owner).plan.patch, undefined, text);
+    assert.deepEqual(transientKeysIn(owner).length, 1, 'create, edit and doctor warn');
+  }
+  const other = aPool({ taints: [taint('example.com/not-ready.kind:NoSchedule')] });
+  const { after } = step(node([]), other);
+  assert.notEqual(step({ ...after, taints: [] }, other).plan.patch, undefined);
 });

@@ -32,6 +32,8 @@ test('names pools whose rollout is stopped, unless their spec has changed since'
 });
 
 test('names specs with a state of other software', () => {
+  const own = aPool({ taints: [taint('acme.io/boot:NoSchedule')] });
+  assert.deepEqual([checkSpecs([own]).status, checkSpecs([own], ['acme.io/*']).status], ['ok', 'warning']);
   const found = checkSpecs([aPool({}), aPool({ taints: [taint('UpdateInProgress:NoSchedule')] }, { name: 'web' })]);
   assert.deepEqual(
     [found.status, found.details],
