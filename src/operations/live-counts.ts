@@ -4,8 +4,7 @@ import { defined } from '../nodepool/json.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenance.ts';
 import { computeStatus } from '../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
-import { NodeBirths } from '../reconciler/node-births.ts';
+import { type ClusterState, clusterStateOf } from '../reconciler/cluster-state.ts';
 import { differing } from '../reconciler/node-plan.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { type Attempt, attempt } from './attempt.ts';
@@ -32,7 +31,7 @@ export function liveCounts(
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
-    const state = new ClusterState(known, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime));
+    const state = clusterStateOf(cluster, known, nodes);
     await readAnnotations(state, () => cluster.nodes.list());
     return new Map(known.map(pool => [pool.metadata.name, countsOf(state, pool, now)]));
   });

@@ -1,7 +1,6 @@
 import { collectGarbage } from '../controller/collect.ts';
 import type { RuntimeClass } from '../nodepool/types.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
-import { NodeBirths } from '../reconciler/node-births.ts';
+import { type ClusterState, clusterStateOf } from '../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
 import { poolNotFound } from './not-found.ts';
@@ -19,7 +18,7 @@ export async function loadClusterState(
   ]);
   // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(pools, nodes, runtimeClasses, cluster.rules, new NodeBirths(cluster.nodes.serverTime));
+  const state = clusterStateOf(cluster, pools, nodes, runtimeClasses);
   await readAnnotations(state, () => cluster.nodes.list());
   return state;
 }

@@ -5,8 +5,7 @@ import type { NodepoolError } from '../nodepool/errors.ts';
 import { activeMaintenance, isOverdue, type Maintenance } from '../nodepool/maintenance.ts';
 import { allChanges } from '../nodepool/plan.ts';
 import type { Condition, Node, NodePool } from '../nodepool/types.ts';
-import { ClusterState } from '../reconciler/cluster-state.ts';
-import { NodeBirths } from '../reconciler/node-births.ts';
+import { type ClusterState, clusterStateOf } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 import { readAnnotations } from '../reconciler/unread-annotations.ts';
@@ -108,13 +107,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const [events, server] = await Promise.all(asked);
   // What the reading left behind would stand beside the planning: see src/controller/collect.ts.
   collectGarbage();
-  const state = new ClusterState(
-    await cluster.pools.listCoerced(),
-    await cluster.nodes.list(),
-    [],
-    deps.cluster.rules,
-    new NodeBirths(cluster.nodes.serverTime),
-  );
+  const state = clusterStateOf(cluster, await cluster.pools.listCoerced(), await cluster.nodes.list());
   await readAnnotations(state, () => deps.cluster.nodes.list());
   const time = server.time ?? deps.now();
   const chosen = new Set(found.capacity.pools.flatMap(({ pool }) => pool ?? []));

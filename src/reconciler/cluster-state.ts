@@ -21,6 +21,7 @@ import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/t
 import { DeletedUids, type ReadTime } from './deleted-uids.ts';
 import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
+import type { ClusterPort, NodesClient } from './ports.ts';
 import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
 
 export interface ClusterStateObserver {
@@ -52,6 +53,7 @@ export class ClusterState {
   /** Whether nodes that join get startup taints. */
   readonly births: NodeBirths;
 
+  /** @param births by the wall clock where no plan is made */
   constructor(
     pools: Iterable<NodePool>,
     nodes: Iterable<Node>,
@@ -253,4 +255,14 @@ export class ClusterState {
     if (uid !== undefined) this.#deleted.add(uid);
     return before !== undefined && before.uid === uid;
   }
+}
+
+/** A state for plans: with the rules and the server's time of the cluster. */
+export function clusterStateOf(
+  { rules, nodes: { serverTime } }: Pick<ClusterPort, 'rules'> & { nodes: Pick<NodesClient, 'serverTime'> },
+  pools: Iterable<NodePool>,
+  nodes: Iterable<Node>,
+  runtimeClasses: Iterable<RuntimeClass> = [],
+): ClusterState {
+  return new ClusterState(pools, nodes, runtimeClasses, rules, new NodeBirths(serverTime));
 }

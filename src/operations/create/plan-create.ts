@@ -3,8 +3,7 @@ import type { LabelPatch } from '../../nodepool/member-labels.ts';
 import { membershipSelector } from '../../nodepool/selector.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
-import { NodeBirths } from '../../reconciler/node-births.ts';
+import { clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { NO_CHANGE } from '../consent.ts';
 import { allPermitted } from '../permitted.ts';
 import type { ClusterReader } from '../ports.ts';
@@ -37,7 +36,7 @@ export async function planAll(
     existing === undefined ? cluster.pools.listCoerced() : Promise.resolve(existing),
     cluster.nodes.list(),
   ]);
-  return planCluster(new ClusterState(pools, listed, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime)), {
+  return planCluster(clusterStateOf(cluster, pools, listed), {
     pools: wanted.pools.map(({ metadata }) => metadata.name),
     specs: wanted.pools.map(asYoungest),
     labels: labelsOf(wanted, nodes),

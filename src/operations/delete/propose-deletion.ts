@@ -4,9 +4,8 @@ import { noun, plural } from '../../nodepool/plural.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, needsLabel } from '../../nodepool/selector.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { nodesOf, stateBefore } from '../../reconciler/intent.ts';
-import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { NodePoolsClient, RuntimeClassesClient } from '../../reconciler/ports.ts';
 import { chosenPools, chosenText, type PoolChoice } from '../choose-pools.ts';
 import { NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
@@ -58,13 +57,7 @@ export async function proposeDeletion(
   const plan = await planOrError(async (): Promise<ClusterPlan> => {
     const existing = await cluster.pools.listCoerced();
     const nodes = readsNodes || mayEvict(existing) ? await cluster.nodes.list() : undefined;
-    const state = new ClusterState(
-      existing,
-      nodes ?? [],
-      classes,
-      cluster.rules,
-      new NodeBirths(cluster.nodes.serverTime),
-    );
+    const state = clusterStateOf(cluster, existing, nodes ?? [], classes);
     const intent = deletionIntent(state, names, choice.detachNodes);
     if (nodes !== undefined) {
       const before = stateBefore(state, intent);

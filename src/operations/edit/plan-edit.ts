@@ -9,10 +9,9 @@ import type { Node, NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { type Warning, warningText } from '../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { stateAfter } from '../../reconciler/intent.ts';
 import { noExecuteOf } from '../../reconciler/no-execute-consent.ts';
-import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
 import { attempt } from '../attempt.ts';
 import { NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
@@ -106,7 +105,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
 
 async function readState({ cluster }: PlanEditDeps) {
   const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
-  return { state: new ClusterState(pools, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime)), nodes };
+  return { state: clusterStateOf(cluster, pools, nodes), nodes };
 }
 
 /** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */

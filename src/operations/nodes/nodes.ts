@@ -7,8 +7,7 @@ import type { AppliedRecord } from '../../nodepool/record.ts';
 import { heldStartupTaints } from '../../nodepool/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../../nodepool/taint.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
-import { NodeBirths } from '../../reconciler/node-births.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { planOf } from '../../reconciler/node-plan.ts';
 import { readAnnotations } from '../../reconciler/unread-annotations.ts';
 import { selectPools } from '../load-cluster-state.ts';
@@ -56,7 +55,7 @@ export async function listNodes(
   { cluster }: NodesDeps,
 ): Promise<ListedNodes> {
   const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
-  const state = new ClusterState(known, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime));
+  const state = clusterStateOf(cluster, known, nodes);
   const wanted = new Set(selectPools('nodes', state, pools));
   await readAnnotations(state, () => selectNodes(selector, cluster));
   // What the reading left behind would stand beside what the planning needs, and what that leaves beside the table of all nodes:

@@ -10,9 +10,8 @@ import type { Failure, Source, Watched } from '../../controller/source.ts';
 import { Store } from '../../controller/store.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
-import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { annotationReader } from '../../reconciler/unread-annotations.ts';
 import { looksSame } from '../../reconciler/versions.ts';
@@ -63,7 +62,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
   let clusterState: ClusterState;
   let handlers: EventHandlers;
   const show = (pools: Iterable<NodePool>, nodes: Iterable<Node>) => {
-    clusterState = new ClusterState(pools, nodes, [], cluster.rules, new NodeBirths(cluster.nodes.serverTime));
+    clusterState = clusterStateOf(cluster, pools, nodes);
     handlers = new EventHandlers({ state: clusterState, enqueue() {}, enqueueLater() {}, onNodeDeleted() {} });
   };
   show([], []);
