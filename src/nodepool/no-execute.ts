@@ -133,7 +133,7 @@ export interface PodsLeft {
   pods: DrainPod[];
   /** They come back as soon as they are gone. */
   areLast: boolean;
-  /** Came back after the pods of their owner were evicted: they are not evicted again, and the taint ends them. */
+  /** Came back after the pods of their owner were evicted. */
   returned: DrainPod[];
 }
 

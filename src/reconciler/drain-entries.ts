@@ -25,6 +25,8 @@ const LOOK_MS = 2_000;
 export const RETRY_MS = 5_000;
 /** After an error that only somebody else can mend. */
 const PERMANENT_MS = 30_000;
+/** Rows of evictions, of which all but the last one were interrupted. */
+const MAX_ROWS = 3;
 const KEPT_MS = 10 * 60_000;
 /** A pod that is held back for so long is worth an Event. */
 const STUCK_MS = 30_000;
@@ -56,7 +58,9 @@ export interface Entry {
   begunAt: number;
   /** The last list was made when schedulers had seen the twin. */
   isSettled: boolean;
-  /** Pods that came back were evicted once more, or some of them: no further one is evicted. */
+  /** How many times pods that came back may still be evicted in a row. More than once only where a row was interrupted. */
+  rowsLeft: number;
+  /** A budget has refused the rest of a row. */
   isRefused: boolean;
   /** Of the last look, or of the write after it. */
   error?: NodepoolError;
@@ -91,6 +95,7 @@ export class DrainEntries {
       owners: new Map(),
       begunAt: Math.min(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
       isSettled: false,
+      rowsLeft: MAX_ROWS,
       isRefused: false,
     };
     this.#entries.set(name, entry);

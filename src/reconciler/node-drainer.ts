@@ -14,8 +14,8 @@
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
 import type { Clock } from '../controller/clock.ts';
-import type { Limiter } from '../controller/limiter.ts';
-import { type Budget, budgetMatcher, forecast } from '../nodepool/budgets.ts';
+import { createLimiter, type Limiter } from '../controller/limiter.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast } from '../nodepool/budgets.ts';
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
@@ -69,6 +69,7 @@ interface Evicting {
 export class NodeDrainer {
   readonly #deps: NodeDrainerDeps;
   readonly entries: DrainEntries;
+  readonly #oneRow = createLimiter(1);
 
   constructor(deps: NodeDrainerDeps) {
     this.#deps = deps;
@@ -118,7 +119,11 @@ export class NodeDrainer {
       const isSettled = listedAt - entry.since >= SETTLE_MS;
       entry.isSettled = isSettled;
       if (pods.length === 0 && !isSettled) return 'waits';
-      if (pods.length === 0) return this.#endReturned(plan, entry, returned, { client, goesOn });
+      if (pods.length === 0) {
+        // One node at a time: budgets that another one is about to use would be read too early.
+        const row = { pods: returned, listedAt };
+        return this.#oneRow(() => this.#endReturned(plan, entry, row, { client, goesOn }));
+      }
       if (areLast && !isSettled) return 'waits';
       // Of pods that come back, the first would be back.
       const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
@@ -140,34 +145,78 @@ export class NodeDrainer {
 
   /**
    * Pods that came back and that a budget covers are evicted once more, all in a row, if their budgets allow that: then the taint that follows
-   * takes nothing from budgets. Throws where they do not, or where pods are back once more: evicting them again and again would not help.
+   * takes nothing from budgets. Throws where they never do, or where pods are back once more: evicting them again and again would not help.
+   * @param listedAt when the pods were listed
    */
   async #endReturned(
     plan: DrainingPlan,
     entry: Entry,
-    pods: readonly DrainPod[],
+    { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
     { client, goesOn }: Evicting,
-  ): Promise<Look> {
+  ): Promise<Look | Late> {
     const { name } = plan.node;
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
     if (covered.length === 0) return 'cleared';
-    if (entry.isRefused || forecast(covered, budgets).length > 0) throw returnedError(plan, covered);
-    for (const pod of covered) {
+    if (entry.rowsLeft === 0) throw returnedError(plan, covered, entry.isRefused ? NOT_AT_ONCE : EACH_TIME);
+    if (this.#deps.clock.now() - listedAt >= LIMIT_MS) return 'late';
+    if (!this.#allowRow(plan, entry, covered, budgets)) return 'waits';
+    const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
+    if (row !== 'goes on') return row;
+    const left = this.#left(plan, entry, await client.podsOn(name));
+    // Of another owner, or not evicted before.
+    if (left.pods.length > 0) return 'waits';
+    const back = coveredBy(await budgetsOf(left.returned, client), left.returned);
+    if (back.length === 0) return 'cleared';
+    entry.rowsLeft = 0;
+    throw returnedError(plan, back, EACH_TIME);
+  }
+
+  /** Whether budgets allow all evictions now. Throws where waiting does not help. */
+  #allowRow(plan: DrainingPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
+    const hindrances = forecast(pods, budgets);
+    for (const each of hindrances) {
+      if (each.kind === 'several') throw severalBudgetsError(pods, each);
+      if (each.kind === 'never' || (each.kind === 'waits' && each.pods > mostAllowed(each.budget, budgets)))
+        throw returnedError(plan, pods, NOT_AT_ONCE);
+    }
+    const [first] = hindrances.filter(each => each.kind !== 'several');
+    if (first === undefined) return true;
+    entry.pods = pods.length;
+    const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
+    const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
+    for (const pod of pods) if (matching(pod).length > 0) this.#hold(why, 0, pod, plan.node.name, entry);
+    return false;
+  }
+
+  /** A row that is interrupted begins again, but not for ever. */
+  async #evictRow(
+    plan: DrainingPlan,
+    entry: Entry,
+    pods: readonly DrainPod[],
+    { client, goesOn }: Evicting,
+  ): Promise<Stop | 'goes on'> {
+    let hasBegun = false;
+    let isWhole = true;
+    for (const pod of pods) {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
       const removal = await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false });
-      this.#take(removal, pod, name, entry);
-      if (removal.kind === 'busy' && !entry.isRefused) return 'waits';
-      // If the first one is refused, no pod was evicted: it is tried again.
-      if (isRefusal(removal)) throw returnedError(plan, covered);
-      entry.isRefused = true;
+      if (removal.kind === 'accepted' && !hasBegun) {
+        hasBegun = true;
+        entry.rowsLeft--;
+      }
+      this.#take(removal, pod, plan.node.name, entry);
+      // The budget changed in the middle of the row, or somebody else has used it.
+      if (removal.kind === 'budget' && hasBegun) {
+        Object.assign(entry, { rowsLeft: 0, isRefused: true });
+        throw returnedError(plan, pods, NOT_AT_ONCE);
+      }
+      if (isRefusal(removal)) return 'waits';
+      isWhole &&= removal.kind !== 'changed';
     }
-    const { returned } = this.#left(plan, entry, await client.podsOn(name));
-    const back = coveredBy(await budgetsOf(returned, client), returned);
-    if (back.length > 0) throw returnedError(plan, back);
-    return 'cleared';
+    return isWhole ? 'goes on' : 'waits';
   }
 
   /** One after the other: evictions of one budget exclude each other on the server. */
@@ -259,13 +308,34 @@ function isRefusal({ kind }: Removal): boolean {
   return kind === 'budget' || kind === 'busy' || kind === 'namespace ends';
 }
 
-function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly DrainPod[]): NodepoolError {
+/** Evictions that the budget allows at once while all its pods are healthy. */
+function mostAllowed(ref: string, budgets: readonly Budget[]): number {
+  const { expectedPods = 0, desiredHealthy = 0 } = budgets.find(budget => refOf(budget) === ref)?.status ?? {};
+  return expectedPods - desiredHealthy;
+}
+
+function refOf({ namespace, name }: Budget): string {
+  return `${namespace}/${name}`;
+}
+
+function severalBudgetsError(
+  pods: readonly DrainPod[],
+  { pod, budgets }: Extract<Forecast, { kind: 'several' }>,
+): NodepoolError {
+  return manyBudgetsError(pods.find(each => podName(each) === pod) as DrainPod, budgets);
+}
+
+const NOT_AT_ONCE = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
+const EACH_TIME = 'came back each time after eviction';
+
+/** @param why follows the number of pods */
+function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly DrainPod[], why: string): NodepoolError {
   const names = firstFew(pods.map(podName), MAX_NAMED);
   const text = drain.taints.map(formatTaint).join(', ');
   return new NodepoolError(
     'cluster',
-    `taint ${text} was not set on node ${node.name}: ${plural(pods.length, 'pod')} came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once: ${names}`,
-    `let the budgets allow it, then run \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate`,
+    `taint ${text} was not set on node ${node.name}: ${plural(pods.length, 'pod')} ${why}: ${names}`,
+    `${why === NOT_AT_ONCE ? 'let the budgets allow it, then run' : 'try again with'} \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate`,
     { isPermanent: true },
   );
 }

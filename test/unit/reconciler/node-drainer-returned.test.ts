@@ -3,6 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
+import type { DrainingPlan } from '../../../src/reconciler/drain-entries.ts';
+import { NodeDrainer } from '../../../src/reconciler/node-drainer.ts';
+import type { EvictionsClient } from '../../../src/reconciler/ports.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, taint } from '../nodepool/fixtures.ts';
 import { BUDGET, drained, pod } from './drained.ts';
 import { role } from './node-server.ts';
@@ -35,7 +40,7 @@ const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
 const WHY = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
 
 test('a budget that allows one at a time: each pod is evicted once, then the node is an error, and nothing is evicted', async () => {
-  const { write, calls, on, answers, budgets, clock, taints } = drained([tolerant('a'), tolerant('b')]);
+  const { write, writer, calls, on, answers, budgets, clock, taints } = drained([tolerant('a'), tolerant('b')]);
   answers.set('b', BUDGET);
   assert.deepEqual(await write(), ['patch n1', 'list']);
   await clock.advance(LOOK_MS);
@@ -53,10 +58,14 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
     });
     assert.deepEqual(calls, requests);
   };
-  await rejects(['list', 'evict b', 'list', 'budgets'], `1 pod ${WHY}: ns/a2`);
+  // It may allow one later.
+  assert.deepEqual(await write(), ['list', 'evict b', 'list', 'budgets']);
+  assert.equal(
+    writer.steps.drainer.entries.stateOf(['n1']).blocked,
+    'pod ns/a2 on node n1 waits for PodDisruptionBudget ns/web: it has to allow 1 eviction at once',
+  );
   on.delete('b');
   on.set('b2', tolerant('b2'));
-  await rejects([], `1 pod ${WHY}: ns/a2`);
   for (const allowed of [0, 1]) {
     budgets.splice(0, 1, budget(allowed));
     await clock.advance(PERMANENT_MS);
@@ -140,7 +149,7 @@ test('a pod that is back before the taint is set keeps it away: its budget would
     ['list', 'budgets'],
   ]) {
     await clock.advance(PERMANENT_MS);
-    await assert.rejects(write(), { message: /not set on node n1: 1 pod came back after eviction/ });
+    await assert.rejects(write(), { message: /not set on node n1: 1 pod came back each time after eviction: ns\/d$/ });
     assert.deepEqual(calls, requests);
   }
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
@@ -195,3 +204,112 @@ test('pods of another owner that come later are evicted within their budgets', a
   assert.deepEqual(await other.write(), ['list', 'evict late', 'list', 'patch n1']);
   assert.ok(on.has('a'));
 });
+
+/** A node to which pods came back that a budget covers: a row of evictions is due. */
+async function returnedTo(...names: string[]) {
+  const found = drained([bound('before')]);
+  const { write, on, budgets, clock } = found;
+  budgets.push(budget(2, 'bound'));
+  await write();
+  on.clear();
+  on.set('late', bound('late'));
+  await clock.advance(LOOK_MS);
+  await write();
+  on.clear();
+  for (const name of names) on.set(name, bound(name));
+  await clock.advance(PERMANENT_MS);
+  return found;
+}
+const BUSY = { kind: 'busy', message: 'too many requests', afterMs: undefined } as const;
+const CHANGED = { kind: 'changed' } as const;
+
+test('a row that is interrupted begins again, three times in all', async () => {
+  for (const answer of [BUSY, CHANGED, new NodepoolError('cluster', 'cannot evict', 'ask')]) {
+    const { write, calls, on, answers, clock, taints } = await returnedTo('b', 'c');
+    answers.set('c', answer);
+    const kept = [];
+    for (let row = 1; row <= 3; row++) {
+      await write().catch(() => undefined);
+      kept.push(calls.filter(each => each.startsWith('evict ')).join());
+      on.set('b', bound('b'));
+      await clock.advance(PERMANENT_MS);
+    }
+    assert.deepEqual(kept, ['evict b,evict c', 'evict b,evict c', 'evict b,evict c']);
+    await assert.rejects(write(), { message: /2 pods came back each time after eviction/ });
+    assert.deepEqual([calls, taints()], [['list', 'budgets'], ['dedicated:NoSchedule']]);
+  }
+  const { write, answers, clock, taints } = await returnedTo('b', 'c');
+  answers.set('c', BUSY);
+  await write();
+  answers.clear();
+  await clock.advance(PERMANENT_MS);
+  assert.deepEqual(await write(), ['list', 'budgets', 'evict c', 'list', 'patch n1']);
+  assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+test('nodes that share a budget are asked about one after the other, and wait for it', async () => {
+  const { look, evictions, clock } = twoNodes();
+  assert.deepEqual(await Promise.all([look('n1'), look('n2')]), ['waits', 'waits'], 'schedulers may not know');
+  await clock.advance(LOOK_MS);
+  const waits = await Promise.all([look('n1'), look('n2')]);
+  assert.deepEqual(waits.toSorted(), ['cleared', 'waits']);
+  assert.equal(evictions.length, 2);
+  assert.equal(new Set(evictions.map(name => name[0])).size, 1, 'of one node');
+});
+
+test('a pod that comes during the row keeps the taint away', async () => {
+  const { write, on, clock, evictions, taints } = await returnedTo('b');
+  const { evict } = evictions;
+  evictions.evict = async (one, options) => {
+    on.set('other', tolerant('other', { creationTimestamp: '2020-01-01T00:00:00Z' }));
+    return evict(one, options);
+  };
+  assert.deepEqual(await write(), ['list', 'budgets', 'evict b', 'list']);
+  evictions.evict = evict;
+  await clock.advance(LOOK_MS);
+  assert.deepEqual(await write(), ['list', 'evict other', 'list', 'patch n1']);
+  assert.deepEqual(taints(), ['dedicated:NoExecute']);
+});
+
+/** Each with two pods of one budget that allows two evictions; schedulers have seen the stand-ins. */
+function twoNodes() {
+  const clock = new FakeClock();
+  const evictions: string[] = [];
+  const shared = {
+    ...budget(2),
+    minAvailable: 4,
+    status: { disruptionsAllowed: 2, currentHealthy: 6, desiredHealthy: 4, expectedPods: 6 },
+  };
+  const pods = new Map(['n1', 'n2'].map(node => [node, [tolerant(`${node}-a`), tolerant(`${node}-b`)]]));
+  const client: EvictionsClient = {
+    podsOn: async node => [...(pods.get(node) ?? [])],
+    budgets: async () => [structuredClone(shared)],
+    async evict({ name }) {
+      if (shared.status.disruptionsAllowed === 0) return BUDGET;
+      shared.status.disruptionsAllowed--;
+      evictions.push(name);
+      for (const [node, all] of pods)
+        pods.set(
+          node,
+          all.map(each => (each.name === name ? { ...each, deletionTimestamp: '2026-01-01T00:00:00Z' } : each)),
+        );
+      return { kind: 'accepted' };
+    },
+  };
+  const drainer = new NodeDrainer({
+    cluster: { evictions: async () => client, nodes: { serverTime: () => new Date('2026-02-01T00:00:00Z') } },
+    clock,
+  });
+  const look = (name: string) => {
+    const node = aNode({ name, uid: `uid-${name}`, taints: [taint('dedicated=x:NoSchedule')] });
+    const drain = {
+      taints: [taint('dedicated=x:NoExecute')],
+      changes: [],
+      hasBegun: true,
+      since: '2025-01-01T00:00:00Z',
+    };
+    const plan = { node, previous: 'worker', owner: 'worker', patch: undefined, changes: [], drain };
+    return drainer.look(plan as unknown as DrainingPlan, async () => 'goes on');
+  };
+  return { evictions, look, clock };
+}
