@@ -40,6 +40,8 @@ export interface CordonNodeDeps {
   dryRun: DryRun;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
+  /** Who has cordoned a node since the user agreed to the uncordon. Undefined: any cordon is lifted. */
+  laterCordon?: ((node: Node) => Promise<{ by: string } | undefined>) | undefined;
 }
 
 export interface CordonDeps extends CordonNodeDeps {
@@ -129,6 +131,9 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
       ...(plan.change === undefined ? {} : { change: plan.change }),
     } as const;
     if (dryRun === 'client') return done;
+    const later =
+      current !== node && plan.patch.unschedulable === false ? await deps.laterCordon?.(current) : undefined;
+    if (later !== undefined) throw laterCordonError(later.by);
     const { resourceVersion }: Node = current;
     const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch }, { dryRun: dryRun === 'server' });
     if (write.kind === 'written') {
@@ -143,6 +148,14 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
     current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
+}
+
+function laterCordonError(by: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `${by} cordoned it meanwhile`,
+    'run the command again to uncordon it all the same',
+  );
 }
 
 function writtenKind({ patch, staysCordoned }: CordonPlan & { kind: 'write' }): 'changed' | 'maintained' | 'left' {

@@ -51,12 +51,26 @@ export async function foreignCordons(
   return found.flat().toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1));
 }
 
+/** Finds a cordon that a yes to these did not cover: see CordonNodeDeps. */
+export function laterCordonOf(
+  theirs: readonly ForeignCordon[],
+  change: Pick<CordonOptions, 'takeover'>,
+  deps: Deps,
+): (node: Node) => Promise<ForeignCordon | undefined> {
+  const covered = new Set(theirs.map(coverOf));
+  return async node => (await foreignCordons([node], change, deps)).find(found => !covered.has(coverOf(found)));
+}
+
+function coverOf({ node, by }: ForeignCordon): string {
+  return `cordon of ${node.uid} by ${by}`;
+}
+
 /** A yes covers these cordons, and no later one. */
 export function cordonsQuestion(pools: readonly string[], found: readonly ForeignCordon[]): Question {
   const what = cordonsText(found);
   return {
     text: `Uncordon nodes of ${pools.join(', ')}: ${what}. Continue?`,
-    covers: found.map(({ node, by }) => `cordon of ${node.uid} by ${by}`),
+    covers: found.map(coverOf),
     needsYes: what,
   };
 }

@@ -11,7 +11,7 @@ import type { CordonChange } from '../../nodepool/plan-cordon.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { chosenNames } from '../../operations/choose-pools.ts';
 import { cordonNodes, findNodes } from '../../operations/cordon.ts';
-import { cordonsQuestion, cordonsText, foreignCordons } from '../../operations/foreign-cordons.ts';
+import { cordonsQuestion, cordonsText, foreignCordons, laterCordonOf } from '../../operations/foreign-cordons.ts';
 import { maintenanceClient } from '../../operations/maintenance.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { cordonLine } from '../../render/cordon.ts';
@@ -81,7 +81,9 @@ export async function showCordon(
   const warn = warnOnce(io);
   const left: string[] = [];
   let [failed, isChanged] = [false, false];
-  for (const result of cordonNodes(nodes, change, deps)) {
+  const isAsked = !change.unschedulable && !yes && dryRun === 'none';
+  const laterCordon = isAsked ? laterCordonOf(theirs, change, deps) : undefined;
+  for (const result of cordonNodes(nodes, change, { ...deps, laterCordon })) {
     const outcome = await result;
     failed ||= outcome.kind === 'failed';
     isChanged ||= outcome.kind === 'changed';

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FieldSetter } from '../../../src/nodepool/change.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { CordonChange } from '../../../src/nodepool/plan-cordon.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { type CordonDeps, cordonNodes, findNodes } from '../../../src/operations/cordon.ts';
+import { type ForeignCordon, laterCordonOf } from '../../../src/operations/foreign-cordons.ts';
 import type { NodeWrite } from '../../../src/reconciler/ports.ts';
 
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -113,4 +115,30 @@ test('finds members by name, and refuses non-members before any write', async ()
   const one = { kind: 'input', message: '--node: node "c" is not a member of nodepool p' };
   await assert.rejects(find('a', 'c'), one);
   await assert.rejects(find('x', 'y'), { message: '--node: nodes "x", "y" are not members of nodepool p' });
+});
+
+test('an uncordon that conflicts leaves a cordon that somebody set after the yes', async () => {
+  const names = ['own', 'agreed', 'again', 'open'];
+  const nodes = names.map(name => makeNode(name, { unschedulable: true }));
+  const { deps, writes } = fakeCluster(nodes, (name, nth) => {
+    if (nth > 1) return written();
+    nodes[names.indexOf(name)] = makeNode(name, { resourceVersion: '2', unschedulable: name !== 'open' });
+    return CONFLICT;
+  });
+  const since = (time: string): FieldSetter => ({ manager: 'kubectl-cordon', operation: 'Update', time });
+  const setters: Record<string, FieldSetter> = { agreed: since('12:00'), again: since('12:05'), open: since('12:05') };
+  const cluster = { nodes: { fieldSetters: async (name: string) => [setters[name]] } };
+  const theirs: ForeignCordon[] = ['agreed', 'again'].map(name => {
+    return { node: makeNode(name), by: 'kubectl-cordon, 12:00' };
+  });
+  const uncordon = async (laterCordon?: CordonDeps['laterCordon']) =>
+    (await Promise.all(cordonNodes([...nodes], { unschedulable: false }, { ...deps, laterCordon }))).map(result =>
+      result.kind === 'failed' ? result.error.message : result.kind,
+    );
+  const asked = await uncordon(laterCordonOf(theirs, {}, { ...deps, cluster }));
+  assert.deepEqual(asked, ['changed', 'changed', 'kubectl-cordon, 12:05 cordoned it meanwhile', 'already']);
+  assert.equal(writes.filter(line => line.startsWith('again')).length, 1);
+  // With --yes, nobody was asked.
+  writes.length = 0;
+  assert.deepEqual(await uncordon(), ['changed', 'changed', 'changed', 'already']);
 });
