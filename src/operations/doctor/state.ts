@@ -1,6 +1,6 @@
 /** What is read of pools, nodes and RuntimeClasses, and what that shows. */
 import type { NodePool, RuntimeClass } from '../../nodepool/types.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { differing } from '../../reconciler/node-plan.ts';
 import { hasUnread } from '../../reconciler/unread-annotations.ts';
 import { type Attempt, attempt } from '../attempt.ts';
@@ -49,19 +49,19 @@ async function readOnce({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPo
     attempt(() => port.nodes.list()),
     attempt(() => cluster.runtimeClasses.list()),
   ]);
-  const state = stateOf(pools, nodes, runtimeClasses, cluster.rules);
+  const state = stateOf(cluster, pools, nodes, runtimeClasses);
   if (!hasUnread(state.cluster)) return state;
-  return stateOf(pools, await attempt(() => port.nodes.list()), runtimeClasses, cluster.rules);
+  return stateOf(cluster, pools, await attempt(() => port.nodes.list()), runtimeClasses);
 }
 
 export function stateOf(
+  cluster: Parameters<typeof clusterStateOf>[0],
   pools: State['pools'],
   nodes: State['nodes'],
   runtimeClasses: State['runtimeClasses'],
-  rules?: Connection['cluster']['rules'],
 ): State {
-  const cluster = new ClusterState('value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : [], [], rules);
-  return { pools, nodes, runtimeClasses, cluster };
+  const [known, listed] = ['value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : []];
+  return { pools, nodes, runtimeClasses, cluster: clusterStateOf(cluster, known, listed) };
 }
 
 /**

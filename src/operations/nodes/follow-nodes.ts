@@ -3,7 +3,7 @@ import { Store } from '../../controller/store.ts';
 import { type MatchLabels, parseLabelSelector } from '../../nodepool/label-selector.ts';
 import { sameOwnership } from '../../nodepool/membership.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { annotationReader } from '../../reconciler/unread-annotations.ts';
 import { type FollowDeps, follow, objectsOf } from '../follow.ts';
@@ -21,17 +21,16 @@ export interface FollowNodesOptions extends NodesOptions {
 export interface FollowNodesDeps extends FollowDeps {
   cluster: Pick<ClusterPort, 'rules'> & {
     pools: Pick<NodePoolsClient, 'watch'>;
-    nodes: Pick<NodesClient, 'watch' | 'list'>;
+    nodes: Pick<NodesClient, 'watch' | 'list' | 'serverTime'>;
   };
 }
 
 /** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
 export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
-  const rows = new Rows(options, matches, deps.cluster.rules);
+  const rows = new Rows(options, matches, clusterStateOf(deps.cluster, [], []));
   const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
-  const onRestored = () =>
-    rows.restore(new ClusterState(objectsOf(stores.pools), objectsOf(stores.nodes), [], deps.cluster.rules));
+  const onRestored = () => rows.restore(clusterStateOf(deps.cluster, objectsOf(stores.pools), objectsOf(stores.nodes)));
   const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const missing = new Set([gotPools, gotNodes]);
   const started = (got: typeof gotPools) => {
@@ -120,8 +119,8 @@ class Rows {
   readonly #reported = new Map<string, string>();
   #started = false;
 
-  constructor(options: FollowNodesOptions, matches: MatchLabels, rules: ClusterPort['rules']) {
-    this.#state = new ClusterState([], [], [], rules);
+  constructor(options: FollowNodesOptions, matches: MatchLabels, state: ClusterState) {
+    this.#state = state;
     this.#options = options;
     this.#matches = matches;
     this.#wanted = options.pools.length === 0 ? undefined : new Set(options.pools);

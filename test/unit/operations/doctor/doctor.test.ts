@@ -30,7 +30,11 @@ function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
   return {
     doctor: async () => port,
     crd: { get: crd ?? (async () => ({})), otherGroups: async () => [] },
-    cluster: { pools: { listCoerced: pools ?? (async () => []) }, runtimeClasses: { list: async () => [] } },
+    cluster: {
+      pools: { listCoerced: pools ?? (async () => []) },
+      nodes: { serverTime: () => new Date() },
+      runtimeClasses: { list: async () => [] },
+    },
     manifests: { get: async () => undefined },
     lease: () => ({ get: lease ?? (async () => undefined) }),
   } as unknown as DoctorConnection;

@@ -11,10 +11,12 @@ import type { CheckId } from '../../../../src/operations/doctor/check.ts';
 import { readState, type State, stateFindings, stateOf } from '../../../../src/operations/doctor/state.ts';
 import type { DoctorPort, ExaminedNode } from '../../../../src/operations/doctor-port.ts';
 import type { Connection } from '../../../../src/operations/ports.ts';
+import { planOf } from '../../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-01-01T00:15:01Z');
 const findingsOf = (state: State, policiesOff?: readonly string[]) => stateFindings(state, { policiesOff, now: NOW });
+const CLUSTER = { rules: {}, nodes: { serverTime: () => NOW } };
 const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
 
 function node(name: string, more: Partial<ExaminedNode> = {}): ExaminedNode {
@@ -26,7 +28,7 @@ function node(name: string, more: Partial<ExaminedNode> = {}): ExaminedNode {
 }
 
 const stateWith = (pools: NodePool[], nodes: ExaminedNode[] = [], runtimeClasses: RuntimeClass[] = []) =>
-  stateOf({ value: pools }, { value: nodes }, { value: runtimeClasses });
+  stateOf(CLUSTER, { value: pools }, { value: nodes }, { value: runtimeClasses });
 
 function find(id: CheckId, pools: NodePool[], nodes: ExaminedNode[] = [], runtimeClasses: RuntimeClass[] = []) {
   const { status, details } = findingsOf(stateWith(pools, nodes, runtimeClasses))[id] ?? {};
@@ -122,7 +124,7 @@ test('reports members that differ from their pool, unless the pool is reported a
   const unread = (updatedNodeCount: number) => {
     const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
     const { status, details } =
-      findingsOf(stateOf(pools, { refusal: new NodepoolError('cluster', 'no') }, { value: [] })).drift ?? {};
+      findingsOf(stateOf(CLUSTER, pools, { refusal: new NodepoolError('cluster', 'no') }, { value: [] })).drift ?? {};
     return [status, ...(details ?? [])];
   };
   assert.deepEqual([unread(1), unread(3)], [['warning', 'worker: 2 nodes'], ['skipped']]);
@@ -248,6 +250,7 @@ test('reads once more where the status is behind and a controller runs, which is
     const cluster = {
       pools: { listCoerced: async () => [worker({ status: status() } as object)] },
       runtimeClasses: { list: async () => [] },
+      ...CLUSTER,
     };
     let slept = 0;
     const port = { nodes: { list: async () => nodes } } as unknown as DoctorPort;
@@ -270,13 +273,26 @@ test('judges by the cluster state that was read, which keeps what was planned', 
   assert.equal(findingsOf({ ...read, cluster }).quantities?.status, 'error');
 });
 
+test('plans by the clock of the server, by which nodes have their times', () => {
+  const pool = aPool({ startupTaints: [{ key: 'agent', effect: 'NoSchedule' }] });
+  const unread = { refusal: new NodepoolError('cluster', 'no') };
+  const changesAt = (time: string) => {
+    const cluster = { rules: {}, nodes: { serverTime: () => new Date(time) } };
+    const young = node('a', { creationTimestamp: '2000-01-01T00:00:00Z', readySince: Date.parse(time) / 1000 });
+    const read = stateOf(cluster, { value: [pool] }, { value: [young] }, unread);
+    return planOf(read.cluster, 'a')?.changes.map(({ key }) => key);
+  };
+  assert.deepEqual(changesAt('2000-01-01T00:01:00Z'), ['agent']);
+  assert.deepEqual(changesAt('2000-01-01T01:00:00Z'), []);
+});
+
 test('reports invalid specs', () => {
   assert.deepEqual(find('specs', [worker(), aPool({ handler: 'No' })]).slice(0, 1), ['error']);
 });
 
 test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
-  const without = findingsOf(stateOf({ value: [worker()] }, { refusal }, { refusal }));
+  const without = findingsOf(stateOf(CLUSTER, { value: [worker()] }, { refusal }, { refusal }));
   assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'runtime-classes', 'overlaps', 'drift']);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
@@ -284,7 +300,7 @@ test('reports what cannot be read, and checks the rest', () => {
     details: [],
     remedy: 'ask for a role',
   });
-  assert.deepEqual(Object.keys(findingsOf(stateOf({ refusal }, { value: [] }, { value: [] }))), ['pools']);
+  assert.deepEqual(Object.keys(findingsOf(stateOf(CLUSTER, { refusal }, { value: [] }, { value: [] }))), ['pools']);
 });
 
 test('reports pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is enforced', () => {

@@ -20,8 +20,11 @@ import { node, pool, role } from '../../view/fixture.ts';
 
 const metadataOf = (raw: object) => (raw as ReturnType<typeof thing>).metadata;
 
+/** Of the server: a minute after the nodes registered. */
+const NOW = new Date('2026-11-18T12:01:00Z');
+
 /** A label of each node has its version. A pool's generation is its version in hundreds. */
-async function begun() {
+async function begun(startup: Pick<NodePool['spec'], 'startupTaints'> = {}) {
   const clock = new FakeClock();
   const [pools, nodes] = [new FakeSource(), new FakeSource()];
   const reports: string[] = [];
@@ -42,7 +45,8 @@ async function begun() {
     const { name, uid, resourceVersion } = metadataOf(raw);
     const generation = Math.floor(Number(resourceVersion) / 100);
     const spec = generation === 0 ? {} : { labels: { generation: `${generation}` } };
-    return pool(name, 200, { metadata: { name, uid, resourceVersion, generation }, spec });
+    const metadata = { name, uid, resourceVersion, generation };
+    return pool(name, 200, { metadata, spec: { ...spec, ...startup } });
   };
   const ended = followNodes(
     {
@@ -56,7 +60,7 @@ async function begun() {
     {
       cluster: {
         pools: { watch: () => ({ source: pools, transform: toPool }) },
-        nodes: { list: async () => [], watch: () => ({ source: nodes, transform: toNode }) },
+        nodes: { list: async () => [], serverTime: () => NOW, watch: () => ({ source: nodes, transform: toNode }) },
       },
       clock,
       random: () => 0,
@@ -68,8 +72,8 @@ async function begun() {
 }
 
 /** Follows the pool p and its node a. */
-async function started() {
-  const following = await begun();
+async function started(startup = {}) {
+  const following = await begun(startup);
   const { pools, nodes } = following;
   pools.watches[0]?.send(added('p', 1), initialEnd(2));
   nodes.watches[0]?.send(added('a', 3), initialEnd(4));
@@ -127,4 +131,16 @@ test('plans the nodes again after a change of a pool, not of its status', async 
   assert.deepEqual(reports, ['start a@3 p', 'a@3 p generation=1']);
   pools.watches[1]?.send(modified('p', 101), deleted('p', 102));
   assert.deepEqual(reports.slice(2), ['a@3 ']);
+});
+
+test('plans startup taints by the clock of the server, also after a restore of etcd', async () => {
+  const { clock, nodes, reports } = await started({ startupTaints: [{ key: 'agent', effect: 'NoSchedule' }] });
+  assert.deepEqual(reports.splice(0), ['start a@3 p agent=']);
+  nodes.watches[1]?.send(modified('a', 50), bookmark(100));
+  nodes.newest = '40';
+  nodes.watches[1]?.end(BROKEN);
+  await clock.advance(800);
+  nodes.watches[2]?.send(added('a', 3), initialEnd(41));
+  await flushPromises();
+  assert.deepEqual(reports, ['a@50 p agent=', 'a@3 p agent=']);
 });
