@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { approver, type Written } from '../cli/approve.ts';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
-import { showNote, showWarning } from '../cli/error-line.ts';
+import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
 import { impactTeller } from '../cli/impact.ts';
@@ -89,10 +89,11 @@ ${EXIT_STATUS}`;
     if (created.length > 0 && !printsAfter) await print(created);
     await warnOfKubelets(created, isProtected, io);
     await warnOfOthersKeys(created, io, connected?.connection.cluster.rules?.transient);
+    const warn = warnOnce(io);
     if (connected !== undefined && created.length > 0) {
       const known = { isReconciled: reconciles, areNodesNamed: nodes.length > 0 };
       const { selectionWarnings } = await import('../operations/overlaps.ts');
-      for (const warning of await selectionWarnings(created, connected.connection, known)) showWarning(io, warning);
+      warn(await selectionWarnings(created, connected.connection, known));
     }
     const failed = reportErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
@@ -106,7 +107,7 @@ ${EXIT_STATUS}`;
     written = notApplied(names, 'created');
     // The same approver, which knows what was agreed to at the creation.
     const { approve, connection } = connected;
-    const next = { concurrency: flags.concurrency, approve, print: printsAfter ? print : undefined };
+    const next = { concurrency: flags.concurrency, approve, warn, print: printsAfter ? print : undefined };
     const reconciled = await reconcileNext(created, next, deps, connection);
     return failed === EXIT.done || reconciled === EXIT.interrupted ? reconciled : failed;
   }

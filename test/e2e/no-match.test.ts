@@ -109,3 +109,15 @@ test('create, edit, diff and reconcile name the control-plane nodes that a pool 
   const named = ['create', 'cp', '--node-selector', `${Object.keys(CONTROL_PLANE)[0]}=`, '--dry-run=server'];
   assert.doesNotMatch((await warned(named))[1], /of the control plane/, 'they are named');
 });
+
+test('create --reconcile names the control-plane nodes of a selector with expressions once', async () => {
+  await testEnv.nodes({ name: 'cp-1', labels: { ...OS, ...CONTROL_PLANE } });
+  const [code, stderr] = await warned([
+    'create',
+    'all',
+    '--node-selector',
+    'kubernetes.io/os=linux,!spot',
+    '--reconcile',
+  ]);
+  assert.deepEqual([code, stderr.match(/1 of them of the control plane/g)?.length], [0, 1], stderr);
+});
