@@ -81,6 +81,8 @@ export interface RolloutStep {
   isGone: boolean;
   /** Nodes without which it does not go on until they are Ready, or somebody resumes. Names, sorted. */
   notReady: string[];
+  /** Ready nodes that cannot be the canary, as their owner is removing them, where there are no others. Names, sorted. */
+  leaving: string[];
   /** Size of the canary. */
   canary: number;
   /** Whether the others wait for it. */
@@ -164,6 +166,7 @@ export function rolloutStep(
       ...inFlight.filter(node => !settlesByTime(node)),
       ...(isAlone ? pending.filter(({ ready }) => !ready) : []),
     ]),
+    leaving: namesOf(isAlone ? pending.filter(({ ready }) => ready) : []),
     canary,
     isCanary,
     limit,
@@ -176,7 +179,8 @@ export function rolloutStep(
 function neededCanary(nodes: readonly RolloutNode[], canary: number, rules: Rules): number {
   const up = nodes.filter(isUp).length;
   if (up > 0) return Math.min(canary, up);
-  return nodes.every(node => isAccepted(node, rules)) ? 0 : canary;
+  const down = nodes.filter(({ ready }) => !ready);
+  return down.length > 0 && down.every(node => isAccepted(node, rules)) ? 0 : canary;
 }
 
 /** How many Ready nodes have settled with the spec. Those that joined with it count where no other is left: an undo has only them. */

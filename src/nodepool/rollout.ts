@@ -44,7 +44,7 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
 
 /** `30 of 1000 nodes updated, 10 settling, the canary of 10 has to settle first` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
-  const { nodes, pending, settling, failed, notReady, canary } = step;
+  const { nodes, pending, settling, failed, notReady, leaving, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
   if (step.isStopped) {
     const mend = failed.length > 0 ? `fix ${failed.length === 1 ? 'it' : 'them'}, ` : '';
@@ -58,7 +58,12 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
     ...(settling > 0 ? [`${settling} settling`] : []),
     ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
   ];
-  const waitsFor = notReady.length > 0 ? `; ${waitsForText(pool, notReady)}` : '';
+  const waitsFor =
+    notReady.length > 0
+      ? `; ${waitsForText(pool, notReady)}`
+      : leaving.length > 0
+        ? `; ${leavingText(leaving)}: wait for a Ready node that stays, or remove the canary from the pool`
+        : '';
   return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
 }
 
@@ -76,6 +81,12 @@ function waitsForText(pool: string, names: readonly string[]): string {
   return `${who}: fix ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
 }
 
+/** `nodes a, b are being removed, and cannot be the canary` */
+function leavingText(names: readonly string[]): string {
+  const is = names.length === 1 ? 'is' : 'are';
+  return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed, and cannot be the canary`;
+}
+
 /** Of a condition Applied that is False for want of a step alone. */
 export function isRolloutReason(reason: string): boolean {
   return ['Paused', 'RolloutInProgress', 'RolloutStopped'].includes(reason);
@@ -83,7 +94,7 @@ export function isRolloutReason(reason: string): boolean {
 
 /** What a rollout does now, and the steps that follow. */
 export function stepsText(step: RolloutStep): string {
-  const { pending, settling, next, notReady, canary, limit, isCanary } = step;
+  const { pending, settling, next, notReady, leaving, canary, limit, isCanary } = step;
   const left = pending - next.length;
   if (step.isStopped) {
     return `stopped: ${stopText(step)}; ${plural(left, 'node')} left`;
@@ -92,7 +103,8 @@ export function stepsText(step: RolloutStep): string {
     ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),
     ...(settling > 0 ? [`${settling} settling`] : []),
   ];
-  const none = isCanary && notReady.length > 0 ? 'none now, as no Ready node can be the canary' : 'none now';
+  const none =
+    isCanary && notReady.length + leaving.length > 0 ? 'none now, as no Ready node can be the canary' : 'none now';
   const now = parts.length === 0 ? none : parts.join(', ');
   if (left === 0) return now;
   const most = Math.min(left, limit);

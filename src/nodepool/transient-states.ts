@@ -6,8 +6,10 @@
  * list: see merge-slots.ts and no-execute.ts.
  */
 import type { FieldError } from './field-error.ts';
+import { own } from './json.ts';
+import type { AppliedRecord } from './record.ts';
 import { keyProblem } from './syntax.ts';
-import { type Node, type NodePool, type Taint, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
+import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
 import type { Warning } from './warning.ts';
 
 /** What the state belongs to: see PURPOSES. */
@@ -153,30 +155,52 @@ function isMatch(pattern: string, key: string): boolean {
   return pattern.endsWith('/*') ? key.startsWith(pattern.slice(0, -1)) : key === pattern;
 }
 
-/** Whether whoever runs the nodes is removing this one: an autoscaler, a shutdown, a reclaimed spot instance. */
-export function isBeingRemoved({ taints, labels }: Pick<Node, 'taints' | 'labels'>): boolean {
-  const isRemoval = (what: TransientState['what'], key: string) => transientState(what, key)?.phase === 'removal';
+/**
+ * Whether whoever runs the nodes is removing this one: an autoscaler, a shutdown, a reclaimed spot instance.
+ * @param record of the pool: what the pool gives the node, or gave it, says nothing of that
+ */
+export function isBeingRemoved(
+  { taints, labels }: Pick<Node, 'taints' | 'labels'>,
+  pool: Pick<NodePool, 'spec'>,
+  record?: AppliedRecord,
+): boolean {
+  const isRemoval = (what: TransientState['what'], key: string) =>
+    transientState(what, key)?.phase === 'removal' && !isGiven(what, key, pool, record);
   return taints.some(({ key }) => isRemoval('taint', key)) || Object.keys(labels).some(key => isRemoval('label', key));
 }
 
 /**
  * Whether a node that is NotReady may be so because somebody is working on it: it is cordoned, updated, or has one of the pool's or
  * the flag's own keys. Of those nobody knows what they mean, and a label of the list may stay when its state is over.
+ * @param record as of isBeingRemoved()
  */
 export function isInterrupted(
   { taints, labels, unschedulable }: Pick<Node, 'taints' | 'labels' | 'unschedulable'>,
-  { spec }: NodePool,
+  pool: Pick<NodePool, 'spec'>,
   more: readonly string[],
+  record?: AppliedRecord,
 ): boolean {
   if (unschedulable) return true;
-  const isGiven = (taint: Pick<Taint, 'key'>) =>
-    [...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(({ key }) => key === taint.key);
   const isNamed = (key: string) => more.some(pattern => isMatch(pattern, key));
+  const isUpdate = (key: string) => transientState('taint', key)?.phase === 'update' || isNamed(key);
   return (
-    taints.some(
-      taint => !isGiven(taint) && (transientState('taint', taint.key)?.phase === 'update' || isNamed(taint.key)),
-    ) || Object.keys(labels).some(key => spec.labels?.[key] === undefined && isNamed(key))
+    taints.some(({ key }) => isUpdate(key) && !isGiven('taint', key, pool, record)) ||
+    Object.keys(labels).some(key => isNamed(key) && !isGiven('label', key, pool, record))
   );
+}
+
+function isGiven(
+  what: TransientState['what'],
+  key: string,
+  { spec }: Pick<NodePool, 'spec'>,
+  record: AppliedRecord | undefined,
+): boolean {
+  if (what === 'label')
+    return own(spec.labels ?? {}, key) !== undefined || typeof record?.labels.get(key)?.value === 'string';
+  if ([...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(taint => taint.key === key)) return true;
+  if (record === undefined) return false;
+  const given = [...record.taints].map(([id, { value }]) => [id, value] as const);
+  return [...given, ...record.startup].some(([id, value]) => value !== null && id.startsWith(`${key}:`));
 }
 
 /** More are a mistake; each key of a node is compared with each of them. */

@@ -231,7 +231,7 @@ function nodeOf(
   const isThis = record?.rollout === rolloutHash(pool);
   const changed = timeOf(record?.changed);
   const isOfEarlier = record?.generation !== undefined && record.generation < latest;
-  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node);
+  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node, pool, record);
   const keys = [...(state.rules.transient ?? []), ...transientKeysOf(pool)];
   const seen = sightings?.see(pool.metadata.name, node, record, now);
   const readyAgo = seen === undefined ? {} : { readyAgo: seen.readyAgo };
@@ -243,7 +243,7 @@ function nodeOf(
     isOfEarlier,
     isLeaving,
     ...readyAgo,
-    isInterrupted: !ready && isInterrupted(node, pool, keys),
+    isInterrupted: !ready && isInterrupted(node, pool, keys, record),
   };
   const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {

@@ -7,7 +7,8 @@ import { parseRecord } from '../../nodepool/record.ts';
 import { progressOf } from '../../nodepool/rollout.ts';
 import { stoppedRollout } from '../../nodepool/stopped-rollouts.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
-import { GROUP, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import { isBeingRemoved } from '../../nodepool/transient-states.ts';
+import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
 import { patchPool } from '../edit/guarded-patch.ts';
 import type { NamesDeps } from '../not-found.ts';
@@ -53,7 +54,7 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
   const resumed = Date.parse(metadata.annotations?.[RESUMED_ANNOTATION] ?? '');
   const times =
     isStopped || progress?.reason === 'RolloutInProgress'
-      ? (await notReadySince(metadata.name, nodes, isStopped)).filter(since => !(since <= resumed))
+      ? (await notReadySince(coerced, nodes, isStopped)).filter(since => !(since <= resumed))
       : [];
   if (!isStopped && times.length === 0) {
     throw new NodepoolError(
@@ -69,19 +70,22 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
 }
 
 /**
- * Since when those nodes of the pool are NotReady that a rollout has changed, or all nodes where none is Ready, in milliseconds.
+ * Since when those nodes of the pool are NotReady that a rollout has changed, or all nodes where none is Ready and stays, in milliseconds.
  * @param isStopped then none where nodes may not be listed
  */
-async function notReadySince(pool: string, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
+async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
   const found = await nodes.list().catch((error: unknown) => {
     if (isStopped && error instanceof NodepoolError) return [];
     throw error;
   });
-  const held = found.flatMap(({ ready, readySince = 0, record }) => {
-    const applied = parseRecord(record);
-    return applied?.pool === pool ? { ready, readySince, isChanged: applied.changed !== undefined } : [];
+  const held = found.flatMap(node => {
+    const { ready, readySince = 0 } = node;
+    const applied = parseRecord(node.record);
+    if (applied?.pool !== pool.metadata.name) return [];
+    const isUp = ready && node.deletionTimestamp === undefined && !isBeingRemoved(node, pool, applied);
+    return { ready, readySince, isUp, isChanged: applied.changed !== undefined };
   });
   // None of them can be the canary.
-  const isNoneReady = !isStopped && held.every(({ ready }) => !ready);
-  return held.flatMap(node => (!node.ready && (node.isChanged || isNoneReady) ? node.readySince * 1000 : []));
+  const isNoneUp = !isStopped && !held.some(({ isUp }) => isUp);
+  return held.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
 }

@@ -193,6 +193,22 @@ test('a node that its owner is removing stops nothing, and is no canary', () => 
   assert.deepEqual(step([drained, pending('b')]).failed, []);
 });
 
+test('where its owner is removing all Ready nodes, the canary waits for another one, and says so', () => {
+  const strategy = { canary: 1, settleSeconds: 60 };
+  const leaving = [pending('a', { isLeaving: true }), pending('b', { isLeaving: true })];
+  const found = step(leaving, strategy, { resumed: ago(0) });
+  assert.deepEqual([found.next, found.notReady, found.leaving], [[], [], ['a', 'b']]);
+  assert.equal(
+    rolloutProgress('web', found).message,
+    '0 of 2 nodes updated, the canary of 1 has to settle first; nodes a, b are being removed, and cannot be the canary: wait for a Ready node that stays, or remove the canary from the pool',
+  );
+  const mixed = [...leaving, pending('c', { ready: false, readySince: ago(90) })];
+  assert.deepEqual([step(mixed, strategy).next, step(mixed, strategy).notReady], [[], ['c']]);
+  assert.deepEqual(step(mixed, strategy, { resumed: ago(60) }).next.length, 3, 'somebody has accepted that');
+  const replaced = step([...leaving, pending('c')], strategy);
+  assert.deepEqual([replaced.next, replaced.leaving], [['c'], []]);
+});
+
 test('a node that is cordoned or updated and NotReady is no verdict: it stops nothing, and is no proof', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const rebooting = (seconds: number, more: Partial<RolloutNode> = {}) =>

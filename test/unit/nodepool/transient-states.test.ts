@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseRecord } from '../../../src/nodepool/record.ts';
 import {
   isBeingRemoved,
   isInterrupted,
@@ -14,7 +15,7 @@ import {
 } from '../../../src/nodepool/transient-states.ts';
 import { TRANSIENT_KEYS_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { validatePool } from '../../../src/nodepool/validation.ts';
-import { aPool, taint } from './fixtures.ts';
+import { aPool, recordOf, taint } from './fixtures.ts';
 
 test('knows the project and the phase of a taint or label', () => {
   const cases = [
@@ -56,16 +57,32 @@ test('a node is being removed by a taint of that phase alone', () => {
     'aws-node-termination-handler/spot-itn=1:NoSchedule',
     'cloud.google.com/impending-node-termination:NoSchedule',
   ]) {
-    assert.ok(isBeingRemoved({ taints: [taint('dedicated=x:NoSchedule'), taint(text)], labels: {} }), text);
+    assert.ok(isBeingRemoved({ taints: [taint('dedicated=x:NoSchedule'), taint(text)], labels: {} }, aPool()), text);
   }
   for (const text of ['DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule', 'medik8s.io/drain:NoSchedule']) {
-    assert.ok(!isBeingRemoved({ taints: [taint(text)], labels: {} }), text);
+    assert.ok(!isBeingRemoved({ taints: [taint(text)], labels: {} }, aPool()), text);
   }
 });
 
 test('or by a label of that phase: a termination handler that cordons sets no taint', () => {
-  assert.ok(isBeingRemoved({ taints: [], labels: { 'aws-node-termination-handler/action': 'spot-itn' } }));
-  assert.ok(!isBeingRemoved({ taints: [], labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }));
+  assert.ok(isBeingRemoved({ taints: [], labels: { 'aws-node-termination-handler/action': 'spot-itn' } }, aPool()));
+  assert.ok(
+    !isBeingRemoved({ taints: [], labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }, aPool()),
+  );
+});
+
+test('but not by what the pool gives it, or gave it', () => {
+  const [key, action] = ['karpenter.sh/disrupted', 'aws-node-termination-handler/action'];
+  const taints = [taint(`${key}:NoSchedule`)];
+  const ofLabel = { taints: [], labels: { [action]: 'x' } };
+  assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool({ taints })));
+  assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool({ startupTaints: taints })));
+  assert.ok(!isBeingRemoved(ofLabel, aPool({ labels: { [action]: 'x' } })));
+  const parts = [{ taints: { [`${key}:NoSchedule`]: '' } }, { startup: { [`${key}:NoSchedule`]: '' } }];
+  const [byTaint, byStartup] = parts.map(part => parseRecord(recordOf({ pool: 'worker', ...part })));
+  for (const record of [byTaint, byStartup]) assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool(), record));
+  assert.ok(!isBeingRemoved(ofLabel, aPool(), parseRecord(recordOf({ pool: 'worker', labels: { [action]: 'x' } }))));
+  assert.ok(isBeingRemoved({ ...ofLabel, taints }, aPool(), byTaint), 'the label is of others');
 });
 
 test('a node is interrupted by a cordon, an update, or a key that only the user knows', () => {

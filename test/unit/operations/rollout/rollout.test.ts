@@ -67,6 +67,20 @@ test('resumes a rollout in progress only where it waits for a node that is NotRe
   assert.equal(await resume(pool('RolloutComplete'), [node(20)], 0), undefined);
 });
 
+test('and where it waits for one as its owner is removing the Ready ones', async () => {
+  const unchanged = { record: recordOf({ pool: 'worker', labels: {} }) };
+  const removed: Partial<Node>[] = [
+    { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
+    { deletionTimestamp: TIME },
+  ];
+  for (const leaving of removed) {
+    const nodes = [node(20, unchanged), node(5, { ...unchanged, ready: true, ...leaving })];
+    assert.equal(await resume(pool('RolloutInProgress'), nodes, 0), text(20));
+  }
+  const staying = [node(20, unchanged), node(5, { ...unchanged, ready: true })];
+  assert.equal(await resume(pool('RolloutInProgress'), staying, 0), undefined);
+});
+
 test('resumes a rollout that is stopped also for a user who may not list nodes', async () => {
   const refused = new NodepoolError('cluster', 'forbidden');
   assert.equal(await resume(pool('RolloutStopped'), refused, 0), text(10));
