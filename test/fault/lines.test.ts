@@ -96,8 +96,9 @@ const NO_EVENTS = [
 /** Watch events without a valid object. */
 const NO_OBJECTS = [
   { type: 'ADDED', object: {} },
-  { type: 'MODIFIED', object: { metadata: { name: 'stays' } } },
-  { type: 'DELETED', object: { metadata: { name: 'joins', uid: '' } } },
+  // The handler is required of a RuntimeClass.
+  { type: 'MODIFIED', object: { metadata: { name: 'stays' }, handler: 'x' } },
+  { type: 'DELETED', object: { metadata: { name: 'joins', uid: '' }, handler: 'x' } },
 ];
 const JSON_LINES = [...NO_EVENTS, ...NO_OBJECTS].map(line => `${JSON.stringify(line)}\n`).join('');
 
