@@ -27,6 +27,8 @@ export const RETRY_MS = 5_000;
 const PERMANENT_MS = 30_000;
 /** Rows of evictions, of which all but the last one were interrupted. */
 const MAX_ROWS = 3;
+/** Before that, no pod that tolerates the stand-in is evicted. The time is cut to whole seconds. */
+const SEEN_MS = 2_000;
 const KEPT_MS = 10 * 60_000;
 /** A pod that is held back for so long is worth an Event. */
 const STUCK_MS = 30_000;
@@ -93,7 +95,7 @@ export class DrainEntries {
       evicted: new Map(),
       held: new Map(),
       owners: new Map(),
-      begunAt: Math.min(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
+      begunAt: begunAt(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
       isSettled: false,
       rowsLeft: MAX_ROWS,
       isRefused: false,
@@ -152,6 +154,11 @@ export class DrainEntries {
   forget(node: string): void {
     this.#entries.delete(node);
   }
+}
+
+/** NaN where this process saw the drain begin: it knows whose pods were evicted. A time ahead of the server's counts as now. */
+function begunAt(since: number, now: number): number {
+  return now >= since && now - since < SEEN_MS ? Number.NaN : Math.min(since, now);
 }
 
 /** Milliseconds until the next look. */

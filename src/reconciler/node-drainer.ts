@@ -300,7 +300,8 @@ async function budgetsOf(pods: readonly DrainPod[], client: EvictionsClient): Pr
 }
 
 function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): DrainPod[] {
-  const matching = budgetMatcher(budgets);
+  // Where no pod has to be healthy, the taint takes nothing from the budget.
+  const matching = budgetMatcher(budgets.filter(({ status }) => status?.desiredHealthy !== 0));
   return pods.filter(pod => matching(pod).length > 0);
 }
 

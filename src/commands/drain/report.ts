@@ -107,8 +107,8 @@ function uncordonHint(
   const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
   const nodes = all.filter(({ node, isLeftAlone }) => isLeftAlone !== true && !replaced.has(node.name));
   const changed = nodes.filter(({ node }) => cordoned.has(node.name));
-  const which = changed.length > 0 ? 'it cordoned' : 'were cordoned before';
-  const closed = changed.length > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
+  const which = cordoned.size > 0 ? 'it cordoned' : 'were cordoned before';
+  const closed = cordoned.size > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
   if (closed.length === 0) return '';
   const isAll = otherMembers.length === 0 && closed.length === all.length;
   const names = closed.map(({ node }) => node.name).toSorted();

@@ -28,6 +28,7 @@ const bound = (name: string) => pod(name, { labels: { app: 'bound' } });
 const LOOK_MS = 2_600;
 const PERMANENT_MS = 31_000;
 
+const STATUS = { disruptionsAllowed: 2, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 };
 const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
   namespace: 'ns',
   name: 'web',
@@ -35,7 +36,7 @@ const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
   minAvailable: 1,
   maxUnavailable: undefined,
   alwaysAllowsUnhealthy: false,
-  status: { disruptionsAllowed, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 },
+  status: { ...STATUS, disruptionsAllowed },
 });
 const WHY = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
 
@@ -171,13 +172,32 @@ test('pods that come back and whose budget allows all are evicted once more, rig
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('pods that come back and that no budget covers are left to the taint, and keep it from no node', async () => {
-  const { write, on, budgets, clock } = drained([tolerant('a')]);
-  budgets.push(budget(0, 'other'));
+test('pods that come back and whose budget needs none of them, or that have none, are left to the taint', async () => {
+  for (const known of [[], [budget(0, 'other')], [{ ...budget(2), status: { ...STATUS, desiredHealthy: 0 } }]]) {
+    const { write, on, budgets, clock, evictions } = drained([tolerant('a')]);
+    budgets.push(...known);
+    await write();
+    await clock.advance(LOOK_MS);
+    const { evict } = evictions;
+    evictions.evict = async (one, options) => {
+      on.set('a2', tolerant('a2'));
+      return evict(one, options);
+    };
+    assert.deepEqual(await write(), ['list', 'evict a', 'list', 'budgets', 'patch n1']);
+  }
+});
+
+test('a pod that comes after the drain began, of an owner whose pods were not evicted, has not come back', async () => {
+  const { write, on, answers, clock, taints } = drained([tolerant('a')]);
+  answers.set('a', BUDGET);
   await write();
   await clock.advance(LOOK_MS);
-  on.set('a2', tolerant('a2', { creationTimestamp: '2099-01-01T00:00:00Z' }));
-  assert.deepEqual(await write(), ['list', 'evict a', 'list', 'budgets', 'patch n1']);
+  await write();
+  on.clear();
+  on.set('b', tolerant('b', { creationTimestamp: '2099-01-01T00:00:00Z' }));
+  await clock.advance(7_000);
+  assert.deepEqual(await write(), ['list', 'evict b', 'list', 'patch n1']);
+  assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
 test('the record that a drain begins with has the time of the server', async () => {
