@@ -59,7 +59,7 @@ export class RolloutGates {
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
 
   /** Of each pool that is stopped: the node may be gone before the status says so. */
-  readonly #stops = new Map<string, { rollout: string; stop: RolloutStop }>();
+  readonly #stops = new Map<string, { uid: string | undefined; rollout: string; stop: RolloutStop }>();
   readonly #sightings: RolloutSightings;
 
   /** See RolloutNode. */
@@ -99,11 +99,12 @@ export class RolloutGates {
     const underWay = this.#underWay.get(pool) ?? NONE;
     const rollout = rolloutHash(found);
     const known = this.#stops.get(pool);
-    const stop = known?.rollout === rollout ? known.stop : undefined;
+    const { uid } = found.metadata;
+    const stop = known?.uid === uid && known?.rollout === rollout ? known.stop : undefined;
     const writes = { underWay, refused: this.#refused, sightings: this.#sightings, stop };
     const step = this.#ofRun(pool, stepOf(this.#state, found, this.#now(), writes));
     if (step.stop === undefined) this.#stops.delete(pool);
-    else this.#stops.set(pool, { rollout, stop: step.stop });
+    else this.#stops.set(pool, { uid, rollout, stop: step.stop });
     // One that turned NotReady before its write, so that this is sent again, is no canary any more.
     const isCurrent = ([node, generation]: [string, number | undefined]) =>
       generation === found.metadata.generation && !(step.isCanary && this.#state.node(node)?.ready === false);

@@ -364,3 +364,21 @@ test('a node that is cordoned, updated, or has a key of the flag or of the annot
   }
   assert.equal(stepWith({ taints })?.isStopped, true, 'a taint that nobody has named');
 });
+
+test('a pool that replaces one of its name does not inherit its stop', () => {
+  const failed = done('a', '2026-05-01T11:59:50Z', { ready: false, readySince: NOW.getTime() / 1000 - 5 });
+  const stopped = () => {
+    const found = begin([failed, old('b')]);
+    assert.deepEqual(found.gates.begin('worker')?.failed, ['a']);
+    found.state.removeNode('a', 'a');
+    return found;
+  };
+  for (const [uid, isStopped] of [
+    ['', true],
+    ['another', false],
+  ] as const) {
+    const { state, gates } = stopped();
+    state.setPool(pool({}, { resourceVersion: '11', ...(uid === '' ? {} : { uid }) }));
+    assert.equal(gates.begin('worker')?.isStopped, isStopped, uid);
+  }
+});
