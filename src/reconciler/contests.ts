@@ -9,16 +9,16 @@
  */
 import type { Clock } from '../controller/clock.ts';
 import { Lru } from '../controller/lru.ts';
-import { type Change, fieldPath } from '../nodepool/change.ts';
+import type { Change } from '../nodepool/change.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import type { NodePool } from '../nodepool/types.ts';
+import { managerOf } from './node-write-error.ts';
 import type { NodesClient } from './ports.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
 const CONTESTED_AFTER = 3;
-const WINDOW_MS = 60 * 60_000;
+export const WINDOW_MS = 60 * 60_000;
 /** As in node-births.ts. */
 const MAX_NODES = 10_000;
 /** Of a node. The first ones count: of more keys that are set back in turn, each would push out the next. */
@@ -55,6 +55,7 @@ interface RepairedNode {
 }
 
 interface PoolRepairs {
+  uid: string | undefined;
   /** When this process saw the pool first. */
   since: number;
   /** By the node's UID. */
@@ -69,7 +70,7 @@ interface PoolRepairs {
 
 export class Contests {
   readonly #deps: ContestsDeps;
-  /** By the pool's UID. */
+  /** By the pool's name: who forgets it knows no more. */
   readonly #pools = new Map<string, PoolRepairs>();
 
   constructor(deps: ContestsDeps) {
@@ -90,7 +91,7 @@ export class Contests {
       if (count < CONTESTED_AFTER - 1 || known.managers.has(what)) continue;
       known.managers.set(what, undefined);
       // Whoever removed a value left no trace.
-      if (change.from !== undefined) known.managers.set(what, await this.#managerOf(node.name, change));
+      if (change.from !== undefined) known.managers.set(what, await managerOf(node.name, change, this.#deps.nodes));
     }
   }
 
@@ -120,18 +121,22 @@ export class Contests {
   /** The message of the condition; undefined where nothing is contested. */
   async textOf(pool: NodePool, isMember: (node: string) => boolean): Promise<string | undefined> {
     const before = conditionOf(pool);
-    if (before === undefined && !this.#pools.has(uidOf(pool))) return undefined;
+    if (before === undefined && this.#known(pool) === undefined) return undefined;
     const known = this.#repairsOf(pool);
     this.#forgetOld(known);
     const contested = known.nodes
       .entries()
       .filter(([, { name }]) => isMember(name))
-      .flatMap(([, { keys }]) => [...keys].filter(([, { isContested }]) => isContested).map(([what]) => what));
-    const groups = [...Map.groupBy(contested, what => what)].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    if (groups.length > 0) {
-      const texts = groups.map(
-        ([what, nodes]) => `${what} on ${plural(nodes.length, 'node')} (${managerText(known.managers.get(what))})`,
+      .flatMap(([, { name, keys }]) =>
+        [...keys].filter(([, { isContested }]) => isContested).map(([what]) => ({ what, name })),
       );
+    const groups = [...Map.groupBy(contested, ({ what }) => what)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    if (groups.length > 0) {
+      const texts = groups.map(([what, nodes]) => {
+        // One that was replaced has its name still.
+        const count = new Set(nodes.map(({ name }) => name)).size;
+        return `${what} on ${plural(count, 'node')} (${managerText(known.managers.get(what))})`;
+      });
       return `others keep changing what the pool sets, at least ${CONTESTED_AFTER} times within an hour: ${firstFew(texts, MAX_NAMED)}; next: ${NEXT}`;
     }
     if (before === undefined) return undefined;
@@ -144,7 +149,7 @@ export class Contests {
 
   /** Milliseconds until the condition of the pool may end. */
   endsAfterMs(pool: NodePool): number | undefined {
-    const known = this.#pools.get(uidOf(pool));
+    const known = this.#known(pool);
     if (known === undefined) return undefined;
     const contested = [...known.nodes.entries()].flatMap(([, { keys }]) =>
       [...keys.values()].filter(({ isContested }) => isContested),
@@ -155,19 +160,23 @@ export class Contests {
   }
 
   /** The pool is gone. */
-  forget(uid: string): void {
-    this.#pools.delete(uid);
+  forget(pool: string): void {
+    this.#pools.delete(pool);
+  }
+
+  /** A new pool of the name begins anew. */
+  #known({ metadata: { name, uid } }: NodePool): PoolRepairs | undefined {
+    const known = this.#pools.get(name);
+    return known?.uid === uid ? known : undefined;
   }
 
   #repairsOf(pool: NodePool): PoolRepairs {
-    const uid = uidOf(pool);
-    const { generation } = pool.metadata;
-    const known = this.#pools.get(uid);
-    if (known?.generation === generation && known !== undefined) return known;
-    this.forget(uid);
+    const { name, uid, generation } = pool.metadata;
+    const known = this.#known(pool);
+    if (known !== undefined && known.generation === generation) return known;
     const since = known?.since ?? this.#deps.clock.now();
-    const begun = { since, generation, nodes: new Lru<string, RepairedNode>(MAX_NODES), managers: new Map() };
-    this.#pools.set(uid, begun);
+    const begun = { uid, since, generation, nodes: new Lru<string, RepairedNode>(MAX_NODES), managers: new Map() };
+    this.#pools.set(name, begun);
     return begun;
   }
 
@@ -203,16 +212,6 @@ export class Contests {
     }
     for (const what of managers.keys()) if (!left.has(what)) managers.delete(what);
   }
-
-  async #managerOf(node: string, change: Change): Promise<string | undefined> {
-    try {
-      return await this.#deps.nodes.fieldManager(node, fieldPath(change));
-    } catch (error) {
-      // The name is optional in the message.
-      if (error instanceof NodepoolError) return undefined;
-      throw error;
-    }
-  }
 }
 
 /** What others had changed. */
@@ -236,8 +235,4 @@ function conditionOf({ metadata, status }: NodePool) {
     ({ type, status: value, observedGeneration }) =>
       type === 'Contested' && value === 'True' && isOfSpec(observedGeneration),
   );
-}
-
-function uidOf({ metadata: { name, uid = name } }: NodePool): string {
-  return uid;
 }

@@ -79,15 +79,15 @@ export async function limitError(
   );
 }
 
-async function managerOf(
+/** Undefined also where the node cannot be read: the name is optional in messages. */
+export async function managerOf(
   node: string,
-  { kind, key }: Change,
+  change: Change,
   nodes: Pick<NodesClient, 'fieldManager'>,
 ): Promise<string | undefined> {
   try {
-    return await nodes.fieldManager(node, fieldPath({ kind, key }));
+    return await nodes.fieldManager(node, fieldPath(change));
   } catch (error) {
-    // The name is optional in the message.
     if (error instanceof NodepoolError) return undefined;
     throw error;
   }

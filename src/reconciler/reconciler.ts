@@ -71,7 +71,6 @@ export class Reconciler {
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
   async reconcile(name: string): Promise<PoolOutcome> {
-    const uid = this.#options.state.pool(name)?.metadata.uid;
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#interruption
       .until(pending, () => this.#reconcile(name))
@@ -79,7 +78,7 @@ export class Reconciler {
         this.#nodes.gonePools.forget(name);
         if (this.#options.state.pool(name) !== undefined) return;
         this.#revisions.forget(name);
-        if (uid !== undefined) this.#contests.forget(uid);
+        this.#contests.forget(name);
       });
   }
 

@@ -6,12 +6,11 @@
 import type { Change } from '../../nodepool/change.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type EarlierRepairs, whatOf } from '../../reconciler/contests.ts';
+import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../reconciler/contests.ts';
 import { REASON } from '../../reconciler/events.ts';
 import { isNamedIn } from '../history/named-in.ts';
 import type { EventsPort } from '../ports.ts';
 
-const WINDOW_MS = 60 * 60_000;
 /** As events.ts ends a change that repairs. */
 const REPAIR = /\((drift|unmanaged)\)/;
 

@@ -36,9 +36,9 @@ function begin(options: { manager?: string | NodepoolError; earlier?: EarlierRep
           },
         }),
   });
-  const repair = async (changes: Change[] = [drift], name = 'a', pool = poolWith()) => {
-    await contests.beforeRepair(pool, { name, uid: `${name}-1` }, changes);
-    contests.repaired(pool, { name, uid: `${name}-1` }, changes);
+  const repair = async (changes: Change[] = [drift], name = 'a', pool = poolWith(), uid = `${name}-1`) => {
+    await contests.beforeRepair(pool, { name, uid }, changes);
+    contests.repaired(pool, { name, uid }, changes);
   };
   const text = (pool = poolWith(), isMember = (_node: string) => true) => contests.textOf(pool, isMember);
   return { clock, asked, contests, repair, text, listed: () => listed };
@@ -153,7 +153,7 @@ test('a node with keys without end takes no place of others, and those of a pool
   clock.freeze(60 * MINUTE);
   for (let round = 1; round <= 3; round++) await repair([drift]);
   assert.equal(await text(), TIER, 'older ones make room');
-  contests.forget('pool-1');
+  contests.forget('worker');
   assert.equal(await text(), undefined);
 });
 
@@ -162,4 +162,14 @@ test('of more nodes than it has room for, those that were repaired last count', 
   for (let at = 0; at < 10_000; at++) await repair([drift], `n${at}`);
   for (let round = 1; round <= 3; round++) await repair([drift], 'new');
   assert.equal(await text(), TIER);
+});
+
+test('a node that was replaced under its name is one, and a pool that was is another one', async () => {
+  const { contests, repair, text } = begin();
+  for (const uid of ['a-1', 'a-2'])
+    for (let round = 1; round <= 3; round++) await repair([drift], 'a', poolWith(), uid);
+  assert.equal(await text(), TIER);
+  const other = aPool({}, { uid: 'pool-2', generation: 1 });
+  assert.equal(contests.endsAfterMs(other), undefined);
+  assert.equal(await text(other), undefined);
 });
