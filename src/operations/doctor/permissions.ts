@@ -13,10 +13,13 @@ import { objectText, questionText, questionTexts } from './question.ts';
 const MAX_OF_CONTROLLER = 8;
 /** The command without which no other is of use. */
 const LEAST_NEEDED = 'get';
+/** Where pods come back to a node: a role of an earlier version lacks it. */
+const BUDGETS: AccessQuestion = { verb: 'list', group: 'policy', resource: 'poddisruptionbudgets' };
 /** What a pool with `noExecute: Drain` needs. */
 const EVICTIONS: AccessQuestion[] = [
   { verb: 'list', group: '', resource: 'pods' },
   { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
+  BUDGETS,
 ];
 const MAX_POOLS = 5;
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
@@ -137,7 +140,11 @@ export async function checkControllerPermissions(
   const lacking = [...mayNot];
   if (lacking.length === 0) return ok(`${subject.user} has the permissions of the controller`);
   const pools = `${noun(drained.length, 'pool')} ${firstFew(drained, MAX_POOLS)}`;
-  const message = `${subject.user} may not evict pods, so NoExecute taints of ${pools} are not set where pods do not tolerate them`;
+  const isBudgets = lacking.every(text => text === questionText(BUDGETS));
+  const [what, where] = isBudgets
+    ? ['list PodDisruptionBudgets', 'evicted pods come back to the node']
+    : ['evict pods', 'pods do not tolerate them'];
+  const message = `${subject.user} may not ${what}, so NoExecute taints of ${pools} are not set where ${where}`;
   return error(message, `${reinstallRemedy(deployment)}, with ${evictionsFlag(deployment)}`, lacking);
 }
 

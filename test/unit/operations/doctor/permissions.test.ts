@@ -252,5 +252,13 @@ test('asks about evictions only where a pool drains, and says how they are grant
   assert.deepEqual([lacking.status, lacking.details], ['error', ['list pods', 'create pods/eviction']]);
   assert.match(lacking.message, /may not evict pods, so NoExecute taints of pools gpu, web are not set/);
   assert.match(lacking.remedy ?? '', /, with --evictions$/);
+  // A role of an earlier version.
+  const earlier = port(text => !text.includes('poddisruptionbudgets')).port;
+  const budgets = await checkControllerPermissions(CONTROLLER, ['gpu'], installed, earlier);
+  assert.deepEqual([budgets.status, budgets.details], ['error', ['list poddisruptionbudgets.policy']]);
+  assert.match(
+    budgets.message,
+    /may not list PodDisruptionBudgets, so .* pool gpu are not set where evicted pods come back/,
+  );
   assert.equal((await checkControllerPermissions(CONTROLLER, ['gpu'], installed, port(() => true).port)).status, 'ok');
 });
