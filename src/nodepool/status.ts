@@ -261,6 +261,12 @@ export function contestIn(status: NodePoolStatus | undefined): string | undefine
   return status?.conditions?.find(({ type, status: value }) => type === 'Contested' && value === 'True')?.message;
 }
 
+/** Startup taints that nobody lifts from nodes of the pool. */
+export function stuckStartupIn(status: NodePoolStatus | undefined): string | undefined {
+  return status?.conditions?.find(({ type, status: value }) => type === 'StartupTaintsStuck' && value === 'True')
+    ?.message;
+}
+
 /** The condition that says why nodes are not as the pool says, where nothing fails. */
 export function unfinishedRollout(status: NodePoolStatus | undefined): Condition | undefined {
   return status?.conditions?.find(({ type, reason }) => type === 'Progressing' && reason !== 'RolloutComplete');

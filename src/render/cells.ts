@@ -2,7 +2,7 @@
 import { own } from '../nodepool/json.ts';
 import { plural } from '../nodepool/plural.ts';
 import { isPaused, progressOf } from '../nodepool/rollout.ts';
-import { contestIn, isStale, STATUS_WORDS, troubleIn } from '../nodepool/status.ts';
+import { contestIn, isStale, STATUS_WORDS, stuckStartupIn, troubleIn } from '../nodepool/status.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import type { DescribedNode } from '../operations/describe.ts';
@@ -50,6 +50,8 @@ export function statusCell(pool: NodePool, style: Style): Cell {
     if (isPaused(pool)) return { text: `${statusText(status)},Paused`, paint: style.yellow };
     if (status === 200 && contestIn(pool.status) !== undefined)
       return { text: `${statusText(status)},Contested`, paint: style.yellow };
+    if (status === 200 && stuckStartupIn(pool.status) !== undefined)
+      return { text: `${statusText(status)},StartupTaintsStuck`, paint: style.yellow };
     return { text: statusText(status), paint: statusPaint(status, style) };
   }
   return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };

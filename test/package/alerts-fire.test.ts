@@ -118,7 +118,10 @@ test('each alert fires under its fault and clears after it; every query of the d
   await startController(t, cluster, '--resync', '2s', `--metrics-bind-address=${target}`);
   await clear('the controller');
 
-  const all = rules.groups.flatMap(group => group.rules.map(({ alert }) => alert));
+  const all = rules.groups
+    .flatMap(group => group.rules.map(({ alert }) => alert))
+    // Of a node that registered 15 minutes ago: see alerts.test.ts.
+    .filter(alert => alert !== 'NodePoolStartupTaintsStuck');
   assert.deepEqual([...cleared].toSorted(), all.toSorted(), 'each alert had its fault here');
 });
 

@@ -19,6 +19,10 @@ const FAULTS: Record<string, { series: string; values: string }> = {
   NodePoolNoReadyNode: { series: 'nodepool_status_code{pool="web"}', values: `${good('200')} 503x19 200x30` },
   NodePoolDrift: { series: 'nodepool_nodes_drifted{pool="web"}', values: `${good('0')} 2x19 0x30` },
   NodePoolContested: { series: 'nodepool_contested{pool="web"}', values: `${good('0')} 1x19 0x30` },
+  NodePoolStartupTaintsStuck: {
+    series: 'nodepool_startup_taints_stuck{pool="web"}',
+    values: `${good('0')} 1x19 0x30`,
+  },
   NodePoolNotReconciled: { series: 'nodepool_observed_generation{pool="web"}', values: `${good('2')} 1x19 2x30` },
   NodePoolReconcileErrors: {
     series: 'nodepool_last_success_timestamp_seconds{pool="web"}',

@@ -2,7 +2,7 @@
 import type { Labels, MetricInfo, Registry } from '../../controller/metrics.ts';
 import { olderFirst } from '../../nodepool/membership.ts';
 import { parseQuantity, quantityToNumber } from '../../nodepool/quantity.ts';
-import { contestIn } from '../../nodepool/status.ts';
+import { contestIn, stuckStartupIn } from '../../nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { NodeMove } from '../../reconciler/node-move.ts';
@@ -106,7 +106,7 @@ export class PoolMetrics {
     ofStatus(
       'nodepool_startup_taints_stuck',
       '1 while nobody lifts a startup taint from a node for 15 minutes: the condition StartupTaintsStuck. Otherwise 0.',
-      ({ conditions = [] }) => (conditions.some(({ type }) => type === 'StartupTaintsStuck') ? 1 : 0),
+      status => (stuckStartupIn(status) === undefined ? 0 : 1),
     );
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);
     gauge(

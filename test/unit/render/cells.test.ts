@@ -44,6 +44,19 @@ test('says that a pool is paused, or that its rollout is under way or stopped', 
   assert.equal(shown('Paused', true), '200,Paused');
 });
 
+test('says that others keep changing what a pool sets, or that nobody lifts its startup taints', () => {
+  const shown = (code: number, ...types: ('Contested' | 'StartupTaintsStuck')[]) => {
+    const rest = { status: 'True' as const, reason: '', message: 'x', lastTransitionTime: '' };
+    const status = { status: code, nodeCount: 1, observedGeneration: 1 };
+    const conditions = types.map(type => ({ type, ...rest }));
+    const cell = statusCell({ ...aPool({}, { generation: 1 }), status: { ...status, conditions } }, makeStyle(false));
+    return typeof cell === 'string' ? cell : cell.text;
+  };
+  assert.equal(shown(200, 'StartupTaintsStuck'), '200,StartupTaintsStuck');
+  assert.equal(shown(200, 'StartupTaintsStuck', 'Contested'), '200,Contested');
+  assert.equal(shown(503, 'StartupTaintsStuck'), shown(503));
+});
+
 test('shortens a list to the width, with the number of further items', () => {
   const texts = ['aaaa', 'bbbb', 'cccc'];
   const cases: [texts: string[], width: number, shown: string][] = [
