@@ -44,7 +44,7 @@ export interface NamedNodeEventRecord extends NodeEventRecord {
 
 /** With the Event as the server has it. */
 export interface PoolEventObject extends PoolEventRecord {
-  object: { metadata: { name: string } };
+  object: { metadata: { name: string; creationTimestamp?: string } };
 }
 
 export interface EventsPort {

@@ -44,7 +44,7 @@ export interface ApplyDeps extends Pick<ReconcilerOptions, 'onEviction'> {
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
   /** Where the Events of a pool are read, for EarlierRepairs. */
-  events?: Pick<EventsPort, 'list'>;
+  events?: Pick<EventsPort, 'listObjects'>;
   /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
   signal?: AbortSignal;
 }
@@ -129,9 +129,11 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   return touched;
 }
 
-function contestsOf({ dryRun }: ApplyOptions, { cluster, clock, events, now }: ApplyDeps): Contests {
+function contestsOf({ dryRun }: ApplyOptions, { cluster, clock, events }: ApplyDeps): Contests {
   const isAsked = events !== undefined && !dryRun;
-  const asks = isAsked ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, now()) } : {};
+  const asks = isAsked
+    ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
+    : {};
   return new Contests({ clock, nodes: cluster.nodes, ...asks });
 }
 

@@ -9,7 +9,7 @@ import type { NodePool } from '../../nodepool/types.ts';
 import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../reconciler/contests.ts';
 import { REASON } from '../../reconciler/events.ts';
 import { isNamedIn } from '../history/named-in.ts';
-import type { EventsPort } from '../ports.ts';
+import type { EventsPort, PoolEventObject } from '../ports.ts';
 
 /** As events.ts ends a change that repairs. */
 const REPAIR = /\((drift|unmanaged)\)/;
@@ -17,16 +17,18 @@ const REPAIR = /\((drift|unmanaged)\)/;
 /** @returns undefined for a user who may not list Events */
 export async function earlierRepairs(
   { metadata: { name, uid } }: NodePool,
-  events: Pick<EventsPort, 'list'>,
-  now: Date,
+  events: Pick<EventsPort, 'listObjects'>,
+  serverTime: () => Date,
 ): Promise<EarlierRepairs | undefined> {
   try {
-    const recent = (await events.list(name)).filter(
-      ({ reason, note, poolUid, lastSeen }) =>
-        reason === REASON.nodesUpdated &&
-        REPAIR.test(note) &&
-        poolUid === uid &&
-        now.getTime() - Date.parse(lastSeen) < WINDOW_MS,
+    const found = await events.listObjects(name);
+    const now = serverTime().getTime();
+    const recent = found.filter(
+      event =>
+        event.reason === REASON.nodesUpdated &&
+        REPAIR.test(event.note) &&
+        event.poolUid === uid &&
+        now - lastSeen(event) < WINDOW_MS,
     );
     return {
       hasAny: recent.length > 0,
@@ -40,6 +42,11 @@ export async function earlierRepairs(
     if (error instanceof NodepoolError) return undefined;
     throw error;
   }
+}
+
+/** By the server's clock: whoever wrote the Event may have another. */
+function lastSeen({ firstSeen, lastSeen, object: { metadata } }: PoolEventObject): number {
+  return Date.parse(metadata.creationTimestamp ?? firstSeen) + Date.parse(lastSeen) - Date.parse(firstSeen);
 }
 
 function isOf(change: Change, note: string): boolean {
