@@ -218,13 +218,13 @@ function rulesOf(
   { now, resumed, wasComplete }: RolloutTimes,
   pending: readonly RolloutNode[],
 ): Rules {
-  const accepted = resumed === undefined || resumed > now + MAX_AHEAD_MS ? Number.NEGATIVE_INFINITY : resumed;
+  const accepted = resumed === undefined || isTooFarAhead(resumed, now) ? Number.NEGATIVE_INFINITY : resumed;
   return {
     now,
     settleMs: settleSeconds === 0 ? 0 : settleSeconds * 1000 + MARGIN_MS,
     stopOnNotReady,
     accepted,
-    resumed: resumed ?? Number.NEGATIVE_INFINITY,
+    resumed: accepted,
     isUnfinished: pending.some(({ hasSpec = false }) => !hasSpec),
     isOver: pending.length === 0 && wasComplete,
   };
@@ -314,10 +314,15 @@ function namesOf(nodes: readonly RolloutNode[]): string[] {
   return nodes.map(({ name }) => name).toSorted();
 }
 
+/** No clock is that wrong. */
+export function isTooFarAhead(time: number, now: number): boolean {
+  return time > now + MAX_AHEAD_MS;
+}
+
 /** Milliseconds since then. A time ahead is another clock's, and counts as now; one too far ahead, as long ago. */
 export function elapsed(time: number | undefined, measured: number | undefined, now: number): number {
   if (measured !== undefined) return measured;
-  if (time === undefined || time > now + MAX_AHEAD_MS) return Number.POSITIVE_INFINITY;
+  if (time === undefined || isTooFarAhead(time, now)) return Number.POSITIVE_INFINITY;
   return Math.max(0, now - time);
 }
 

@@ -1,7 +1,7 @@
 /** The stops of rollouts that the status of a pool remembers: by spec, whatever becomes of the nodes, a pause or other settings. */
 import { rolloutHash } from './rollout-hash.ts';
 import type { RolloutStep, RolloutStop } from './rollout-step.ts';
-import { timestamp } from './timestamp.ts';
+import { parseTime, timestamp } from './timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION, type StoppedRollout } from './types.ts';
 
 /** Specs; the oldest one is forgotten. */
@@ -13,7 +13,7 @@ const MAX_NODES = 10;
 export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
   const hash = rolloutHash(pool);
   const found = pool.status?.stoppedRollouts?.find(({ rollout }) => rollout === hash);
-  const at = Date.parse(found?.time ?? '');
+  const at = parseTime(found?.time);
   return found === undefined || Number.isNaN(at) ? undefined : { at, nodes: found.nodes ?? [] };
 }
 
@@ -22,7 +22,7 @@ export function stoppedRollouts(pool: NodePool, step: Pick<RolloutStep, 'stop'> 
   const before = pool.status?.stoppedRollouts ?? [];
   if (step === undefined) return before;
   const [hash, { stop }] = [rolloutHash(pool), step];
-  const resumed = Date.parse(pool.metadata.annotations?.[RESUMED_ANNOTATION] ?? '');
+  const resumed = parseTime(pool.metadata.annotations?.[RESUMED_ANNOTATION]);
   // Whoever resumes the current spec does not mean the others.
   const others = before.map(each =>
     each.rollout !== hash && Date.parse(each.time) <= resumed ? { ...each, time: after(resumed) } : each,

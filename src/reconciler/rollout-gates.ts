@@ -11,6 +11,7 @@ import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
 import { progressOf } from '../nodepool/rollout.ts';
 import { rolloutHash } from '../nodepool/rollout-hash.ts';
 import {
+  isTooFarAhead,
   type RolloutNode,
   type RolloutStep,
   type RolloutStop,
@@ -18,7 +19,7 @@ import {
   rolloutStep,
 } from '../nodepool/rollout-step.ts';
 import { stoppedRollout } from '../nodepool/stopped-rollouts.ts';
-import { timestamp } from '../nodepool/timestamp.ts';
+import { parseTime, timestamp } from '../nodepool/timestamp.ts';
 import { isBeingRemoved, isInterrupted, transientKeysOf } from '../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -199,7 +200,7 @@ export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: W
   return rolloutStep(nodes, spec.rollout ?? {}, {
     now: now.getTime(),
     resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
-    ...before(pool, writes.stop),
+    ...before(pool, writes.stop, now.getTime()),
   });
 }
 
@@ -227,7 +228,8 @@ function nodeOf(
   const { generation } = pool.metadata;
   const record = recordOf(state, name, pool.metadata.name);
   const { isStep } = factsOf(state, name);
-  const readySince = seconds === undefined ? undefined : seconds * 1000;
+  // A time too far ahead is none: a stop by it could not be resumed.
+  const readySince = seconds === undefined || isTooFarAhead(seconds * 1000, now) ? undefined : seconds * 1000;
   const isRefused = refused.has(name);
   const isThis = record?.rollout === rolloutHash(pool);
   const changed = timeOf(record?.changed);
@@ -284,16 +286,22 @@ function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed 
 }
 
 /** What the last reconcile found. @param known a stop that this process knows */
-function before(pool: NodePool, known: RolloutStop | undefined): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
+function before(
+  pool: NodePool,
+  known: RolloutStop | undefined,
+  now: number,
+): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
   const found = progressOf(pool);
   const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
   // Of an earlier version, or where the CRD drops the field.
   const at = reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined;
   const told = at === undefined ? undefined : { at, nodes: [] };
-  return { wasComplete: reason === 'RolloutComplete', stopped: known ?? stoppedRollout(pool) ?? told };
+  const stopped = known ?? stoppedRollout(pool) ?? told;
+  const isAhead = stopped !== undefined && isTooFarAhead(stopped.at, now);
+  return { wasComplete: reason === 'RolloutComplete', stopped: isAhead ? { ...stopped, at: 0 } : stopped };
 }
 
 function timeOf(text: string | undefined): number | undefined {
-  const time = Date.parse(text ?? '');
+  const time = parseTime(text);
   return Number.isNaN(time) ? undefined : time;
 }

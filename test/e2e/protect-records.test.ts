@@ -74,5 +74,21 @@ test('refuses a kubelet the record, on the node and through its status, but not 
     }
   }
   assert.equal((await register(inMaintenance)).status, 422);
+
+  // The server stores the year 10000, and then refuses every patch of the node by others.
+  const late = '9999-12-31T23:59:59-12:00';
+  const object = nodeObject({ name: 'a' }) as { metadata: object };
+  const registers = async (more: object) =>
+    (await kubelet.request('POST', '/api/v1/nodes', { ...object, ...more })).status;
+  assert.equal(await registers({ spec: { taints: [{ key: 'k', effect: 'NoExecute', timeAdded: late }] } }), 422);
+  const owner = { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', name: 'a', uid: 'x' };
+  assert.equal(await registers({ metadata: { ...object.metadata, ownerReferences: [owner] } }), 422, 'to be deleted with it');
   assert.equal((await register({})).status, 201);
+  const report = async (time: string | null, field = 'lastTransitionTime') => {
+    const conditions = [{ type: 'Ready', status: 'True', [field]: time }];
+    return (await kubelet.request('PATCH', '/api/v1/nodes/a/status', { status: { conditions } })).status;
+  };
+  for (const field of ['lastTransitionTime', 'lastHeartbeatTime']) assert.equal(await report(late, field), 422, field);
+  for (const time of [null, '2026-01-01T00:00:00Z', '2099-01-01T00:00:00.5+02:00'])
+    assert.equal(await report(time), 200, String(time));
 });

@@ -5,7 +5,7 @@
 
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../../nodepool/json.ts';
-import { timestamp } from '../../nodepool/timestamp.ts';
+import { timestamp, writable } from '../../nodepool/timestamp.ts';
 import { sharedText } from './shared-text.ts';
 
 /** Wire type of strings, bytes and messages. */
@@ -76,10 +76,12 @@ export function around(read: Read): Read {
   return reader => (readFields(schema, reader, endOf(reader)) as { value?: unknown }).value;
 }
 
-/** A meta/v1 Time as in JSON, to the second; undefined if empty. */
+/** A meta/v1 Time as in JSON, to the second; undefined if empty, or not one that JSON can have. */
 export function time(reader: BinaryReader): string | undefined {
   const seconds = secondsOf(reader);
-  return seconds === undefined ? undefined : timestamp(new Date(Number(seconds) * 1000));
+  // Whoever sends protobuf can store any time.
+  const ms = writable(Number(seconds ?? Number.NaN) * 1000);
+  return Number.isNaN(ms) ? undefined : timestamp(new Date(ms));
 }
 const secondsOf = around(reader => reader.int64());
 

@@ -3,6 +3,7 @@
  * same.
  */
 import { keyProblem } from '../../nodepool/syntax.ts';
+import { parseTime } from '../../nodepool/timestamp.ts';
 import type { Node } from '../../nodepool/types.ts';
 
 /** Of one node: its kubelet can report any number. */
@@ -21,7 +22,7 @@ interface WireCondition {
 }
 
 export function trueConditions(all: readonly WireCondition[]): Pick<Node, 'ready' | 'readySince' | 'conditions'> {
-  const since = Math.floor(Date.parse(String(all.find(({ type }) => type === 'Ready')?.lastTransitionTime)) / 1000);
+  const since = Math.floor(parseTime(String(all.find(({ type }) => type === 'Ready')?.lastTransitionTime)) / 1000);
   const readySince = Number.isNaN(since) ? {} : { readySince: since };
   let ready = false;
   const others: string[] = [];

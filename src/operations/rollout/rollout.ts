@@ -5,8 +5,9 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/merge-patch.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { progressOf } from '../../nodepool/rollout.ts';
+import { isTooFarAhead } from '../../nodepool/rollout-step.ts';
 import { stoppedRollout } from '../../nodepool/stopped-rollouts.ts';
-import { timestamp } from '../../nodepool/timestamp.ts';
+import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { isBeingRemoved } from '../../nodepool/transient-states.ts';
 import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import type { NodePoolsClient, NodesClient } from '../../reconciler/ports.ts';
@@ -51,7 +52,8 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
   const coerced = coercePool(pool);
   const progress = progressOf(coerced);
   const isStopped = progress?.reason === 'RolloutStopped';
-  const resumed = Date.parse(metadata.annotations?.[RESUMED_ANNOTATION] ?? '');
+  const last = parseTime(metadata.annotations?.[RESUMED_ANNOTATION]);
+  const resumed = isTooFarAhead(last, now.getTime()) ? Number.NaN : last;
   const times =
     isStopped || progress?.reason === 'RolloutInProgress'
       ? (await notReadySince(coerced, nodes, isStopped)).filter(since => !(since <= resumed))
@@ -62,9 +64,9 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
       `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
     );
   }
-  if (isStopped) times.push(Date.parse(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
+  if (isStopped) times.push(parseTime(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
   // Times of the cluster: the clock of whoever types this may be wrong.
-  const until = Math.max(...times.filter(time => !Number.isNaN(time)));
+  const until = Math.max(...times.filter(time => !Number.isNaN(time) && !isTooFarAhead(time, now.getTime())));
   const date = Number.isFinite(until) ? new Date(until) : now;
   return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
 }

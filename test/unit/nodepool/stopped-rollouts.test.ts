@@ -42,3 +42,9 @@ test('whoever resumes one spec does not resume the others', () => {
   assert.deepEqual(stoppedRollouts(pool([OTHER], TIME), { stop: undefined }), [{ ...OTHER, time: LATER }]);
   assert.deepEqual(stoppedRollouts(pool([{ ...OTHER, time: LATER }], TIME), { stop: undefined })[0]?.time, LATER);
 });
+
+test('a time of a year that RFC 3339 does not have is none', () => {
+  for (const resumed of ['+275760-09-13T00:00:00.000Z', '9999-12-31T23:59:59Z'])
+    assert.deepEqual(stoppedRollouts(pool([OTHER], resumed), { stop }), [OTHER, OWN]);
+  assert.equal(stoppedRollout(pool([{ ...OWN, time: '9999-12-31T23:59:59-12:00' }])), undefined);
+});

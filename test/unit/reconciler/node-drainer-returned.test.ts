@@ -50,7 +50,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   on.set('a2', tolerant('a2'));
   answers.set('b', { kind: 'accepted' });
   budgets.push(budget(0));
-  await clock.advance(7_000);
+  await clock.advance(10_000);
   const rejects = async (requests: string[], pods: string) => {
     const message = `taint dedicated=x:NoExecute was not set on node n1: ${pods}`;
     await assert.rejects(write(), {
@@ -195,7 +195,7 @@ test('a pod that comes after the drain began, of an owner whose pods were not ev
   await write();
   on.clear();
   on.set('b', tolerant('b', { creationTimestamp: '2099-01-01T00:00:00Z' }));
-  await clock.advance(7_000);
+  await clock.advance(10_000);
   assert.deepEqual(await write(), ['list', 'evict b', 'list', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });

@@ -382,3 +382,17 @@ test('a pool that replaces one of its name does not inherit its stop', () => {
     assert.equal(gates.begin('worker')?.isStopped, isStopped, uid);
   }
 });
+
+test('a time too far ahead, which a kubelet may report, stops for no longer than another failure', () => {
+  const ahead = Date.parse('2099-01-01T00:00:00Z');
+  const failed = done('a', stampedAt(-100), { ready: false, readySince: ahead / 1000 });
+  const at = (metadata: Parameters<typeof aPool>[1]) =>
+    stepOf(begin([failed, old('b')]).state, pool({}, metadata), NOW);
+  assert.deepEqual([at({}).stop, at({}).stoppedAt], [{ at: 0, nodes: ['a'] }, 0]);
+  const rollout = rolloutHash(pool());
+  const stoppedRollouts = [{ rollout, time: '2099-01-01T00:00:00Z', nodes: ['a'] }];
+  const status = { status: 200, nodeCount: 2, stoppedRollouts } as const;
+  assert.equal(at({ status }).isStopped, true);
+  assert.equal(at({ status, annotations: { [RESUMED_ANNOTATION]: '2099-01-01T00:00:00Z' } }).isStopped, true);
+  assert.equal(at({ status, annotations: { [RESUMED_ANNOTATION]: stampedAt(-1) } }).isStopped, false);
+});

@@ -49,6 +49,22 @@ describe('protobuf objects equal JSON objects', () => {
     });
   });
 
+  test('a time that JSON cannot have is none: a kubelet may store any', () => {
+    for (const seconds of [
+      253_402_300_800,
+      8_640_000_000_001,
+      Number.MAX_SAFE_INTEGER,
+      -62_135_596_801,
+      -8_640_000_000_001,
+    ]) {
+      const condition = encode({ 1: 'Ready', 2: 'True', 4: encode({ 1: seconds }) });
+      const taint = encode({ 1: 'key', 2: '', 3: 'NoExecute', 4: encode({ 1: seconds }) });
+      const { spec, status } = decodeNode(node('n', [taint], { 3: encode({ 4: [condition] }) }));
+      assert.deepEqual(spec?.taints, [{ key: 'key', effect: 'NoExecute' }]);
+      assert.deepEqual(status?.conditions, [{ type: 'Ready', status: 'True' }]);
+    }
+  });
+
   test('reads the runtime handlers of a node for `doctor`', () => {
     const handlers = [encode({ 2: encode({ 1: 1 }) }), encode({ 1: 'gvisor', 2: encode({ 1: 1, 2: 1 }) })];
     const status = encode({ 2: encode({ 1: 'cpu', 2: encode({ 1: '4' }) }), 12: handlers, 13: encode({ 1: 1 }) });
