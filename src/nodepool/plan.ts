@@ -36,6 +36,7 @@ import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
 import { strip } from './strip.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
+import { withoutPassed } from './transient-states.ts';
 import type { Node, NodePool, Taint } from './types.ts';
 
 export type { Change, FieldSetter } from './change.ts';
@@ -110,7 +111,7 @@ export interface PlannedDrain {
 
 /**
  * @param record what is currently applied, from `PoolIndex.ownership`
- * @param owner the pool that owns the node; undefined releases the node
+ * @param pool that owns the node; undefined releases the node
  * @param rivals the other pools that match the node: labels of their selectors are never stripped
  * @param rules of the command, and of the pools of the record and of the owner
  * @param isCleared no pod is left that the taints which wait, by the record, would evict
@@ -119,12 +120,14 @@ export interface PlannedDrain {
 export function planNode(
   node: Node,
   record: AppliedRecord | undefined,
-  owner: NodePool | undefined,
+  pool: NodePool | undefined,
   rivals: readonly NodePool[] = [],
   isCleared = false,
   rules: PlanRules = {},
   birth: Birth = LONG_REGISTERED,
 ): NodePlan {
+  const given = record?.pool === pool?.metadata.name ? record : undefined;
+  const owner = pool === undefined || birth.isYoung ? pool : withoutPassed(pool, node, given, rules.transient);
   const plan: NodePlan = {
     node,
     owner: owner?.metadata.name,

@@ -11,6 +11,7 @@ import type { AppliedRecord } from './record.ts';
 import { isPaused } from './rollout.ts';
 import { memberLabels, membershipSelector } from './selector.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
+import { isTransient, transientKeysOf } from './transient-states.ts';
 import {
   API_VERSION,
   GROUP,
@@ -130,9 +131,10 @@ function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): Runti
   };
 }
 
-/** The labels of the spec that every member has. */
+/** The labels of the spec that every member has. Other software changes those of states that pass: pods would find no node. */
 function labelsOfAll(pool: NodePool, reached: readonly Reached[]): Record<string, string> {
-  const labels = Object.entries(memberLabels(pool));
+  const own = transientKeysOf(pool);
+  const labels = Object.entries(memberLabels(pool)).filter(([key]) => !isTransient('label', key, own));
   return Object.fromEntries(
     labels.filter(([key, value]) => reached.every(({ record }) => record.labels.get(key)?.value === value)),
   );

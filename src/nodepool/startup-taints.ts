@@ -31,6 +31,7 @@ export interface Birth {
 }
 
 export const LONG_REGISTERED: Birth = { isYoung: false, isBooting: false, former: NO_STARTUP };
+export const YOUNG: Birth = { ...LONG_REGISTERED, isYoung: true };
 
 /** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
 const YOUNG_MS = 10 * 60_000;

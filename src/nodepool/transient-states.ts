@@ -7,8 +7,9 @@
  */
 import type { FieldError } from './field-error.ts';
 import { own } from './json.ts';
-import type { AppliedRecord } from './record.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { keyProblem } from './syntax.ts';
+import { taintId } from './taint.ts';
 import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
 import type { Warning } from './warning.ts';
 
@@ -251,6 +252,45 @@ export function transientKeysErrors({ metadata }: NodePool): FieldError[] {
   return message === undefined ? [] : [{ field: `metadata.annotations[${TRANSIENT_KEYS_ANNOTATION}]`, message }];
 }
 
+/**
+ * The pool without labels and taints of states that a node which is not young is not given: it may have lost its record or its label for
+ * a moment, and the states have passed. What the pool gave it, and is there or still wanted so, stays.
+ * @param applied as in the record of the pool; undefined: the node joins
+ */
+export function withoutPassed(
+  pool: NodePool,
+  node: Pick<Node, 'labels' | 'taints'>,
+  applied: Pick<AppliedRecord, 'labels' | 'taints'> | undefined,
+  more: readonly string[] = NO_KEYS,
+): NodePool {
+  if (!namesAny(pool, more)) return pool;
+  const { labels, taints, ...spec } = pool.spec;
+  const isGiven = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
+    slot !== undefined && (slot.value === to || slot.value === live);
+  const entries = Object.entries(labels ?? {});
+  const keptLabels = entries.filter(
+    ([key, value]) => !isTransient('label', key, more) || isGiven(applied?.labels.get(key), value, node.labels[key]),
+  );
+  const keptTaints = (taints ?? []).filter(taint => {
+    if (!isTransient('taint', taint.key, more)) return true;
+    const live = node.taints.find(each => taintId(each) === taintId(taint));
+    return isGiven(applied?.taints.get(taintId(taint)), taint.value ?? '', live && (live.value ?? ''));
+  });
+  if (keptLabels.length === entries.length && keptTaints.length === (taints ?? []).length) return pool;
+  return { ...pool, spec: { ...spec, labels: Object.fromEntries(keptLabels), taints: keptTaints } };
+}
+
+const naming = new WeakMap<NodePool, { more: readonly string[]; names: boolean }>();
+
+/** Whether the spec has such a key: few do, and each plan asks. */
+function namesAny(pool: NodePool, more: readonly string[]): boolean {
+  const known = naming.get(pool);
+  if (known?.more === more) return known.names;
+  const names = transientKeysIn(pool, more).length > 0;
+  naming.set(pool, { more, names });
+  return names;
+}
+
 /** Labels and taints of the spec that mark a state that passes: what the pool gives, other software removes. */
 export function transientKeysIn(pool: NodePool, more: readonly string[] = []): TransientState[] {
   const { labels = {}, taints = [] } = pool.spec;
@@ -274,7 +314,7 @@ export function transientText({ what, key, project, phase }: TransientState): st
 /** `pool a sets the taint b, which Cilium sets until an agent on the node is ready: …` */
 export function transientKeyWarning({ metadata }: NodePool, state: TransientState): Warning {
   return {
-    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they join, and it is not set again once it is removed`,
+    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they register, and it is not set again once it is removed`,
     next: state.what === 'taint' ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
   };
 }

@@ -43,7 +43,7 @@ test('warns about labels and taints of a state that passes, and of no startup ta
     startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
   };
   await warnOfOthersKeys([aPool(spec, { name: 'web' })], io, undefined);
-  const text = 'nodes get it when they join, and it is not set again once it is removed; next:';
+  const text = 'nodes get it when they register, and it is not set again once it is removed; next:';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
     `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,
     `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} use spec.startupTaints, or remove it from the pool`,

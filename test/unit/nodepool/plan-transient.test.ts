@@ -5,6 +5,7 @@ import type { PlanRules } from '../../../src/nodepool/merge-slots.ts';
 import { planNode } from '../../../src/nodepool/plan.ts';
 import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
+import { LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import { transientKeysIn } from '../../../src/nodepool/transient-states.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
@@ -62,6 +63,34 @@ test('a pool that names such a key gives it to a node that joins, and does not r
     const wanted = aPool({ ...owner.spec, labels: { 'kubevirt.io/schedulable': 'false' } });
     assert.deepEqual(step({ ...after, taints: [] }, wanted).after.labels, { 'kubevirt.io/schedulable': 'false' });
   }
+});
+
+test('a node that is not young is given none: it joins late, lost its record or its label for a second, or the spec was edited', () => {
+  const state = { 'kubevirt.io/schedulable': 'true' };
+  for (const more of [{}, { noExecute: 'Drain' }] satisfies NodePoolSpec[]) {
+    const owner = aPool({ taints: [taint(CILIUM), taint('x:NoSchedule')], labels: { ...state, tier: 'a' }, ...more });
+    const joined = step(node([]), owner, [], false, LONG_REGISTERED);
+    assert.deepEqual([taintsOf(joined.after), joined.after.labels], [['x:NoSchedule'], { tier: 'a' }]);
+    assert.equal(joined.plan.drain, undefined);
+    // What the agent sets is its own, with the same value, too: it stays when the pool goes.
+    const { after } = step(
+      { ...joined.after, taints: [...joined.after.taints, taint(CILIUM)] },
+      owner,
+      [],
+      false,
+      LONG_REGISTERED,
+    );
+    assert.deepEqual(taintsOf(step(after, undefined).after), [CILIUM]);
+  }
+  const owner = aPool({ taints: [taint(CILIUM)], labels: state });
+  const given = step(node([]), owner).after;
+  assert.equal(step(given, owner, [], false, LONG_REGISTERED).plan.patch, undefined, 'what it was given stays');
+  assert.deepEqual(step(given, undefined, [], false, LONG_REGISTERED).after.taints, []);
+  const another = aPool({ taints: [taint('node.cilium.io/agent-not-ready=x:NoExecute')], labels: state });
+  const { plan } = step({ ...given, taints: [] }, another, [], false, LONG_REGISTERED);
+  assert.deepEqual(plan.changes, [], 'another value of what has passed');
+  const { after } = step(given, another, [], false, LONG_REGISTERED);
+  assert.deepEqual(taintsOf(after), ['node.cilium.io/agent-not-ready=x:NoExecute'], 'and of what is there');
 });
 
 test('nor does it while the node waits for its turn in a rollout', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import { isGradual, planRuntimeClass, type Reached } from '../../../src/nodepool/runtime-class.ts';
 import { taintId } from '../../../src/nodepool/taint.ts';
-import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
+import { type NodePoolSpec, TRANSIENT_KEYS_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { aPool, recordOf, taint } from './fixtures.ts';
 
 const pool = aPool({
@@ -51,6 +51,13 @@ test('selects the members of a pool with expressions by their label, which chang
   assert.equal(planRuntimeClass(selecting, patched).kind, 'none');
   const back = planRuntimeClass(pool, patched);
   assert.deepEqual(back.kind === 'patch' && back.scheduling, ours.scheduling);
+});
+
+test('selects by no label of a state that passes: other software changes it', () => {
+  const labels = { tier: 'gold', 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done', 'acme.io/state': '1' };
+  const annotations = { [TRANSIENT_KEYS_ANNOTATION]: 'acme.io/*' };
+  const plan = planRuntimeClass(aPool({ ...pool.spec, labels }, { annotations }), ours);
+  assert.equal(plan.kind, 'none', 'as without them');
 });
 
 test('while a spec reaches the members step by step, pods fit on all of them', () => {
