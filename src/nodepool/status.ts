@@ -258,13 +258,21 @@ export function troubleIn(status: NodePoolStatus | undefined): Condition | undef
 
 /** What others keep changing back on nodes of the pool. */
 export function contestIn(status: NodePoolStatus | undefined): string | undefined {
-  return status?.conditions?.find(({ type, status: value }) => type === 'Contested' && value === 'True')?.message;
+  return messageIn(status, 'Contested');
 }
 
 /** Startup taints that nobody lifts from nodes of the pool. */
 export function stuckStartupIn(status: NodePoolStatus | undefined): string | undefined {
-  return status?.conditions?.find(({ type, status: value }) => type === 'StartupTaintsStuck' && value === 'True')
-    ?.message;
+  return messageIn(status, 'StartupTaintsStuck');
+}
+
+/** NoExecute taints that the pool had displaced, and that were not set again. */
+export function withheldIn(status: NodePoolStatus | undefined): string | undefined {
+  return messageIn(status, 'TaintsNotRestored');
+}
+
+function messageIn(status: NodePoolStatus | undefined, wanted: Condition['type']): string | undefined {
+  return status?.conditions?.find(({ type, status: value }) => type === wanted && value === 'True')?.message;
 }
 
 /** The condition that says why nodes are not as the pool says, where nothing fails. */

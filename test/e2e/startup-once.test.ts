@@ -90,6 +90,24 @@ test('nor does a pool that is deleted and created again, nor one that takes the 
   );
 });
 
+test('a state that passes in spec.taints goes to young nodes, and not again with a lost record', async () => {
+  const agent: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' };
+  const own: Taint = { key: 'own', effect: 'NoSchedule' };
+  await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('p') })));
+  await testEnv.pool('p', { taints: [agent, own] });
+  await testEnv.reconcile();
+  const both = 'node.cilium.io/agent-not-ready:NoExecute,own:NoSchedule';
+  assert.deepEqual(await taints(), [both, both, both]);
+  const lost = { annotations: { [RECORD_ANNOTATION]: null } };
+  for (const name of NAMES) await testEnv.patchNode(name, { metadata: lost, spec: { taints: [own] } });
+  await reconcileLater(11);
+  assert.deepEqual(
+    await taints(),
+    NAMES.map(() => 'own:NoSchedule'),
+  );
+  assert.ok((await testEnv.node('a')).metadata.annotations?.[RECORD_ANNOTATION]);
+});
+
 test('a taint that still waits comes back with the label, and is lifted after its record was lost', async t => {
   await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('p') })));
   await testEnv.pool('p', { startupTaints: [AGENT] });

@@ -2,7 +2,7 @@
 
 import { plural } from '../../nodepool/plural.ts';
 import { isPaused, progressOf } from '../../nodepool/rollout.ts';
-import { contestIn, deletionText, STATUS_WORDS, troubleIn } from '../../nodepool/status.ts';
+import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { transientKeysIn, transientText } from '../../nodepool/transient-states.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -14,7 +14,7 @@ import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
 /**
- * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, or that others fight are warnings.
+ * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept taints from nodes are warnings.
  * @param state undefined where nodes cannot be read
  */
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
@@ -28,7 +28,11 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
     const text = contestIn(status);
     return text === undefined ? [] : [`${metadata.name}: ${text}`];
   });
-  const details = [...failing.map(whyNot200), ...late.flat(), ...stopped, ...contested];
+  const withheld = pools.flatMap(({ metadata, status }) => {
+    const text = withheldIn(status);
+    return text === undefined ? [] : [`${metadata.name}: ${text}`];
+  });
+  const details = [...failing.map(whyNot200), ...late.flat(), ...stopped, ...contested, ...withheld];
   if (failing.length > 0) {
     return error(
       `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
@@ -52,6 +56,12 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
     return warning(
       `others keep changing back what ${contested.length === 1 ? 'a pool sets' : `${contested.length} pools set`}`,
       'take it out of the pools with `kubectl nodepool edit POOL`, or out of what sets it; `kubectl nodepool history POOL` shows the repairs',
+      details,
+    );
+  if (withheld.length > 0)
+    return warning(
+      'NoExecute taints that pools had removed or replaced were not set again',
+      'set those that are still needed; the next edit of the spec of the pool ends this',
       details,
     );
   return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);

@@ -226,6 +226,9 @@ test('reports what keeps a pool from being deleted, and what others keep changin
     'worker: label tier on 1 node',
   ]);
   assert.deepEqual(find('pools', [fought], nodes), ['warning', 'worker: label tier on 1 node']);
+  const withheld = { ...contested, type: 'TaintsNotRestored', message: 'not set again: taint a' } as const;
+  const kept = worker({ status: { ...GOOD, conditions: [withheld] } } as Partial<NodePool['metadata']>);
+  assert.deepEqual(find('pools', [kept], nodes), ['warning', 'worker: not set again: taint a']);
 });
 
 test('reports counts and records that are behind the nodes', () => {
