@@ -37,6 +37,13 @@ export function checkPolicies(
     const message = 'admission policies that come with the controller are not in force';
     return warning(message, reinstallRemedy(deployment), details);
   }
+  // Somebody has applied them, and relies on both.
+  if (born.kind === 'installed' || off.length === 1)
+    return warning(
+      'admission policies are only partly in force',
+      'apply manifests/protect-records.yaml and manifests/protect-membership.yaml again',
+      details,
+    );
   return ok(`the admission policies are not applied, and are optional without the controller; ${APPLY}`);
 }
 
