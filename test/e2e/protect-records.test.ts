@@ -82,7 +82,11 @@ test('refuses a kubelet the record, on the node and through its status, but not 
     (await kubelet.request('POST', '/api/v1/nodes', { ...object, ...more })).status;
   assert.equal(await registers({ spec: { taints: [{ key: 'k', effect: 'NoExecute', timeAdded: late }] } }), 422);
   const owner = { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', name: 'a', uid: 'x' };
-  assert.equal(await registers({ metadata: { ...object.metadata, ownerReferences: [owner] } }), 422, 'to be deleted with it');
+  assert.equal(
+    await registers({ metadata: { ...object.metadata, ownerReferences: [owner] } }),
+    422,
+    'to be deleted with it',
+  );
   assert.equal((await register({})).status, 201);
   const report = async (time: string | null, field = 'lastTransitionTime') => {
     const conditions = [{ type: 'Ready', status: 'True', [field]: time }];
