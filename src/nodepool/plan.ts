@@ -127,7 +127,7 @@ export function planNode(
   birth: Birth = LONG_REGISTERED,
 ): NodePlan {
   const given = record?.pool === pool?.metadata.name ? record : undefined;
-  const owner = pool === undefined || birth.isYoung ? pool : withoutPassed(pool, node, given, rules.transient);
+  const owner = pool && withoutPassed(pool, node, given, birth, rules.transient);
   const plan: NodePlan = {
     node,
     owner: owner?.metadata.name,

@@ -31,7 +31,6 @@ export interface Birth {
 }
 
 export const LONG_REGISTERED: Birth = { isYoung: false, isBooting: false, former: NO_STARTUP };
-export const YOUNG: Birth = { ...LONG_REGISTERED, isYoung: true };
 
 /** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
 const YOUNG_MS = 10 * 60_000;
@@ -83,15 +82,17 @@ export function startupDue(
   node: Node,
   record: AppliedRecord | undefined,
   { metadata, spec }: NodePool,
-  { isYoung, isBooting, former }: Birth,
+  birth: Birth,
 ): Set<string> {
+  if (spec.startupTaints === undefined) return new Set();
+  const { isYoung, isBooting, former } = birth;
   const isMember = record?.pool === metadata.name;
   const due = isMember
     ? isBooting && hasBooted(node, record)
       ? givenAgain(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
       : []
     : isYoung && !isUnreadable(node, record)
-      ? (spec.startupTaints ?? []).filter(taint => lastOf(taintId(taint), node, record, former) !== null)
+      ? spec.startupTaints.filter(taint => lastOf(taintId(taint), node, record, former) !== null)
       : [];
   return new Set(due.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
 }
@@ -121,10 +122,12 @@ export function startupGiven(
   node: Node,
   record: AppliedRecord | undefined,
   { metadata, spec }: NodePool,
-  { isYoung, former }: Birth,
+  birth: Birth,
   due: ReadonlySet<string>,
   live: ReadonlyMap<string, string>,
 ): { slots: StartupSlots; writes: SlotWrite[] } {
+  if (spec.startupTaints === undefined) return { slots: NO_STARTUP, writes: [] };
+  const { isYoung, former } = birth;
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
   const isMember = record?.pool === metadata.name;

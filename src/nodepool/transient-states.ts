@@ -261,9 +261,10 @@ export function withoutPassed(
   pool: NodePool,
   node: Pick<Node, 'labels' | 'taints'>,
   applied: Pick<AppliedRecord, 'labels' | 'taints'> | undefined,
+  birth: { isYoung: boolean },
   more: readonly string[] = NO_KEYS,
 ): NodePool {
-  if (!namesAny(pool, more)) return pool;
+  if (!namesAny(pool, more) || birth.isYoung) return pool;
   const { labels, taints, ...spec } = pool.spec;
   const isGiven = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
     slot !== undefined && (slot.value === to || slot.value === live);

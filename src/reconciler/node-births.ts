@@ -7,7 +7,7 @@
 import { Lru } from '../controller/lru.ts';
 import { parseRecord } from '../nodepool/record.ts';
 import { NO_STARTUP, type StartupSlots } from '../nodepool/record-slots.ts';
-import { type Birth, isRecent, isYoung, LONG_REGISTERED, YOUNG } from '../nodepool/startup-taints.ts';
+import { type Birth, isRecent, isYoung, LONG_REGISTERED } from '../nodepool/startup-taints.ts';
 import { taintId } from '../nodepool/taint.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 
@@ -28,8 +28,17 @@ export class NodeBirths {
 
   /** @param owner the pool that the node joins, or is a member of */
   of(node: Node, owner: NodePool | undefined): Birth {
-    const now = this.#now().getTime();
-    if (owner?.spec.startupTaints === undefined) return isYoung(node, now) ? YOUNG : LONG_REGISTERED;
+    const clock = this.#now;
+    // Of nearly all nodes nothing has to be known.
+    if (owner?.spec.startupTaints === undefined) {
+      return {
+        ...LONG_REGISTERED,
+        get isYoung() {
+          return isYoung(node, clock().getTime());
+        },
+      };
+    }
+    const now = clock().getTime();
     const booted = this.#booted.get(node.uid);
     return {
       isYoung: isYoung(node, now),
