@@ -128,14 +128,14 @@ row(
       assert.equal(await another.end(), 0);
     }
     const { code, stderr } = await cli(testEnv.cluster(), ['reconcile']);
-    assert.deepEqual([code, stderr], [3, '']);
+    assert.deepEqual([code, othersIn(stderr)], [3, []]);
 
     // The user can fix the pool or delete it.
     await testEnv.edit('holder', { spec: { nodeSelector: { group: 'x' } } });
     const bad = Object.keys(BAD_SPECS);
     for (const args of [['delete', '--yes', ...bad], ['reconcile']]) {
       const done = await cli(testEnv.cluster(), args);
-      assert.deepEqual([done.code, done.stderr], [0, ''], args.join(' '));
+      assert.deepEqual([done.code, othersIn(done.stderr)], [0, []], args.join(' '));
     }
     assert.equal((await testEnv.getPool('holder'))?.status?.status, 200);
     // After that the state is as without them.
@@ -239,3 +239,8 @@ row(
     assert.equal(await child.end(), 0);
   },
 );
+
+/** Without the lines about pools that have no node. */
+function othersIn(stderr: string): string[] {
+  return stderr.split('\n').filter(line => line !== '' && !line.startsWith('warning: no node matches pool '));
+}
