@@ -1,5 +1,5 @@
 /**
- * Objects that have a name of ours and are somebody else's: they are neither taken over nor deleted (docs/decisions/0052).
+ * Objects that have a name of ours and are somebody else's: they are neither taken over nor deleted (docs/decisions/0056).
  * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
  * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
  */
