@@ -126,8 +126,8 @@ export function planNode(
   rules: PlanRules = {},
   birth: Birth = LONG_REGISTERED,
 ): NodePlan {
-  const given = record?.pool === pool?.metadata.name ? record : undefined;
-  const owner = pool && withoutPassed(pool, node, given, birth, rules.transient);
+  const leaving = record !== undefined && record.pool !== pool?.metadata.name;
+  const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
   const plan: NodePlan = {
     node,
     owner: owner?.metadata.name,
@@ -138,7 +138,6 @@ export function planNode(
   if (record === undefined && owner === undefined) return plan;
   if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return plan;
 
-  const leaving = record !== undefined && record.pool !== owner?.metadata.name;
   const policy = labelPolicy(rules);
   const labels = mergeSlots(
     policy,

@@ -266,16 +266,16 @@ export function withoutPassed(
 ): NodePool {
   if (!namesAny(pool, more) || birth.isYoung) return pool;
   const { labels, taints, ...spec } = pool.spec;
-  const isGiven = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
+  const isKept = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
     slot !== undefined && (slot.value === to || slot.value === live);
   const entries = Object.entries(labels ?? {});
   const keptLabels = entries.filter(
-    ([key, value]) => !isTransient('label', key, more) || isGiven(applied?.labels.get(key), value, node.labels[key]),
+    ([key, value]) => !isTransient('label', key, more) || isKept(applied?.labels.get(key), value, node.labels[key]),
   );
   const keptTaints = (taints ?? []).filter(taint => {
     if (!isTransient('taint', taint.key, more)) return true;
     const live = node.taints.find(each => taintId(each) === taintId(taint));
-    return isGiven(applied?.taints.get(taintId(taint)), taint.value ?? '', live && (live.value ?? ''));
+    return isKept(applied?.taints.get(taintId(taint)), taint.value ?? '', live && (live.value ?? ''));
   });
   if (keptLabels.length === entries.length && keptTaints.length === (taints ?? []).length) return pool;
   return { ...pool, spec: { ...spec, labels: Object.fromEntries(keptLabels), taints: keptTaints } };

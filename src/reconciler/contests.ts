@@ -164,7 +164,7 @@ export class Contests {
     this.#pools.delete(pool);
   }
 
-  /** A new pool of the name begins anew. */
+  /** Of another pool of that name, nothing counts. */
   #known({ metadata: { name, uid } }: NodePool): PoolRepairs | undefined {
     const known = this.#pools.get(name);
     return known?.uid === uid ? known : undefined;

@@ -20,9 +20,10 @@ import {
 } from '../nodepool/rollout-step.ts';
 import { stoppedRollout } from '../nodepool/stopped-rollouts.ts';
 import { parseTime, timestamp } from '../nodepool/timestamp.ts';
-import { isBeingRemoved, isInterrupted, transientKeysOf } from '../nodepool/transient-states.ts';
+import { isBeingRemoved, isInterrupted } from '../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
+import { rulesFor } from './node-plan.ts';
 import { factsOf } from './plan-facts.ts';
 import { RefusedNodes } from './refused-nodes.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
@@ -235,7 +236,6 @@ function nodeOf(
   const changed = timeOf(record?.changed);
   const isOfEarlier = record?.generation !== undefined && record.generation < latest;
   const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node, pool, record);
-  const keys = [...(state.rules.transient ?? []), ...transientKeysOf(pool)];
   const seen = sightings?.see(pool.metadata.name, node, record, now);
   const readyAgo = seen === undefined ? {} : { readyAgo: seen.readyAgo };
   const known = {
@@ -246,7 +246,7 @@ function nodeOf(
     isOfEarlier,
     isLeaving,
     ...readyAgo,
-    isInterrupted: !ready && isInterrupted(node, pool, keys, record),
+    isInterrupted: !ready && isInterrupted(node, pool, rulesFor(state, undefined, pool).transient ?? [], record),
   };
   const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {
