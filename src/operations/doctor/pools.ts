@@ -5,7 +5,7 @@ import { isPaused, progressOf } from '../../nodepool/rollout.ts';
 import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { transientKeysIn, transientText } from '../../nodepool/transient-states.ts';
-import type { NodePool } from '../../nodepool/types.ts';
+import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import { notRecorded } from '../diff/not-recorded.ts';
@@ -14,7 +14,8 @@ import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 
 /**
- * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept taints from nodes are warnings.
+ * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept
+ * taints from nodes are warnings.
  * @param state undefined where nodes cannot be read
  */
 export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
@@ -24,14 +25,8 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
   const late = others.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
   const stopped = pools.flatMap(stoppedRollout);
-  const contested = pools.flatMap(({ metadata, status }) => {
-    const text = contestIn(status);
-    return text === undefined ? [] : [`${metadata.name}: ${text}`];
-  });
-  const withheld = pools.flatMap(({ metadata, status }) => {
-    const text = withheldIn(status);
-    return text === undefined ? [] : [`${metadata.name}: ${text}`];
-  });
+  const contested = detailsOf(pools, contestIn);
+  const withheld = detailsOf(pools, withheldIn);
   const details = [...failing.map(whyNot200), ...late.flat(), ...stopped, ...contested, ...withheld];
   if (failing.length > 0) {
     return error(
@@ -65,6 +60,17 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
       details,
     );
   return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
+}
+
+/** By pool. @param textIn undefined where the status says nothing of it */
+function detailsOf(
+  pools: readonly NodePool[],
+  textIn: (status: NodePoolStatus | undefined) => string | undefined,
+): string[] {
+  return pools.flatMap(({ metadata, status }) => {
+    const text = textIn(status);
+    return text === undefined ? [] : [`${metadata.name}: ${text}`];
+  });
 }
 
 /** @param transientKeys of --transient-keys */
