@@ -63,7 +63,7 @@ async function judgeEnd(history: History, names: readonly string[]): Promise<voi
   const joined = () => [...current(history)].filter(([, { record, mark }]) => record?.pool === 'p' && !mark);
   await eventually('all nodes have joined', () => joined().length === names.length, 90_000);
   for (const [name, { record }] of joined()) assert.equal(record?.displaced, undefined, name);
-  // The first request may find the connection of before the server was killed.
+  // The connection may date from before the server was killed.
   const isDeleted = async () =>
     (await testEnv.getPool('p')) === undefined ||
     (await testEnv.delete(['p'])).every(({ error, outcome }) => error === undefined && outcome?.failures.length === 0);

@@ -80,15 +80,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
 });
 
 test('a budget that changes while pods that came back are evicted: no further one is', async () => {
-  const { write, calls, on, answers, budgets, clock } = drained([bound('a')]);
-  budgets.push(budget(2, 'bound'));
-  await write();
-  on.clear();
-  on.set('late', bound('late'));
-  await clock.advance(LOOK_MS);
-  await write();
-  on.clear();
-  for (const name of ['b', 'c']) on.set(name, bound(name));
+  const { write, calls, on, answers, clock } = await returnedTo('b', 'c');
   answers.set('c', BUDGET);
   for (const requests of [
     ['list', 'budgets', 'evict b', 'evict c'],
