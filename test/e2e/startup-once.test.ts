@@ -190,7 +190,9 @@ test('again: Boot gives them again when the boot id changes, and only notes it a
   await eventually('the edit is applied', async () => (await testEnv.node('b')).metadata.labels.tier === 'x');
   assert.deepEqual(await taints(), ['', '', '']);
 
-  await testEnv.edit('p', { spec: { noExecute: 'Drain' } });
+  // Applied before c boots: the watches of pools and of nodes have no common order.
+  await testEnv.edit('p', { spec: { noExecute: 'Drain', labels: { tier: 'y' } } });
+  await eventually('the edit is applied', async () => (await testEnv.node('c')).metadata.labels.tier === 'y');
   await boot('c', '1a3c2a1b-5d6e-4f70-8192-a3b4c5d6e7f8');
   await eventually('the boot of c is noted', async () => (await bootOf('c')) === '1a3c2a1b');
   assert.deepEqual(await taints(), ['', '', ''], 'it would evict pods past their budgets');
