@@ -7,6 +7,7 @@ import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
 import { NO_SLOTS, NO_STARTUP } from './record-slots.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
+import { isStopped } from './stopped-rollouts.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
@@ -174,6 +175,8 @@ export function sameOwnership(before: NodePool, after: NodePool): boolean {
     isInherited(before) === isInherited(after) &&
     // It is no part of the spec, and plans depend on it.
     transientKeysText(before) === transientKeysText(after) &&
+    // So is this.
+    isStopped(before) === isStopped(after) &&
     // The fields that the server returns can change without a write, when the CRD changes.
     deepEqual(before.dropped, after.dropped)
   );

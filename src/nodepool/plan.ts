@@ -34,6 +34,7 @@ import {
 } from './record.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
+import { isStopped } from './stopped-rollouts.ts';
 import { strip } from './strip.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import { withoutPassed } from './transient-states.ts';
@@ -78,7 +79,10 @@ export interface NodePlan {
   isUnread?: boolean;
   /** A pool that is paused: nothing must be written. */
   pausedBy?: string;
-  /** The changed spec of a pool with spec.rollout reaches a member: its turn has to come first. */
+  /**
+   * The changed spec of a pool with spec.rollout reaches a member, or one that was stopped reaches a node that comes back: its
+   * turn has to come first.
+   */
   isRollout?: boolean;
   /** Taints that wait until the pods that they would evict are gone; absent when none does. */
   drain?: PlannedDrain;
@@ -172,7 +176,10 @@ export function planNode(
   const isMember = !leaving && record !== undefined && node.mark !== 'record';
   const isDrained = waiting.some(isOfSpec);
   const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
-  const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
+  // A running node that comes back, after its label was gone for a second or its record was lost, is no new one.
+  const isBack =
+    plan.previous === undefined && pool !== undefined && isStopped(pool) && (birth.wasMember || !birth.isYoung);
+  const isNewSpec = (isMember || isBack) && (isChanged || (isDrained && !deferred?.hasBegun));
   // A drain that has begun had its turn, or needed none: the record has the time of a turn.
   const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
   if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;

@@ -24,13 +24,15 @@ type Conditions = Pick<Node, 'ready' | 'conditions'>;
 /** What decides on startup taints, beside the node, its record and its pool. */
 export interface Birth {
   isYoung: boolean;
+  /** Of any pool, before it left, or lost its record; as far as this process has seen it. */
+  wasMember: boolean;
   /** Its boot id, if it is another one, changed a short while ago. */
   isBooting: boolean;
   /** Startup taints of earlier records that the node lost, as far as this process has seen it: the last values, as in a record. */
   former: StartupSlots;
 }
 
-export const LONG_REGISTERED: Birth = { isYoung: false, isBooting: false, former: NO_STARTUP };
+export const LONG_REGISTERED: Birth = { isYoung: false, wasMember: false, isBooting: false, former: NO_STARTUP };
 
 /** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
 const YOUNG_MS = 10 * 60_000;

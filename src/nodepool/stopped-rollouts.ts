@@ -17,6 +17,11 @@ export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
   return found === undefined || Number.isNaN(at) ? undefined : { at, nodes: found.nodes ?? [] };
 }
 
+/** Whether its status remembers a stop of the current spec; `rollout resume` may have ended it meanwhile. */
+export function isStopped(pool: NodePool): boolean {
+  return pool.status?.stoppedRollouts !== undefined && stoppedRollout(pool) !== undefined;
+}
+
 /** @param step undefined: nothing is known of the current spec */
 export function stoppedRollouts(pool: NodePool, step: Pick<RolloutStep, 'stop'> | undefined): StoppedRollout[] {
   const before = pool.status?.stoppedRollouts ?? [];

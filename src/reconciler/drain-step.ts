@@ -8,7 +8,7 @@ import type { ClusterState } from './cluster-state.ts';
 import type { DrainingPlan } from './drain-entries.ts';
 import { readNode } from './live-reads.ts';
 import type { GoesOn, NodeDrainer } from './node-drainer.ts';
-import { planOf } from './node-plan.ts';
+import { planOf, turnPool } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
 import type { RolloutTurn } from './rollout-turn.ts';
 import { looksSame } from './versions.ts';
@@ -37,11 +37,12 @@ export async function drainStep(
   { drainer, turn, changed }: DrainGates,
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
-  const { node, previous, isRollout = false } = plan;
+  const { node } = plan;
   const { state, dryRun } = deps;
   const cleared = () => planOf(state, node.name, true) ?? 'again';
   if (dryRun) return cleared();
-  const isTurn = isRollout && previous !== undefined ? turnOf(previous, turn, state) : () => true;
+  const pool = turnPool(plan);
+  const isTurn = pool === undefined ? () => true : turnOf(pool, turn, state);
   if (!isTurn()) return 'waits';
   const look = await drainer.look(plan, stillDecided(plan, { isTurn, changed }, deps));
   if (look !== 'cleared') return look;

@@ -1,5 +1,5 @@
 /**
- * Which nodes are young, and which startup taints a node had in a record that it lost: a label that is gone for a second, or a
+ * Which nodes are young, were members of a pool before, and which startup taints a node had in a record that it lost: a label that is gone for a second, or a
  * selector that is edited and edited back, gives no node its startup taints twice.
  *
  * Not guaranteed: what happened before this process began, or more than MAX_NODES nodes ago.
@@ -18,6 +18,8 @@ export class NodeBirths {
   readonly #now: () => Date;
   /** By UID; null: the node needs no other taint of that id. */
   readonly #former = new Lru<string, StartupSlots>(MAX_NODES);
+  /** Nodes whose record is gone: they were members of a pool. By UID. */
+  readonly #left = new Lru<string, true>(MAX_NODES);
   /** When a change of the boot id was seen, in milliseconds since 1970, by UID. */
   readonly #booted = new Lru<string, number>(MAX_NODES);
 
@@ -28,20 +30,13 @@ export class NodeBirths {
 
   /** @param owner the pool that the node joins, or is a member of */
   of(node: Node, owner: NodePool | undefined): Birth {
-    const clock = this.#now;
-    // Of nearly all nodes nothing has to be known.
-    if (owner?.spec.startupTaints === undefined) {
-      return {
-        ...LONG_REGISTERED,
-        get isYoung() {
-          return isYoung(node, clock().getTime());
-        },
-      };
-    }
-    const now = clock().getTime();
+    const now = this.#now().getTime();
+    const known = { isYoung: isYoung(node, now), wasMember: this.#left.get(node.uid) === true };
+    // Nearly all pools.
+    if (owner?.spec.startupTaints === undefined) return { ...LONG_REGISTERED, ...known };
     const booted = this.#booted.get(node.uid);
     return {
-      isYoung: isYoung(node, now),
+      ...known,
       // Ready turns when a node boots.
       isBooting: [booted, node.readySince && node.readySince * 1000].some(at => at !== undefined && isRecent(at, now)),
       former: this.#former.get(node.uid) ?? NO_STARTUP,
@@ -51,6 +46,7 @@ export class NodeBirths {
   /** A node that was seen again, of the same UID. */
   changed(before: Node, after: Node): void {
     if (before.boot !== undefined && after.boot !== before.boot) this.#booted.set(after.uid, this.#now().getTime());
+    if (before.record !== undefined && after.record === undefined) this.#left.set(after.uid, true);
     // Nearly all records are as before, or have no startup taints.
     if (before.record === after.record || before.record?.includes('"startup"') !== true) return;
     const kept = parseRecord(after.record)?.startup;
@@ -64,5 +60,6 @@ export class NodeBirths {
   gone(uid: string): void {
     this.#former.delete(uid);
     this.#booted.delete(uid);
+    this.#left.delete(uid);
   }
 }

@@ -17,7 +17,7 @@ import { readNode } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
-import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { planOf, repairOf, turnPool, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
 import { NodeWriteLimits } from './node-write-limits.ts';
 import type { ClusterPort } from './ports.ts';
@@ -157,17 +157,20 @@ export class NodeSteps {
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
     const plan = planOf(state, name);
-    if (plan?.previous === undefined || plan.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
-    return this.rollouts.allows(plan.previous, name) ? plan : repairOf(state, name);
+    const pool = plan && turnPool(plan);
+    if (pool === undefined || plan?.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
+    return this.rollouts.allows(pool, name) ? plan : repairOf(state, name);
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted({ node, owner, previous, isRollout = false }: NodePlan, patch: NodePatch, turn: RolloutTurn) {
-    if (!isRollout || previous === undefined) return patch;
-    const stamp = turn.admits(previous);
+  #admitted(plan: NodePlan, patch: NodePatch, turn: RolloutTurn) {
+    const { node, owner } = plan;
+    const pool = turnPool(plan);
+    if (pool === undefined) return patch;
+    const stamp = turn.admits(pool);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
-    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
+    const record = owner === pool ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 

@@ -1,9 +1,9 @@
 /** spec.rollout on a real API server: nodes that are NotReady prove nothing, and a stop is remembered for its spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';
+import { RECORD_ANNOTATION, TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
-import { deleteNodes, setReady } from '../cluster/nodes.ts';
+import { deleteNodes, labelNode, setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { sampleRollout } from './rollout-samples.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
@@ -122,6 +122,56 @@ test('a stop outlives the failed node, a pause, settings, another spec and the p
   assert.deepEqual(await withTier(rest, '2'), rest);
   assert.equal((await testEnv.getPool('web'))?.status?.stoppedRollouts, undefined);
   await watching.end();
+});
+
+test('a stopped spec reaches no running node that comes back', { timeout: 120_000 }, async t => {
+  await create(5);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 1 } });
+  await testEnv.reconcile();
+  const watching = await startWatching(t, testEnv.cluster());
+  await edit({ labels: { tier: '2' } });
+  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
+  await setReady(testEnv.cluster(), 'n0', false);
+  await eventually('it is stopped', says(/^RolloutStopped/));
+
+  const [cluster, rest] = [testEnv.cluster(), names(5).slice(1)];
+  const isHeldBack = async (what: string) => {
+    await eventually(what, says(/^RolloutStopped: 1 of 5 nodes updated; stopped: node n0 turned NotReady/));
+    assert.deepEqual(await withTier(rest, '2'), [], what);
+  };
+  const isMember = async (name: string) => {
+    const pool = await testEnv.getPool('web');
+    return (
+      pool?.status?.nodeCount === 5 &&
+      (await testEnv.node(name)).metadata.annotations?.[RECORD_ANNOTATION] === undefined
+    );
+  };
+  await testEnv.patchNode('n1', { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
+  await isHeldBack('a record that was lost');
+  await labelNode(cluster, 'n2', { 'node-role.kubernetes.io/web': null });
+  await eventually('n2 leaves', async () => (await tierOf('n2')) === undefined);
+  await labelNode(cluster, 'n2', role('web'));
+  await eventually('n2 is a member', () => isMember('n2'));
+  await isHeldBack('a label that was gone');
+  await watching.end();
+
+  // An hour after the nodes registered, without the memory of a process.
+  await edit({ nodeSelector: { elsewhere: 'x' } });
+  await testEnv.reconcileLater(60);
+  assert.deepEqual(
+    await Promise.all(rest.map(tierOf)),
+    ['1', undefined, undefined, undefined],
+    "that of n1 is nobody's",
+  );
+  await edit({ nodeSelector: null });
+  await testEnv.reconcileLater(60);
+  await testEnv.reconcileLater(60);
+  await isHeldBack('a selector that was edited and edited back');
+  await ok(['rollout', 'resume', 'web']);
+  await eventually('all are changed', async () => {
+    await testEnv.reconcileLater(60);
+    return (await withTier(names(5), '2')).length === 5;
+  });
 });
 
 test('a node that fails during a pause and is gone, or whose label is removed, stops its spec', {

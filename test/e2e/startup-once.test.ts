@@ -15,7 +15,6 @@ const { ok } = commandsOf(testEnv.cluster);
 const SETUP: Taint = { key: 'setup', effect: 'NoExecute' };
 const AGENT = { key: 'agent', effect: 'NoSchedule' as const, until: { nodeCondition: 'AgentReady' } };
 const NAMES = ['a', 'b', 'c'];
-const MINUTE = 60_000;
 
 const taints = async () =>
   Promise.all(
@@ -40,13 +39,6 @@ async function opened(t: Parameters<typeof startWatching>[0], spec: NodePoolSpec
   await eventually('that is noted', async () =>
     (await Promise.all(NAMES.map(startupOf))).every(startup => startup['setup:NoExecute'] === null),
   );
-}
-
-/** As one that was registered so long ago: the time of the server is what decides. */
-async function reconcileLater(minutes: number) {
-  const { cluster } = await testEnv.connection();
-  const serverTime = () => new Date(cluster.nodes.serverTime().getTime() + minutes * MINUTE);
-  return testEnv.reconcileWith({ ...cluster, nodes: { ...cluster.nodes, serverTime } });
 }
 
 test('a label that is gone for a second gives no node its startup taints again', async t => {
@@ -100,7 +92,7 @@ test('a state that passes in spec.taints goes to young nodes, and not again with
   assert.deepEqual(await taints(), [both, both, both]);
   const lost = { annotations: { [RECORD_ANNOTATION]: null } };
   for (const name of NAMES) await testEnv.patchNode(name, { metadata: lost, spec: { taints: [own] } });
-  await reconcileLater(11);
+  await testEnv.reconcileLater(11);
   assert.deepEqual(
     await taints(),
     NAMES.map(() => 'own:NoSchedule'),
@@ -131,7 +123,7 @@ test('a pool that is created over nodes that registered long ago gives none, but
     { name: 'c', labels: role('p'), ready: false },
   );
   await testEnv.pool('p', { startupTaints: [SETUP, AGENT] });
-  assert.deepEqual(statuses(await reconcileLater(11)), { p: 200 });
+  assert.deepEqual(statuses(await testEnv.reconcileLater(11)), { p: 200 });
   assert.deepEqual(await taints(), [
     '',
     'setup:NoExecute',
@@ -139,7 +131,7 @@ test('a pool that is created over nodes that registered long ago gives none, but
   ]);
   assert.deepEqual(await startupOf('b'), { 'agent:NoSchedule': null, 'setup:NoExecute': null });
   await testEnv.nodes({ name: 'new', labels: role('p') });
-  await reconcileLater(9);
+  await testEnv.reconcileLater(9);
   assert.deepEqual(taintsOf(await testEnv.node('new')).toSorted(), ['agent:NoSchedule', 'setup:NoExecute']);
 });
 

@@ -65,6 +65,8 @@ export interface TestEnv {
   dryRun(...names: string[]): Promise<PoolSummary[]>;
   /** Reconciles with another cluster port. */
   reconcileWith(cluster: ClusterPort, ...names: string[]): Promise<PoolSummary[]>;
+  /** As if that time had passed since the nodes registered: the time of the server is what decides. */
+  reconcileLater(minutes: number): Promise<PoolSummary[]>;
   delete(names: string[], options?: Partial<DeleteOptions>): ReturnType<typeof deletePools>;
   warnings: string[];
   /** Deletes all objects, as before every test. */
@@ -158,6 +160,11 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
     reconcile: (...names) => run(names, false),
     dryRun: (...names) => run(names, true),
     reconcileWith: async (port, ...names) => run(names, false, port),
+    async reconcileLater(minutes) {
+      const { cluster: port } = await connection();
+      const serverTime = () => new Date(port.nodes.serverTime().getTime() + minutes * 60_000);
+      return run([], false, { ...port, nodes: { ...port.nodes, serverTime } });
+    },
     async delete(names, more = {}) {
       const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
       const work = await deps();

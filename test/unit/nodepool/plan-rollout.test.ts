@@ -11,6 +11,7 @@ import {
   stampedRecord,
 } from '../../../src/nodepool/record.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import { LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 
@@ -39,6 +40,25 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan({ rollout }, node(plain, { tier: 'gold' })).isRollout, true, 'a label that left the spec');
   const strip: NodePoolSpec = { ...gold, rollout, unmanaged: 'Remove' };
   assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isRollout, true, 'a label that is removed');
+});
+
+test('a spec that was stopped waits also where a running node comes back', () => {
+  const stopped = (spec: NodePoolSpec, at = spec) => {
+    const stop = { rollout: rolloutHash(aPool(at)), time: TIME, nodes: ['broken'] };
+    return { ...aPool(spec), status: { status: 200, nodeCount: 0, stoppedRollouts: [stop] } };
+  };
+  const rollout = {};
+  const spec = { ...gold, rollout };
+  const isRollout = (pool: ReturnType<typeof stopped>, of = node(undefined, {}), birth = LONG_REGISTERED) =>
+    planNode(of, parseRecord(of.record), pool, [], false, {}, birth).isRollout;
+  assert.equal(isRollout(stopped(spec)), true);
+  assert.equal(isRollout(stopped(gold)), undefined, 'without spec.rollout');
+  assert.equal(isRollout(stopped(spec, { ...silver, rollout })), undefined, 'another spec was stopped');
+  const young = { ...LONG_REGISTERED, isYoung: true };
+  assert.equal(isRollout(stopped(spec), undefined, young), undefined, 'a new node');
+  assert.equal(isRollout(stopped(spec), undefined, { ...young, wasMember: true }), true, 'a new node that has left');
+  assert.equal(isRollout(stopped(spec), node(undefined, { tier: 'gold' })), undefined, 'its record alone is due');
+  assert.equal(isRollout(stopped(spec), node({ pool: 'other' }, {})), undefined, 'comes from another pool');
 });
 
 test('the time stays while the spec does, and nothing is written for it', () => {

@@ -4,7 +4,7 @@ import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Birth } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 
-export const YOUNG: Birth = { isYoung: true, isBooting: false, former: new Map() };
+export const YOUNG: Birth = { isYoung: true, wasMember: false, isBooting: false, former: new Map() };
 
 /** Plans, and applies the plan's patch as the server would. */
 export function step(

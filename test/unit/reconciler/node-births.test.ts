@@ -23,8 +23,9 @@ test('remembers startup taints of a record that is gone, or that is another pool
   assert.deepEqual(births.of(member, aPool()), { ...LONG_REGISTERED, isYoung: true });
   assert.deepEqual(births.of({ ...member, creationTimestamp: '2020-01-01T00:00:00Z' }, aPool()), LONG_REGISTERED);
   births.changed(member, { ...member, taints: [] });
-  assert.deepEqual(births.of(member, POOL), { isYoung: true, isBooting: false, former: new Map() });
+  assert.deepEqual(births.of(member, POOL), { isYoung: true, wasMember: false, isBooting: false, former: new Map() });
   births.changed(member, without(member));
+  assert.equal(births.of(member, aPool()).wasMember, true);
   const all = { 'held:NoSchedule': 'x', 'removed:NoSchedule': null, 'over:NoExecute': null };
   assert.deepEqual(former(births, member), all);
   const other = { ...member, record: recordOf({ pool: 'other', startup: { 'held:NoSchedule': 'y' } }) };
