@@ -47,10 +47,20 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   assert.equal((await write('/api/v1/nodes/a', inMaintenance)).status, 422, 'nor have drains refused');
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: inMaintenance } });
   assert.equal((await write('/api/v1/nodes/a', { 'example.com/other': 'z' })).status, 200);
+  // The maintenance would be stale, and no longer refuse others. Nor may it hold again after somebody uncordoned the node.
+  const cordon = (unschedulable: boolean | null, by = kubelet) =>
+    by.request('PATCH', '/api/v1/nodes/a', { spec: { unschedulable } });
+  const admin = raw(cluster());
+  assert.equal((await cordon(true)).status, 422);
+  assert.equal((await cordon(true, admin)).status, 200);
+  for (const value of [null, false]) assert.equal((await cordon(value)).status, 422);
+  assert.equal((await cordon(null, admin)).status, 200);
   for (const value of [null, '', ' ']) {
     assert.equal((await write('/api/v1/nodes/a', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
     assert.equal((await write('/api/v1/nodes/a/status', { [MAINTENANCE_ANNOTATION]: value })).status, 422);
   }
+  await admin.expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [MAINTENANCE_ANNOTATION]: null } } });
+  for (const value of [true, null]) assert.equal((await cordon(value)).status, 200, 'without a maintenance it may');
   const mark = '{"pool":"y"}';
   for (const value of ['', mark]) assert.equal((await write('/api/v1/nodes/a', { [MARK]: value })).status, 422);
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [MARK]: mark } } });
