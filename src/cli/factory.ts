@@ -1,5 +1,4 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
-import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import type { NamesPort } from '../operations/names-port.ts';
 import type { Connection } from '../operations/ports.ts';
@@ -8,6 +7,7 @@ import { parseDuration } from './duration.ts';
 import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress, type Spinner } from './progress.ts';
+import { transientKeysFrom } from './transient-keys.ts';
 
 export type { Connection };
 
@@ -141,14 +141,6 @@ export function createFactory(
       if (open === undefined) (await opened())?.close();
     },
   };
-}
-
-async function transientKeysFrom(text: string | undefined): Promise<readonly string[] | undefined> {
-  if (text === undefined) return undefined;
-  const { parseTransientKeys, transientKeysProblem } = await import('../nodepool/transient-states.ts');
-  const problem = transientKeysProblem(text);
-  if (problem !== undefined) throw new NodepoolError('usage', `--transient-keys: ${problem}`);
-  return parseTransientKeys(text);
 }
 
 /** The flags that choose cluster and user, as connect() and namesPort() take them. */

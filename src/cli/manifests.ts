@@ -17,6 +17,8 @@ export interface Manifests {
 
 /** The image of this version in the manifest. */
 const IMAGE_LINE = /image: ghcr\.io\/\S+/;
+/** The last argument that every controller has. */
+const LAST_ARGUMENT = /^( +- )--log-format=json$/m;
 /** Marks the lines that only pod counts need. */
 const FOR_POD_COUNTS = /^( +)#\+ /gm;
 /** Marks those that only pools with `noExecute: Drain` need. */
@@ -51,7 +53,11 @@ export async function readController(root: string): Promise<Manifests> {
 export async function readControllerWith(
   root: string,
   image: string | undefined,
-  { podCounts, evictions }: { podCounts: boolean; evictions: boolean },
+  {
+    podCounts,
+    evictions,
+    transientKeys = [],
+  }: { podCounts: boolean; evictions: boolean; transientKeys?: readonly string[] | undefined },
 ): Promise<Manifests> {
   if (image !== undefined && !IMAGE.test(image)) {
     throw new NodepoolError(
@@ -62,7 +68,9 @@ export async function readControllerWith(
   }
   const { text } = await readController(root);
   const counting = podCounts ? text.replaceAll(FOR_POD_COUNTS, '$1') : text;
-  const chosen = evictions ? counting.replaceAll(FOR_EVICTIONS, '$1') : counting;
+  const evicting = evictions ? counting.replaceAll(FOR_EVICTIONS, '$1') : counting;
+  const keys = JSON.stringify(`--transient-keys=${transientKeys.join(',')}`);
+  const chosen = transientKeys.length === 0 ? evicting : evicting.replace(LAST_ARGUMENT, `$&\n$1${keys}`);
   return parse(image === undefined ? chosen : chosen.replace(IMAGE_LINE, () => `image: ${JSON.stringify(image)}`));
 }
 

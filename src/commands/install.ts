@@ -6,6 +6,7 @@ import type { Deps } from '../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
 import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
+import { transientKeysFrom } from '../cli/transient-keys.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { checkNames } from '../operations/doctor/names.ts';
 import { type HelmRelease, helmUpgrade } from '../operations/install/helm-release.ts';
@@ -101,10 +102,11 @@ async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise
       throw new NodepoolError('usage', `${wrong} is only valid with --controller`, 'add --controller');
     if (!admission) return undefined;
   }
+  const transientKeys = await transientKeysFrom(flags['transient-keys']);
   const parts = [
     ...(noPolicies ? [] : [await readPolicies(root)]),
     ...(admission ? [await readBornInPool(root)] : []),
-    ...(controller ? [await readControllerWith(root, image, { podCounts, evictions })] : []),
+    ...(controller ? [await readControllerWith(root, image, { podCounts, evictions, transientKeys })] : []),
   ];
   return {
     text: parts.map(({ text }) => text.trimEnd()).join('\n---\n'),

@@ -47,6 +47,19 @@ test('grants and counts pods only with --pod-counts, and evictions only with --e
       assert.deepEqual(await has(podCounts, evictions), [podCounts, podCounts, evictions, evictions]);
 });
 
+test('gives the controller --transient-keys as its last argument', async () => {
+  const argsOf = async (transientKeys?: string[]) => {
+    const { objects } = await readControllerWith(root, 'i', { podCounts: false, evictions: false, transientKeys });
+    const deployment = objects.find(({ kind }) => kind === 'Deployment') as unknown as {
+      spec: { template: { spec: { containers: { args: string[] }[] } } };
+    };
+    return deployment.spec.template.spec.containers[0]?.args ?? [];
+  };
+  const before = await argsOf();
+  assert.deepEqual(await argsOf([]), before);
+  assert.deepEqual(await argsOf(['a.example.com/*', 'b']), [...before, '--transient-keys=a.example.com/*,b']);
+});
+
 test('puts the namespace before the objects in it', async () => {
   const { objects } = await readController(root);
   assert.deepEqual(objects.map(nameOf).slice(0, 2), [
