@@ -174,6 +174,18 @@ describe('in a reconciled cluster', () => {
     assert.equal(nobody.find('overlaps').status, 'skipped');
   });
 
+  test('reports ClusterRoles of the names of an earlier version, if they are ours', async () => {
+    const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+    const labels = { 'app.kubernetes.io/name': 'nodepool-controller' };
+    await api().expect('POST', roles, { metadata: { name: 'nodepool-edit', labels } });
+    await api().expect('POST', roles, { metadata: { name: 'nodepool-view' } });
+    const { status, message, remedy } = (await doctor()).find('names');
+    assert.deepEqual([status, message], ['warning', 'left of an earlier version: ClusterRole nodepool-edit']);
+    assert.match(remedy ?? '', /nodepool\.lailin\.xyz:edit instead, then: kubectl delete clusterrole nodepool-edit$/);
+    for (const name of ['nodepool-edit', 'nodepool-view']) await api().expect('DELETE', `${roles}/${name}`);
+    assert.equal((await doctor()).find('names').message, 'no other API group serves nodepools');
+  });
+
   test('reports a running controller and a dead one', async t => {
     t.after(() => api().request('DELETE', `${LEASES}/kubectl-nodepool`));
     const watching = await startWatching(t, cluster(), '--leader-elect');

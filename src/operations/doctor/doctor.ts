@@ -20,7 +20,7 @@ import {
 import { checkController, lookAtLeases } from './controller.ts';
 import { checkCrd } from './crd.ts';
 import type { FindDeployment } from './installed.ts';
-import { checkNames } from './names.ts';
+import { checkNames, formerRoles } from './names.ts';
 import { needsOf, PUBLISHES } from './needs.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies } from './policies.ts';
@@ -95,7 +95,9 @@ async function examine(
   const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
     read,
     findCrd(options.crd, connection, read),
-    unlessRefused(async () => checkNames(await connection.crd.otherGroups())),
+    unlessRefused(async () =>
+      checkNames(await connection.crd.otherGroups(), await formerRoles(manifest, connection.manifests)),
+    ),
     unlessRefused(() => checkPermissions(needs, port)),
     unlessRefused(async () => checkControllerPermissions(manifest, await drainedPools(read), findDeployment, port)),
     unlessRefused(() => checkController(leases, { own, findDeployment })),
