@@ -1,13 +1,15 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
+import { confirmOrRefuse } from '../cli/confirm.ts';
 import { parseDuration } from '../cli/duration.ts';
 import { showWarning } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
-import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag } from '../cli/flags.ts';
+import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag, yesFlag } from '../cli/flags.ts';
+import type { Io } from '../cli/io.ts';
 import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolicies } from '../cli/manifests.ts';
 import { nameOf } from '../cli/object-name.ts';
 import { transientKeysFrom } from '../cli/transient-keys.ts';
-import { NodepoolError } from '../nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../nodepool/errors.ts';
 import { checkNames } from '../operations/doctor/names.ts';
 import { type HelmRelease, helmUpgrade } from '../operations/install/helm-release.ts';
 import { type InstallOutcome, install } from '../operations/install/install.ts';
@@ -56,6 +58,7 @@ export default class Install extends BaseCommand<typeof Install> {
       summary: 'Maximum time to wait until the CRD is served.',
       helpValue: 'TIME',
     }),
+    yes: yesFlag('Without a terminal, --controller needs it where others may get rights.'),
   };
 
   protected async execute(
@@ -71,7 +74,13 @@ export default class Install extends BaseCommand<typeof Install> {
       const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool CRD');
       const { objects: bornInPool } = flags.admission ? await readBornInPool(root) : { objects: [] };
       const options = { crd: manifest.object, controller: controller?.objects ?? [], bornInPool, timeoutMs };
-      return install({ ...options, dryRun: flags['dry-run'] }, connection).finally(() => spinner.stop());
+      const agree = async (risks: readonly string[]) => {
+        spinner.stop();
+        if (flags.yes || flags['dry-run'] !== 'none') for (const risk of risks) showWarning(io, risk);
+        else await ask(risks.join('; '), io);
+      };
+      const { crd, manifests } = connection;
+      return install({ ...options, dryRun: flags['dry-run'] }, { crd, manifests, agree }).finally(() => spinner.stop());
     };
     // A client dry run with -o needs no cluster.
     const outcome = flags['dry-run'] === 'client' && flags.output !== undefined ? undefined : await apply();
@@ -84,11 +93,22 @@ export default class Install extends BaseCommand<typeof Install> {
     for (const { object, overruled } of outcome?.controller ?? []) {
       if (overruled !== undefined) showWarning(io, ofOthers(object, overruled));
     }
+    if (outcome?.unread !== undefined) {
+      const { oneLine, next } = outcome.unread;
+      showWarning(io, { message: `not checked: who else gets the rights of the controller: ${oneLine}`, next });
+    }
     if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
     if (status === 'warning') showWarning(io, { message, next: remedy });
     return 0;
   }
+}
+
+/** Throws unless a person says yes. */
+async function ask(risk: string, io: Io): Promise<void> {
+  const next = 'if that is meant, run the command again with --yes';
+  const refusal = () => new NodepoolError('input', `${risk}; nothing was changed`, next);
+  if (!(await confirmOrRefuse(io, `${risk}. Continue?`, refusal))) throw new DeclinedError();
 }
 
 async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise<Manifests | undefined> {

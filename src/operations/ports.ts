@@ -92,6 +92,11 @@ export interface ManifestsPort {
   isServed(object: ManifestObject): Promise<boolean>;
   /** The one of that name as the server has it, raw. */
   get(object: ManifestObject): Promise<ManifestObject | undefined>;
+  /** Those of the kind that `keep` takes, in all namespaces. */
+  list(
+    kind: Pick<ManifestObject, 'apiVersion' | 'kind'>,
+    keep: (object: ManifestObject) => boolean,
+  ): Promise<ManifestObject[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
   apply(
     object: ManifestObject,

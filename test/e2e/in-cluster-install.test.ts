@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME } from '../../scripts/image/image.ts';
 import type { ManifestObject } from '../../src/operations/ports.ts';
+import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, stateOf } from './commands.ts';
 import { CLUSTER_ROLE, DEPLOYMENT, IMAGE, NAME, NAMESPACE, type PodTemplate, readManifests } from './in-cluster.ts';
@@ -159,9 +160,12 @@ test('objects of the same names that are somebody else’s are neither taken ove
     rules,
   });
   assert.equal(foreign.status, 201);
+  // It gains rules, and the test before has bound a user to it.
+  const { stdout, stderr } = await cli(testEnv.cluster(), ['install', '--controller', '--image', IMAGE, '--yes']);
+  assert.match(stdout, /clusterrole.rbac.authorization.k8s.io\/nodepool.lailin.xyz:view configured/);
   assert.match(
-    await ok(['install', '--controller', '--image', IMAGE]),
-    /clusterrole.rbac.authorization.k8s.io\/nodepool.lailin.xyz:view configured/,
+    stderr,
+    /^warning: others would get rights on pools: ClusterRoleBinding nodepool.lailin.xyz:view-user .*\n$/,
   );
 });
 

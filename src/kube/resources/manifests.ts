@@ -12,6 +12,10 @@ export function manifestsPort(api: Api): ManifestsPort {
   const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);
   return {
     get: read,
+    list: ({ apiVersion, kind }, keep) =>
+      api.list(toResource({ apiVersion, kind, metadata: { name: '' } }), (item: ManifestObject) =>
+        keep(item) ? { ...item, apiVersion, kind } : undefined,
+      ),
     isServed: object => serves(api, toResource(object)),
     async apply(object, { dryRun }) {
       const before = await read(object);

@@ -182,6 +182,9 @@ export interface CommandNeeds {
   questions: AccessQuestion[];
 }
 
+/** To see who else gets what a role grants. */
+const BINDINGS = ['rolebindings', 'clusterrolebindings'].map(resource => `list ${resource}.rbac.authorization.k8s.io`);
+
 /** What `install` can install beside the CRD. */
 export interface Installable {
   /** The admission policies that bind kubelets. */
@@ -216,7 +219,11 @@ function needsOfInstallable(installable: Installable | undefined): CommandNeeds[
     {
       command: 'install --controller',
       // The server allows a user to grant only permissions that the user has.
-      questions: [...about([...policies, ...controller], install), ...controller.flatMap(grantsOf)],
+      questions: [
+        ...about([...policies, ...controller], install),
+        ...controller.flatMap(grantsOf),
+        ...BINDINGS.flatMap(questionsOf),
+      ],
     },
     {
       command: 'uninstall --controller',

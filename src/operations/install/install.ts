@@ -5,6 +5,7 @@ import { attempt } from '../attempt.ts';
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../ports.ts';
 import { isInForce, isPolicy } from './admission-policies.ts';
 import { isAsWanted } from './as-wanted.ts';
+import { beforeGrants, refuseLateShares } from './bound-roles.ts';
 import { refuseForeign } from './foreign-objects.ts';
 import { type HelmRelease, helmReleaseOf, refuseHelmRelease } from './helm-release.ts';
 
@@ -22,6 +23,8 @@ export interface InstallOptions {
 export interface InstallDeps {
   crd: CrdPort;
   manifests: ManifestsPort;
+  /** Called before the first write where others may get rights, with how; throws to end the command. */
+  agree?(risks: readonly string[]): Promise<void>;
 }
 
 export type Applied = 'created' | 'configured' | 'unchanged';
@@ -32,6 +35,8 @@ export interface InstallOutcome {
   crdRelease?: HelmRelease;
   /** The other API groups that serve nodepools; empty as well when the server does not tell. */
   otherGroups: string[];
+  /** Why it is not known whether others get the rights that were granted; absent when it is. */
+  unread?: NodepoolError;
   controller: {
     object: ManifestObject;
     applied: Applied;
@@ -53,8 +58,11 @@ export async function install(
   refuseDeletion(live);
   for (const live of installed) refuseHelmRelease(live, 'install');
   refuseForeign(controller, installed);
-  if (dryRun === 'client') return compare(crd, live, controller, installed, ports);
+  const grants = await beforeGrants(controller, installed, ports);
+  const unread = 'forbidden' in grants ? { unread: grants.forbidden } : {};
+  if (dryRun === 'client') return { ...(await compare(crd, live, controller, installed, ports)), ...unread };
   const outcome: InstallOutcome = {
+    ...unread,
     crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
     otherGroups: await otherGroups(ports),
     controller: [],
@@ -62,12 +70,16 @@ export async function install(
   const release = outcome.crd === 'configured' ? helmReleaseOf(await ports.crd.get()) : undefined;
   if (release !== undefined) outcome.crdRelease = release;
   if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
+  const written: ManifestObject[] = [];
   for (const object of controller) {
     const write = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
     if (write === 'no namespace') {
       if (dryRun !== 'server') throw namespaceGone(object);
       outcome.controller.push({ object, applied: 'created', checked: false });
-    } else if (!isPolicy(object) || isInForce(object, write.object)) {
+      continue;
+    }
+    written.push(write.object);
+    if (!isPolicy(object) || isInForce(object, write.object)) {
       outcome.controller.push({ object, applied: write.applied, checked: true });
     } else {
       // Server-side apply leaves items of lists that another manager has added, and one condition more disables a policy.
@@ -75,6 +87,8 @@ export async function install(
       outcome.controller.push({ object, applied: 'configured', checked: true, overruled: othersOf(write.object) });
     }
   }
+  if (dryRun === 'none' && 'value' in grants)
+    await refuseLateShares(grants.value, controller, written, ports.manifests);
   return outcome;
 }
 

@@ -103,6 +103,8 @@ test("requires of who installs the controller its objects' permissions, and all 
     'patch pools.g',
     'get leases.l "one" in ns',
     'watch secrets.g',
+    'list rolebindings.rbac.authorization.k8s.io',
+    'list clusterrolebindings.rbac.authorization.k8s.io',
   ]);
   assert.deepEqual(questionTexts(uninstall?.questions ?? []), [
     'get,delete serviceaccounts "sa" in ns',
