@@ -42,6 +42,7 @@ export function server(pools: NodePool[], nodes: Node[]) {
       },
     },
     nodes: {
+      serverTime: () => new Date(),
       list: async () => [...live.values()],
       get: async (name: string) => live.get(name),
       async patch(name: string, patch: NodePatch) {

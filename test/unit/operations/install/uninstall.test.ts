@@ -16,7 +16,7 @@ async function propose(classes: RuntimeClass[]) {
   const deps = {
     cluster: {
       pools: { listCoerced: async () => [pool('a', {})] },
-      nodes: { list: async () => [member('n1', 'a', 'x')] },
+      nodes: { serverTime: () => new Date(), list: async () => [member('n1', 'a', 'x')] },
       runtimeClasses: { list: async () => classes },
     },
     crd: { get: async () => ({}), delete: unused },

@@ -13,7 +13,7 @@ const ALL: NodesOptions = { pools: [], unassigned: false, selector: undefined };
 async function listed(nodes: Node[], options: Partial<NodesOptions> = {}) {
   const cluster = {
     pools: { listCoerced: async () => POOLS },
-    nodes: { list: async () => nodes },
+    nodes: { serverTime: () => new Date(), list: async () => nodes },
   } as unknown as ClusterPort;
   return listNodes({ ...ALL, ...options }, { cluster });
 }
