@@ -66,6 +66,8 @@ export interface RolloutStep {
   pending: number;
   /** How many are in flight. */
   settling: number;
+  /** Their names, without `notReady`; those that were changed first come first: one that never settles holds it up. */
+  unsettled: string[];
   /** Names, sorted. */
   failed: string[];
   /** A node has failed; it may be gone. */
@@ -151,21 +153,20 @@ export function rolloutStep(
     .map(node => settlesIn(node, rules))
     // A write under way ends by itself.
     .filter(ms => ms > 0);
+  const [byTime, down] = [inFlight.filter(settlesByTime), inFlight.filter(node => !settlesByTime(node))];
   // Nobody else can be its canary.
   const isAlone = isCanary && inFlight.length === 0 && !pending.some(isUp);
   return {
     nodes: nodes.length,
     pending: pending.length,
     settling: inFlight.length,
+    unsettled: byTime.toSorted(byChange).map(({ name }) => name),
     failed: namesOf(failed),
     isStopped,
     stop,
     stoppedAt: isStopped ? Math.max(stop?.at ?? 0, latestTurn(nodes, rules)) : undefined,
     isGone: stop !== undefined && !nodes.some(({ name }) => stop.nodes.includes(name)),
-    notReady: namesOf([
-      ...inFlight.filter(node => !settlesByTime(node)),
-      ...(isAlone ? pending.filter(({ ready }) => !ready) : []),
-    ]),
+    notReady: namesOf([...down, ...(isAlone ? pending.filter(({ ready }) => !ready) : [])]),
     leaving: namesOf(isAlone ? pending.filter(({ ready }) => ready) : []),
     canary,
     isCanary,
@@ -308,6 +309,11 @@ function settlesByTime({ ready, wasNotReady, isLeaving = false }: RolloutNode): 
 function settlesIn(node: RolloutNode, { settleMs, now }: Rules): number {
   const sinceChange = settleMs - elapsed(node.changed, node.changedAgo, now);
   return isUp(node) ? Math.max(sinceChange, settleMs - elapsed(node.readySince, node.readyAgo, now)) : sinceChange;
+}
+
+function byChange(a: RolloutNode, b: RolloutNode): number {
+  const [first, second] = [a.changed ?? Number.MAX_VALUE, b.changed ?? Number.MAX_VALUE];
+  return first === second ? (a.name < b.name ? -1 : 1) : first - second;
 }
 
 function namesOf(nodes: readonly RolloutNode[]): string[] {

@@ -42,9 +42,9 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
   return { reason: 'Paused', message: `${what}: no node is written until \`kubectl nodepool rollout resume ${pool}\`` };
 }
 
-/** `30 of 1000 nodes updated, 10 settling, the canary of 10 has to settle first` */
+/** `30 of 1000 nodes updated, 10 settling (a, b, c and 7 more), the canary of 10 has to settle first` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
-  const { nodes, pending, settling, failed, notReady, leaving, canary } = step;
+  const { nodes, pending, settling, unsettled, failed, notReady, leaving, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
   if (step.isStopped) {
     const mend = failed.length > 0 ? `fix ${failed.length === 1 ? 'it' : 'them'}, ` : '';
@@ -53,9 +53,10 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
     return { reason: 'RolloutStopped', message: `${updated}; stopped: ${stopText(step)}; ${next}`, ...since };
   }
   if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
+  const names = unsettled.length > 0 ? ` (${firstFew(unsettled, MAX_NAMED)})` : '';
   const parts = [
     updated,
-    ...(settling > 0 ? [`${settling} settling`] : []),
+    ...(settling > 0 ? [`${settling} settling${names}`] : []),
     ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
   ];
   const waitsFor =

@@ -59,7 +59,7 @@ test('status follows the watch to the end, and looks once with --watch=false', {
   const following = run('status', 'web');
   assert.equal(
     await ok(['rollout', 'status', 'web', '--watch=false']),
-    'Waiting for nodepool "web" rollout to finish: 1 of 4 nodes updated, 1 settling, the canary of 1 has to settle first...\n',
+    'Waiting for nodepool "web" rollout to finish: 1 of 4 nodes updated, 1 settling (a), the canary of 1 has to settle first...\n',
   );
   await testEnv.edit('web', { spec: { rollout: { settleSeconds: 0 } } });
   const { code, stdout, stderr } = await following;

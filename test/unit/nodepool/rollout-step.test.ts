@@ -47,6 +47,14 @@ test('at most maxConcurrent are in flight, and one place is free as soon as one 
   assert.deepEqual([one.next, one.settling], [['n0050'], 49]);
 });
 
+test('nodes that settle are named, the one that never does first', () => {
+  const flaps = done('z', 3_600, { readySince: ago(1) });
+  const text = (...nodes: RolloutNode[]) => rolloutProgress('web', step([...nodes, pending('y')])).message;
+  assert.equal(text(flaps), '1 of 2 nodes updated, 1 settling (z)');
+  const others = [done('c', 20), done('b', 10), done('a', 10)];
+  assert.equal(text(...others, flaps), '4 of 5 nodes updated, 4 settling (z, c, a and 1 more)');
+});
+
 test('a node has settled when it is Ready for so long, and was changed so long ago', () => {
   const settling = (each: RolloutNode) => step([each, pending('z')], { settleSeconds: 60 }).settling;
   assert.equal(settling(done('a', 59)), 1);
@@ -82,7 +90,7 @@ test('the canary first; the others wait until all of it has settled', () => {
   assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 52_000]);
   assert.equal(
     rolloutProgress('web', half).message,
-    '2 of 22 nodes updated, 1 settling, the canary of 2 has to settle first',
+    '2 of 22 nodes updated, 1 settling (b), the canary of 2 has to settle first',
   );
   const over = step([done('a', 90), done('b', 62), ...rest], strategy);
   assert.deepEqual([over.next.length, over.isCanary], [10, false]);
