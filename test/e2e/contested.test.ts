@@ -1,8 +1,9 @@
 /** Another manager that sets back what a pool sets, much slower than the rate limit of writes: nothing fails at any time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { clientCertificate } from '../cluster/certificates.ts';
 import { cli } from '../cluster/harness.ts';
-import { raw } from '../cluster/raw.ts';
+import { raw, rawClient } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
@@ -106,4 +107,38 @@ test('a watch counts by itself, writes the status once, and another process keep
   await testEnv.nodes({ name: 'c', labels: role('w') });
   await eventually('it reconciles', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 3);
   assert.equal((await contested())?.message, SAYS);
+});
+
+test('Events that a kubelet makes up give a one-shot run the condition, and change nothing else', async () => {
+  await prepare();
+  const { server, ca, authority } = testEnv.cluster();
+  const kubelet = rawClient(server, ca, clientCertificate(authority, 'system:node:x', ['system:nodes']));
+  const uid = (await testEnv.getPool('w'))?.metadata.uid;
+  for (const at of [0, 1]) {
+    const event = {
+      metadata: { name: `w.made-up-${at}`, namespace: 'default' },
+      eventTime: new Date().toISOString().replace('Z', '000Z'),
+      reportingController: 'kubectl-nodepool',
+      reportingInstance: 'x',
+      action: 'Reconcile',
+      reason: 'NodesUpdated',
+      type: 'Normal',
+      note: '1 node updated (label tier changed from "x" to "gold" (drift)): a',
+      regarding: { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'w', uid },
+    };
+    const { status, body } = await kubelet.request('POST', '/apis/events.k8s.io/v1/namespaces/default/events', event);
+    assert.equal(status, 201, JSON.stringify(body));
+  }
+  assert.equal((await run('reconcile')).code, 0);
+  assert.equal(await contested(), undefined, 'nothing was repaired');
+  await setBack('a');
+  const { code, stdout, stderr } = await run('reconcile');
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(
+    stdout,
+    /others keep changing what the pool sets, at least 3 times within an hour: label tier on 1 node /,
+  );
+  assert.deepEqual([await tierOf('a'), await tierOf('b')], ['gold', 'gold']);
+  const pool = await testEnv.getPool('w');
+  assert.deepEqual([pool?.status?.status, condition(pool, 'Applied').status], [200, 'True']);
 });
