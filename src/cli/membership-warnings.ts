@@ -53,11 +53,12 @@ export async function warnOfOthersKeys(
   transientKeys: readonly string[] | undefined,
 ): Promise<void> {
   const { keysOfOthers } = await import('../nodepool/provider-labels.ts');
-  const { transientKeysIn, transientKeyWarning } = await import('../nodepool/transient-states.ts');
+  const { startupKeyWarnings, transientKeysIn, transientKeyWarning } = await import('../nodepool/transient-states.ts');
   for (const pool of pools) {
     const { metadata, spec } = pool;
     const passing = transientKeysIn(pool, transientKeys);
     for (const state of passing) showWarning(io, transientKeyWarning(pool, state));
+    for (const warning of startupKeyWarnings(pool)) showWarning(io, warning);
     const others = keysOfOthers(spec).filter(({ key }) => !passing.some(state => state.key === key));
     const found = Map.groupBy(others, ({ provider }) => provider);
     for (const [provider, keys] of found) {

@@ -13,7 +13,7 @@ import { firstFew, plural } from './plural.ts';
 import type { AppliedRecord } from './record.ts';
 import { NO_STARTUP, type StartupSlots } from './record-slots.ts';
 import { formatTaint } from './syntax.ts';
-import { isSameTaint, taintId } from './taint.ts';
+import { taintId } from './taint.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from './types.ts';
 
 /** Nodes in a sentence. */
@@ -198,18 +198,23 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
   const texts: string[] = [];
   let afterMs: number | undefined;
   for (const taint of spec.startupTaints) {
-    const stuck: string[] = [];
+    // By the taint that is there: with another value it is not the pool's to lift, whatever its condition is.
+    const stuck = new Map<string, string[]>();
     for (const node of members) {
-      if (!node.taints.some(live => isSameTaint(live, taint))) continue;
+      const live = node.taints.find(each => taintId(each) === taintId(taint));
+      if (live === undefined) continue;
       const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
       const left = since + STARTING_MS - now;
-      if (left <= 0) stuck.push(node.name);
-      else afterMs = Math.min(afterMs ?? left, left);
+      if (left > 0) afterMs = Math.min(afterMs ?? left, left);
+      else stuck.set(formatTaint(live), [...(stuck.get(formatTaint(live)) ?? []), node.name]);
     }
-    if (stuck.length === 0) continue;
-    const waits = taint.until === undefined ? '' : ` (until ${taint.until.nodeCondition})`;
-    const nodes = `${plural(stuck.length, 'node')}: ${firstFew(stuck.toSorted(), MAX_NAMED)}`;
-    texts.push(`nobody has lifted startup taint ${formatTaint(taint)}${waits} from ${nodes}`);
+    const [wanted, until] = [formatTaint(taint), taint.until?.nodeCondition];
+    for (const [live, names] of stuck) {
+      const notes = [...(live === wanted ? [] : [`the pool has ${wanted}`]), ...(until ? [`until ${until}`] : [])];
+      const nodes = `${plural(names.length, 'node')}: ${firstFew(names.toSorted(), MAX_NAMED)}`;
+      const why = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+      texts.push(`nobody has lifted startup taint ${live}${why} from ${nodes}`);
+    }
   }
   return { texts, afterMs };
 }

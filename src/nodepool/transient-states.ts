@@ -134,6 +134,9 @@ export const TRANSIENT_STATES: readonly TransientState[] = [
   }),
 ];
 
+/** Who sets keys that the list does not have. */
+const OTHERS = 'other software';
+
 const BY_KEY = new Map(TRANSIENT_STATES.map(state => [`${state.what} ${state.key}`, state]));
 const ENDINGS = TRANSIENT_STATES.filter(({ key }) => key.startsWith('*'));
 
@@ -299,7 +302,7 @@ export function transientKeysIn(pool: NodePool, more: readonly string[] = []): T
   const found = (what: TransientState['what'], key: string): TransientState[] => {
     const state = transientState(what, key);
     if (state !== undefined) return [{ ...state, key }];
-    return isTransient(what, key, own) ? [{ key, what, project: 'other software', phase: 'state' }] : [];
+    return isTransient(what, key, own) ? [{ key, what, project: OTHERS, phase: 'state' }] : [];
   };
   return [
     ...new Set(Object.keys(labels).toSorted()).values().flatMap(key => found('label', key)),
@@ -316,6 +319,22 @@ export function transientText({ what, key, project, phase }: TransientState): st
 export function transientKeyWarning({ metadata }: NodePool, state: TransientState): Warning {
   return {
     message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they register, and it is not set again once it is removed`,
-    next: state.what === 'taint' ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
+    next: mayBeStartup(state) ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
   };
+}
+
+/** What marks an update, a removal or a failure means nothing on a node that has just registered; of other keys nobody knows. */
+function mayBeStartup({ what, phase, project }: TransientState): boolean {
+  return what === 'taint' && (phase === 'startup' || project === OTHERS);
+}
+
+/** Warns about startup taints of a key by which other software marks something else than a node that starts. */
+export function startupKeyWarnings({ metadata, spec }: NodePool): Warning[] {
+  const keys = new Set((spec.startupTaints ?? []).map(({ key }) => key));
+  return [...keys].flatMap(key => {
+    const state = transientState('taint', key);
+    if (state === undefined || mayBeStartup(state)) return [];
+    const message = `pool ${metadata.name} gives new nodes ${transientText({ ...state, key })}`;
+    return { message, next: 'remove it from spec.startupTaints' };
+  });
 }

@@ -56,7 +56,7 @@ test('create and edit warn about such a key, doctor names it, and it is not repa
   assert.equal(created.code, 0, created.stderr);
   assert.match(
     created.stderr,
-    /taint UpdateInProgress, which Machine Config Operator sets .*; next: use spec.startupTaints/,
+    /taint UpdateInProgress, which Machine Config Operator sets .*; next: remove it from the pool/,
   );
   const edited = await run('edit', 'one', '--label', 'nvidia.com/mig.config.state=success');
   assert.match(edited.stderr, /label nvidia.com\/mig.config.state, which NVIDIA GPU Operator sets /);

@@ -5,13 +5,14 @@ import { isPaused, progressOf } from '../../nodepool/rollout.ts';
 import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/takeover.ts';
 import { transientKeysIn, transientText } from '../../nodepool/transient-states.ts';
-import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import { FINALIZER, type NodePool, type NodePoolStatus } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import { notRecorded } from '../diff/not-recorded.ts';
 import { error, type Finding, named, ok, skipped, warning } from './check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
+const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
 
 /**
  * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept
@@ -23,7 +24,10 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
   // Of a deletion that fails, the line of its status has both.
   const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
-  const late = others.map(pool => latenessIn(pool, state)).filter(texts => texts.length > 0);
+  const behind = new Map(
+    others.map(pool => [pool, latenessIn(pool, state)] as const).filter(([, texts]) => texts.length > 0),
+  );
+  const late = [...behind.values()];
   const stopped = pools.flatMap(stoppedRollout);
   const contested = detailsOf(pools, contestIn);
   const withheld = detailsOf(pools, withheldIn);
@@ -38,7 +42,7 @@ export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
   if (late.length > 0)
     return warning(
       `${late.length} of ${plural(pools.length, 'pool')} ${late.length === 1 ? 'is' : 'are'} not up to date`,
-      RECONCILE,
+      [...behind.keys()].every(isKeptByOthers) ? KEPT : RECONCILE,
       details,
     );
   if (stopped.length > 0)
@@ -84,7 +88,7 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
   if (details.length === 0 && passing.length > 0) {
     return warning(
       'specs have labels or taints by which other software marks a state of a node',
-      'use spec.startupTaints for taints, or remove them with `kubectl nodepool edit POOL`',
+      'use spec.startupTaints for taints that an agent removes from a new node, or remove them with `kubectl nodepool edit POOL`',
       passing,
     );
   }
@@ -151,6 +155,11 @@ function stoppedRollout(pool: NodePool): string[] {
   const progress = progressOf(pool);
   if (progress?.reason !== 'RolloutStopped' || lateness(pool) !== undefined) return [];
   return [`${pool.metadata.name}: ${progress.message}`];
+}
+
+/** A deletion that no reconcile ends: the nodes were released, and our finalizer is gone. */
+function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: NodePool): boolean {
+  return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
 }
 
 function whyNot200(pool: NodePool): string {

@@ -35,18 +35,20 @@ test('and about the keys of --transient-keys', async () => {
   );
 });
 
-test('warns about labels and taints of a state that passes, and of no startup taint', async () => {
+test('warns about labels and taints of a state that passes, and where startup taints are meant', async () => {
   const io = testIo();
   const spec = {
     labels: { 'nvidia.com/gpu-driver-upgrade-state': 'done' },
-    taints: [taint('karpenter.sh/disrupted:NoSchedule')],
-    startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
+    taints: ['karpenter.sh/disrupted:NoSchedule', 'ebs.csi.aws.com/agent-not-ready:NoSchedule'].map(taint),
+    startupTaints: ['node.cilium.io/agent-not-ready:NoExecute', 'medik8s.io/drain:NoSchedule'].map(taint),
   };
   await warnOfOthersKeys([aPool(spec, { name: 'web' })], io, undefined);
   const text = 'nodes get it when they register, and it is not set again once it is removed; next:';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
     `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,
-    `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} use spec.startupTaints, or remove it from the pool`,
+    `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} remove it from the pool`,
+    `warning: pool web sets the taint ebs.csi.aws.com/agent-not-ready, which AWS EBS CSI driver sets until an agent on the node is ready: ${text} use spec.startupTaints, or remove it from the pool`,
+    'warning: pool web gives new nodes the taint medik8s.io/drain, which Node Maintenance Operator (medik8s) sets while the node is updated or under maintenance; next: remove it from spec.startupTaints',
   ]);
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STARTING_MS, stuckStartupTaints } from '../../../src/nodepool/startup-taints.ts';
 import { computeStatus } from '../../../src/nodepool/status.ts';
-import { aNode, aPool } from './fixtures.ts';
+import { aNode, aPool, taint } from './fixtures.ts';
 
 const setup = { key: 'setup', effect: 'NoExecute' as const };
 const pool = aPool({ startupTaints: [setup, { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'Up' } }] });
@@ -16,6 +16,14 @@ test('after 15 minutes, and until then the time that is left', () => {
     texts: ['nobody has lifted startup taint setup:NoExecute from 1 node: old'],
     afterMs: STARTING_MS - 10 * 60_000,
   });
+  const other = aNode({
+    name: 'b',
+    creationTimestamp: '2020-01-01T00:00:00Z',
+    taints: [taint('agent=mine:NoSchedule')],
+  });
+  assert.deepEqual(stuckStartupTaints(pool, [other], now).texts, [
+    'nobody has lifted startup taint agent=mine:NoSchedule (the pool has agent:NoSchedule, until Up) from 1 node: b',
+  ]);
   assert.deepEqual(stuckStartupTaints(pool, [aNode()], now), { texts: [], afterMs: undefined });
 });
 

@@ -8,6 +8,7 @@ import {
   TAKEOVER_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
 import type { CheckId } from '../../../../src/operations/doctor/check.ts';
+import { checkPools } from '../../../../src/operations/doctor/pools.ts';
 import { readState, type State, stateFindings, stateOf } from '../../../../src/operations/doctor/state.ts';
 import type { DoctorPort, ExaminedNode } from '../../../../src/operations/doctor-port.ts';
 import type { Connection } from '../../../../src/operations/ports.ts';
@@ -166,7 +167,10 @@ test('reports startup taints that are on nodes for more than 15 minutes, whoever
   assert.deepEqual(check(waiting, node('a', { ...held, readySince: now - 900 }))[0], 'warning');
   assert.deepEqual(check(waiting, node('a', { record })), ['ok'], 'lifted');
   const other = { ...agent, value: 'x' };
-  assert.deepEqual(check(waiting, node('a', { taints: [other] })), ['ok'], 'another value');
+  assert.deepEqual(check(waiting, node('a', { taints: [other] })), [
+    'warning',
+    'worker: nobody has lifted startup taint agent=x:NoSchedule (the pool has agent:NoSchedule, until AgentReady) from 1 node: a',
+  ]);
   assert.deepEqual(find('startup-taints', [worker()], [node('a', held)]), ['ok']);
 });
 
@@ -225,6 +229,8 @@ test('reports what keeps a pool from being deleted, and what others keep changin
     'held: being deleted since 2026-01-01T00:00:00Z: the finalizer example.com/a keeps it',
     'worker: label tier on 1 node',
   ]);
+  assert.match(checkPools([held]).remedy ?? '', /^what has set the finalizers has to remove them/);
+  assert.match(checkPools([held, { ...held, metadata: { ...held.metadata, finalizers: [] } }]).remedy ?? '', /^run /);
   assert.deepEqual(find('pools', [fought], nodes), ['warning', 'worker: label tier on 1 node']);
   const withheld = { ...contested, type: 'TaintsNotRestored', message: 'not set again: taint a' } as const;
   const kept = worker({ status: { ...GOOD, conditions: [withheld] } } as Partial<NodePool['metadata']>);
