@@ -56,6 +56,10 @@ export interface Entry {
   held: Map<string, Held>;
   /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
   owners: Map<string, Set<string>>;
+  /** UIDs of the pods that were there before schedulers had seen the twin. */
+  first: Set<string>;
+  /** How many pods that came later were evicted. */
+  lateEvictions: number;
   /** Milliseconds since 1970, by the record, but not ahead of when this process saw it first; NaN: not known. */
   begunAt: number;
   /** The last list was made when schedulers had seen the twin. */
@@ -95,6 +99,8 @@ export class DrainEntries {
       evicted: new Map(),
       held: new Map(),
       owners: new Map(),
+      first: new Set<string>(),
+      lateEvictions: 0,
       begunAt: begunAt(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
       isSettled: false,
       rowsLeft: MAX_ROWS,

@@ -3,7 +3,7 @@
  * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *
- * The pods of an owner are evicted from a node once. Those that come back after that, since they tolerate the stand-in or are bound by
+ * The pods of an owner are evicted from a node once, and pods of other owners that come later as often as there were pods at first. Those that come back after that, since they tolerate the stand-in or are bound by
  * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
  * Those that no budget covers are left to the taint.
  * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
@@ -113,7 +113,12 @@ export class NodeDrainer {
       const listed = await client.podsOn(plan.node.name);
       this.#forgetGone(plan.node.name, entry, listed);
       // Until then, a scheduler that has not seen the stand-in may bind pods.
-      if (!entry.isSettled) for (const pod of listed) entry.owners.get(ownerOf(pod))?.add(pod.uid);
+      if (!entry.isSettled) {
+        for (const pod of listed) {
+          entry.first.add(pod.uid);
+          entry.owners.get(ownerOf(pod))?.add(pod.uid);
+        }
+      }
       const { pods, areLast, returned } = this.#left(plan, entry, listed);
       entry.pods = pods.length;
       const isSettled = listedAt - entry.since >= SETTLE_MS;
@@ -134,12 +139,16 @@ export class NodeDrainer {
     }
   }
 
-  #left({ node, drain }: DrainingPlan, { owners, begunAt }: Entry, listed: readonly DrainPod[]): PodsLeft {
+  #left({ node, drain }: DrainingPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
+    const { owners, begunAt, first, lateEvictions } = entry;
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
-      const isNew = known !== undefined && !known.has(pod.uid);
+      if (known !== undefined && !known.has(pod.uid)) return true;
+      if (!tolerates) return false;
+      // Whatever replaces them has a new owner each time, as Jobs that somebody makes anew: so many are evicted as there were at first.
+      if (!first.has(pod.uid) && lateEvictions >= Math.max(1, first.size)) return true;
       // An earlier process may have evicted the pods of its owner.
-      return isNew || (tolerates && Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS);
+      return Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS;
     });
   }
 
@@ -263,6 +272,7 @@ export class NodeDrainer {
 
   #take(removal: Removal, pod: DrainPod, node: string, entry: Entry): void {
     if (removal.kind === 'accepted') {
+      if (!entry.first.has(pod.uid)) entry.lateEvictions++;
       entry.evicted.set(pod.uid, podName(pod));
       entry.held.delete(pod.uid);
     }

@@ -79,6 +79,33 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
+test('pods that are replaced by those of a new owner each time are evicted so many times, and no more', async () => {
+  const job = (at: number) =>
+    tolerant(`job-${at}`, { controller: { apiVersion: 'batch/v1', kind: 'Job', name: `job-${at}` } });
+  const { write, calls, on, answers, budgets, clock, taints } = drained([job(0), job(1)]);
+  budgets.push(budget(1));
+  const evicted: string[] = [];
+  let message = '';
+  for (let made = 2; made < 20; made++) {
+    // The budget allows one at a time.
+    const [allowed, refused] = [...on.keys()];
+    answers.set(allowed ?? '', { kind: 'accepted' });
+    answers.set(refused ?? '', BUDGET);
+    message = await write().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    await clock.advance(PERMANENT_MS);
+    if (!calls.includes(`evict ${allowed}`)) continue;
+    evicted.push(allowed ?? '');
+    on.delete(allowed ?? '');
+    on.set(`job-${made}`, job(made));
+  }
+  assert.deepEqual(evicted, ['job-0', 'job-1', 'job-3', 'job-4']);
+  assert.match(message, /^taint dedicated=x:NoExecute was not set on node n1: 2 pods came back after eviction, /);
+  assert.deepEqual(taints(), ['dedicated:NoSchedule']);
+});
+
 test('a budget that changes while pods that came back are evicted: no further one is', async () => {
   const { write, calls, on, answers, clock } = await returnedTo('b', 'c');
   answers.set('c', BUDGET);
