@@ -130,7 +130,8 @@ export function rolloutStep(
   const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
   const inFlight = [...settling, ...failed];
   const changed = nodes.filter(node => node.isOfThis && !node.isPending && isUp(node));
-  const unknown = inFlight.filter(node => node.isOfThis && isUnknown(node));
+  // Whether the spec broke them is known once they are Ready again, also where that stops nothing.
+  const unknown = inFlight.filter(node => node.isOfThis && !settlesByTime(node));
   const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
   const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
   // What others add to nodes that have the spec is removed, too, where the rollout was complete.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutProgress, stepsText } from '../../../src/nodepool/rollout.ts';
 import { type RolloutNode, scaled } from '../../../src/nodepool/rollout-step.ts';
-import { ago, broken, done, many, node, pending, step } from './rollout-nodes.ts';
+import { ago, broken, done, many, NOW, node, pending, step } from './rollout-nodes.ts';
 
 test('counts and percentages, rounded up as maxSurge of a Deployment', () => {
   const cases: [number | string | undefined, number, number | undefined][] = [
@@ -180,6 +180,15 @@ test('so many of the canary as are Ready: the others are not kept from what may 
   const none = step(dead, strategy);
   assert.deepEqual([none.next, none.notReady.length], [[], 4], 'nobody knows');
   assert.equal(step(dead, strategy, { resumed: ago(0) }).next.length, 4, 'somebody has accepted that');
+});
+
+test('with stopOnNotReady: false a canary that broke keeps its place: the others wait for it, or for a resume', () => {
+  const strategy = { canary: 2, stopOnNotReady: false, settleSeconds: 10 };
+  const nodes = [broken('a', 60, 50), done('b', 60), pending('c'), pending('d')];
+  const { next, notReady, isCanary, isStopped } = step(nodes, strategy);
+  assert.deepEqual([next, notReady, isCanary, isStopped], [[], ['a'], true, false]);
+  assert.deepEqual(step(nodes, strategy, { resumed: NOW }).next, ['c'], 'another one in its place');
+  assert.deepEqual(step(nodes.slice(1), strategy).next, ['c'], 'it is gone');
 });
 
 test('a node broken by another spec keeps its place no longer than settleSeconds', () => {
