@@ -103,6 +103,20 @@ test('refuses a kubelet the record, on the node and through its status, but not 
     return (await kubelet.request('PATCH', '/api/v1/nodes/a/status', { status: { conditions } })).status;
   };
   for (const field of ['lastTransitionTime', 'lastHeartbeatTime']) assert.equal(await report(late, field), 422, field);
+  // Those of managedFields are stored where something else changes, too, and of other managers.
+  const fieldsV1 = { 'f:metadata': { 'f:labels': { 'f:kubernetes.io/os': {} } } };
+  const other = { manager: 'other', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1 };
+  const manage = async (path: string, time: string) => {
+    const body = {
+      metadata: { annotations: { 'example.com/at': `${path} ${time}` }, managedFields: [{ ...other, time }] },
+    };
+    return (await kubelet.request('PATCH', `/api/v1/nodes/a${path}`, body)).status;
+  };
+  assert.equal(await manage('', '2026-01-01T00:00:00Z'), 200);
+  assert.equal(await manage('', late), 422);
+  // The server ignores them there, or the policy refuses them.
+  await manage('/status', late);
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { labels: { any: 'x' } } });
   for (const time of [null, '2026-01-01T00:00:00Z', '2099-01-01T00:00:00.5+02:00'])
     assert.equal(await report(time), 200, String(time));
 });

@@ -40,14 +40,14 @@ test('a kubelet cannot fill its node, and taints of its pool arrive on the large
     return kubeletOf(cluster(), 'b').write('', { ...object, ...more, metadata }, 'POST');
   };
   for (const [what, attempt] of Object.entries({
-    annotation: () => kubelet.annotate({ fill: 'x'.repeat(66_000) }),
-    'in characters of two bytes': () => kubelet.annotate({ fill: 'é'.repeat(33_000) }),
-    'many annotations': () => kubelet.annotate(many(1_000)),
-    'by the status': () => kubelet.write('/a/status', { metadata: { annotations: { fill: 'x'.repeat(66_000) } } }),
+    annotation: () => kubelet.annotate({ fill: 'x'.repeat(132_000) }),
+    'in characters of two bytes': () => kubelet.annotate({ fill: 'é'.repeat(66_000) }),
+    'many annotations': () => kubelet.annotate(many(1_200)),
+    'by the status': () => kubelet.write('/a/status', { metadata: { annotations: { fill: 'x'.repeat(132_000) } } }),
     status: () => kubelet.report(runtime(1_100_000)),
     labels: () => kubelet.label(many(6_000)),
     managedFields: () => kubelet.write('/a', { metadata: { managedFields } }),
-    'registration with annotations': () => registers({ fill: 'x'.repeat(66_000) }, {}),
+    'registration with annotations': () => registers({ fill: 'x'.repeat(132_000) }, {}),
     'registration with a status': () => registers({}, { status: runtime(1_100_000) }),
   })) {
     const { status, body } = await attempt();
@@ -60,13 +60,15 @@ test('a kubelet cannot fill its node, and taints of its pool arrive on the large
     );
   }
   // As much as it may.
-  assert.equal((await kubelet.annotate({ fill: 'x'.repeat(60_000) })).status, 200);
+  assert.equal((await kubelet.annotate({ fill: 'x'.repeat(130_000) })).status, 200);
   assert.equal((await kubelet.report(runtime(900_000))).status, 200);
   assert.equal((await kubelet.heartbeat()).status, 200);
-  await testEnv.edit('pci', { spec: { labels: { tier: '2' }, annotations: { note: 'y' }, taints: [TAINT] } });
+  await testEnv.edit('pci', {
+    spec: { labels: { tier: '2' }, annotations: { note: 'y'.repeat(65_000) }, taints: [TAINT] },
+  });
   await testEnv.reconcile();
   const { metadata, spec } = await testEnv.node('a');
-  assert.deepEqual([metadata.labels.tier, metadata.annotations?.note, spec.taints], ['2', 'y', [TAINT]]);
+  assert.deepEqual([metadata.labels.tier, metadata.annotations?.note?.length, spec.taints], ['2', 65_000, [TAINT]]);
 });
 
 test('an honest kubelet writes its node, whatever others made of it', async () => {
@@ -102,8 +104,11 @@ test('an honest kubelet writes its node, whatever others made of it', async () =
   // The record is not counted, and the kubelet may keep or shorten what others wrote.
   const patch = (annotations: object) =>
     raw(cluster()).expect('PATCH', '/api/v1/nodes/c', { metadata: { annotations } });
-  await patch({ 'nodes.lailin.xyz/applied': 'x'.repeat(150_000) });
+  await patch({ 'nodes.lailin.xyz/applied': 'x'.repeat(100_000) });
   assert.equal((await kubelet.annotate({ 'csi.volume.kubernetes.io/nodeid': 'x'.repeat(1_000) })).status, 200);
+  // As large as what a pool may give, and longer as text.
+  await patch({ 'example.com/given': '"'.repeat(65_000) });
+  assert.equal((await kubelet.annotate({ 'csi.volume.kubernetes.io/nodeid': 'y'.repeat(1_000) })).status, 200);
   await patch({ 'example.com/other': 'x'.repeat(70_000) });
   assert.equal((await kubelet.heartbeat()).status, 200);
   assert.equal((await kubelet.annotate({ more: 'x' })).status, 422);
