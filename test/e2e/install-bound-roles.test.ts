@@ -87,15 +87,27 @@ test('a role that others are bound to, or that is part of theirs, is not filled'
   );
   await admin().expect('DELETE', `${inDefault}/rolebindings/mallorys`);
 
-  // All who are bound to `view` would get the rules.
-  const aggregated = { [`${GROUP}/aggregate-to-view`]: 'true' };
-  await admin().expect('DELETE', CLUSTER_ROLE);
-  assert.equal((await makeRole(mallory, 'clusterroles', NAME, aggregated)).status, 201);
-  await refused(
-    INSTALL,
-    1,
-    /: label rbac.authorization.k8s.io\/aggregate-to-view adds ClusterRole nodepool-controller to other roles; nothing was changed; next: kubectl delete clusterrole nodepool-controller, then/,
-  );
+  // All who are bound to these would get the rules.
+  const aggregated = { 'serving.knative.dev/controller': 'true' };
+  await admin().expect('POST', `${RBAC}/clusterroles`, {
+    metadata: { name: 'knative-serving-admin' },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregated }] },
+    rules: [],
+  });
+  for (const [name, labels] of [
+    ['view', { [`${GROUP}/aggregate-to-view`]: 'true' }],
+    ['knative-serving-admin', aggregated],
+  ] as const) {
+    await admin().expect('DELETE', CLUSTER_ROLE);
+    assert.equal((await makeRole(mallory, 'clusterroles', NAME, labels)).status, 201);
+    await refused(
+      INSTALL,
+      1,
+      new RegExp(
+        `: ClusterRole ${name} aggregates ClusterRole nodepool-controller by labels that others have set; nothing was changed; next: kubectl delete clusterrole nodepool-controller, then`,
+      ),
+    );
+  }
   await admin().expect('DELETE', CLUSTER_ROLE);
 });
 

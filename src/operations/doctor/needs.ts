@@ -183,7 +183,9 @@ export interface CommandNeeds {
 }
 
 /** To see who else gets what a role grants. */
-const BINDINGS = ['rolebindings', 'clusterrolebindings'].map(resource => `list ${resource}.rbac.authorization.k8s.io`);
+const BINDINGS = ['rolebindings', 'clusterrolebindings', 'clusterroles'].map(
+  resource => `list ${resource}.rbac.authorization.k8s.io`,
+);
 
 /** What `install` can install beside the CRD. */
 export interface Installable {

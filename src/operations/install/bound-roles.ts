@@ -5,6 +5,7 @@
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
 import { firstFew, resourceOf } from '../../nodepool/plural.ts';
 import { grantsOf } from '../doctor/manifest-access.ts';
 import type { AccessQuestion } from '../doctor-port.ts';
@@ -13,8 +14,6 @@ import type { ManifestObject, ManifestsPort } from '../ports.ts';
 import { textOf } from './foreign-objects.ts';
 
 const RBAC = 'rbac.authorization.k8s.io/v1';
-/** In the name of a label by which ClusterRoles become part of others, as `rbac.authorization.k8s.io/aggregate-to-view`. */
-const AGGREGATES = /(^|\/)aggregate-to-/;
 const MAX_NAMED = 5;
 
 /** A way in which others get what a role grants, and what ends it. */
@@ -81,18 +80,21 @@ async function sharesOf(
   if (roles.length === 0) return [];
   const ours = objects.filter(({ roleRef }) => roleRef !== undefined);
   const own = new Set(ours.flatMap(subjectsOf));
-  const lists = ['ClusterRoleBinding', 'RoleBinding'].map(kind =>
-    list({ apiVersion: RBAC, kind }, binding => roles.some(role => isOf(binding, role))),
-  );
-  const bindings = (await allPermitted(lists)).flat();
+  const isBinding = (object: ManifestObject) => roles.some(role => isOf(object, role));
+  const [bindings = [], inNamespaces = [], aggregating = []] = await allPermitted([
+    list({ apiVersion: RBAC, kind: 'ClusterRoleBinding' }, isBinding),
+    list({ apiVersion: RBAC, kind: 'RoleBinding' }, isBinding),
+    list({ apiVersion: RBAC, kind: 'ClusterRole' }, ({ aggregationRule }) => aggregationRule !== undefined),
+  ]);
   return roles.flatMap(role => {
-    const bound = bindings.flatMap(binding => {
+    const bound = [...bindings, ...inNamespaces].flatMap(binding => {
       const others = subjectsOf(binding).filter(subject => !own.has(subject));
       if (!isOf(binding, role) || others.length === 0) return [];
       return [{ text: `${textOf(binding)} binds ${textOf(role)} to ${firstFew(others, MAX_NAMED)}`, of: binding }];
     });
-    const added = addedLabels(role, live[objects.indexOf(role)]).filter(key => AGGREGATES.test(key));
-    const aggregated = added.map(key => ({ text: `label ${key} adds ${textOf(role)} to other roles`, of: role }));
+    const aggregated = aggregating
+      .filter(other => aggregates(other, role, live[objects.indexOf(role)]))
+      .map(other => ({ text: `${textOf(other)} aggregates ${textOf(role)} by labels that others have set`, of: role }));
     const isControllers = ours.some(binding => isOf(binding, role));
     return [...bound, ...aggregated].map(({ text, of }) => ({ text, next: deletionOf(of), isControllers }));
   });
@@ -127,9 +129,22 @@ function textsOf(shares: readonly Share[]): string {
   );
 }
 
-/** Labels that others have set: they stay when the role is applied. */
-function addedLabels({ metadata: { labels } }: ManifestObject, live: ManifestObject | undefined): string[] {
-  return Object.keys(live?.metadata.labels ?? {}).filter(key => !Object.hasOwn(labels ?? {}, key));
+/** By labels that others have set: they stay when the role is applied. */
+function aggregates(
+  { aggregationRule }: ManifestObject,
+  role: ManifestObject,
+  live: ManifestObject | undefined,
+): boolean {
+  if (role.kind !== 'ClusterRole' || !isObject(aggregationRule)) return false;
+  const { clusterRoleSelectors } = aggregationRule;
+  const selectors: LabelQuery[] = Array.isArray(clusterRoleSelectors) ? clusterRoleSelectors.filter(isObject) : [];
+  const ours = labelsOf(role);
+  const all = { ...labelsOf(live), ...ours };
+  return selectors.some(selector => matchesQuery(selector, all) && !matchesQuery(selector, ours));
+}
+
+function labelsOf(object: ManifestObject | undefined): Record<string, string> {
+  return { ...(object?.metadata.labels as Record<string, string> | undefined) };
 }
 
 function isOf({ metadata: { namespace }, roleRef }: ManifestObject, role: ManifestObject): boolean {

@@ -105,6 +105,7 @@ test("requires of who installs the controller its objects' permissions, and all 
     'watch secrets.g',
     'list rolebindings.rbac.authorization.k8s.io',
     'list clusterrolebindings.rbac.authorization.k8s.io',
+    'list clusterroles.rbac.authorization.k8s.io',
   ]);
   assert.deepEqual(questionTexts(uninstall?.questions ?? []), [
     'get,delete serviceaccounts "sa" in ns',

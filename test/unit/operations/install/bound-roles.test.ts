@@ -23,12 +23,12 @@ const binding = (name: string, ofRole: string, subjects: unknown): ManifestObjec
 const namespace: ManifestObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns' } };
 const OBJECTS = [namespace, role('people'), role('c'), binding('c', 'c', [account])];
 
-function clusterOf(bindings: ManifestObject[]) {
+function clusterOf(others: ManifestObject[]) {
   const asked: string[] = [];
   const risks: string[] = [];
   const list = async ({ kind }: { kind: string }, keep: (object: ManifestObject) => boolean) => {
     asked.push(kind);
-    return bindings.filter(one => one.kind === kind && keep(one));
+    return others.filter(one => one.kind === kind && keep(one));
   };
   const ports = {
     manifests: { list } as never,
@@ -85,13 +85,23 @@ test('refuses whom else the role of the controller is bound to, and asks about t
   });
 });
 
-test('refuses labels by which the role of the controller would become part of others', async () => {
-  const key = 'example.com/aggregate-to-ops';
-  const { before } = clusterOf([]);
-  await assert.rejects(before([undefined, undefined, role('c', [], { [key]: 'true', app: 'x' }), undefined]), {
-    message: `others would get the rights of the controller: label ${key} adds ClusterRole c to other roles; nothing was changed`,
+test('refuses labels by which the role of the controller would become part of others, whatever they are called', async () => {
+  const aggregating = (...clusterRoleSelectors: unknown[]): ManifestObject => ({
+    ...role('ops', []),
+    aggregationRule: { clusterRoleSelectors },
+  });
+  const labels = { 'serving.example.com/controller': 'true', app: 'x' };
+  const live = [undefined, undefined, role('c', [], labels), undefined];
+  const { before } = clusterOf([
+    aggregating({ matchLabels: { other: 'x' } }, { matchLabels: { 'serving.example.com/controller': 'true' } }),
+  ]);
+  await assert.rejects(before(live), {
+    message:
+      'others would get the rights of the controller: ClusterRole ops aggregates ClusterRole c by labels that others have set; nothing was changed',
     next: 'kubectl delete clusterrole c, then run the command again',
   });
+  // All roles, ours as well: whoever made that one means it.
+  await clusterOf([aggregating({}), aggregating({ matchLabels: { other: 'x' } }), aggregating(null, 1)]).before(live);
 });
 
 test('asks about a namespace that was there before the role, unless that is being deleted', async () => {
