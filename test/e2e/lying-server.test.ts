@@ -60,13 +60,13 @@ const OF_LISTS: Record<string, Lie> = {
 const readsOf = (resource: string) => new RegExp(`/${resource}(/[^/]+)?$`);
 
 /** Changes what the server answers to reads of a resource: each object, or the list. */
-function lies(proxy: FaultProxy, resource: string, lie: Lie, isOfList: boolean): () => void {
-  const isMeant = ({ method, path }: Asked) => method === 'GET' && readsOf(resource).test(path);
+function lies(proxy: FaultProxy, resource: string, lie: Lie, isOfList: boolean, methods = ['GET']): () => void {
+  const isMeant = ({ method, path }: Asked) => methods.includes(method) && readsOf(resource).test(path);
   return proxy.onRequest(asked => {
     if (isWatch(asked) || !isMeant(asked)) return undefined;
     return async ({ forward, pass, client }) => {
       const answer = await forward();
-      if (answer.statusCode !== 200) return pass(answer);
+      if (answer.statusCode !== 200 && answer.statusCode !== 201) return pass(answer);
       const body = JSON.parse(await text(answer)) as Json;
       const { items } = body;
       let lied: unknown = body;
@@ -135,6 +135,32 @@ for (const resource of RESOURCES) {
     }
   });
 }
+
+test('answers to writes, and to /version, of other types are no bug', async t => {
+  const proxy = await prepare(t);
+  const deepNulls = (value: unknown): unknown => {
+    if (Array.isArray(value)) return [null];
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, deepNulls(each)]));
+  };
+  const numbers: Lie = body => Object.fromEntries(Object.keys(body).map(key => [key, 7]));
+  const all: Record<string, Lie> = { ...OF_OBJECTS, 'nulls in lists': deepNulls, numbers };
+  for (const [name, lie] of Object.entries(all)) {
+    const stops = [lies(proxy, 'nodepools', lie, false, ['PATCH', 'POST']), lies(proxy, 'version', lie, false)];
+    for (const args of [
+      ['edit', 'w', '--label', 'tier=silver', '--dry-run=server'],
+      ['create', 'z', '--label', 'x=y', '--dry-run=server'],
+      ['rollout', 'pause', 'w', '--dry-run=server'],
+      ['version'],
+    ]) {
+      const { code, shown } = await run(proxy, args);
+      const what = `${name}: ${args.join(' ')}: ${code} ${shown}`;
+      assert.doesNotMatch(shown, /this is a bug|TypeError|undefined|\[object/, what);
+      assert.ok(code === 0 || shown !== '', what);
+    }
+    for (const stop of stops) stop();
+  }
+});
 
 test('a deletion does not end while nodes without a name may be members', async t => {
   const proxy = await prepare(t);

@@ -200,6 +200,12 @@ export class Api {
     return object as T;
   }
 
+  /** Throws where it has no name. */
+  whole<T extends object>(resource: Resource, object: T): T {
+    this.#checkShape(resource, object as Record<string, unknown>, true);
+    return object;
+  }
+
   /** The error for an unexpected response. */
   refusal(asked: Asked, answer: Answer): NodepoolError {
     return refusal(asked, answer, this.#transport, this.#now());
@@ -213,7 +219,7 @@ export class Api {
     } catch {
       body = undefined;
     }
-    if (isObject(body) && (isObject(body.metadata) || 'gitVersion' in body)) return body;
+    if (isObject(body) && (isObject(body.metadata) || typeof body.gitVersion === 'string')) return body;
     throw noApiServer(this.#transport.access);
   }
 

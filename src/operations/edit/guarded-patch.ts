@@ -1,5 +1,7 @@
 /** Patches of a pool that somebody else may change at the same time. */
+import { coercePool } from '../../nodepool/coerce.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { fieldErrors } from '../../nodepool/field-error.ts';
 import type { NodePoolsClient } from '../../reconciler/ports.ts';
 import { alteredPool } from '../altered-pool.ts';
 import { poolNotFound } from '../not-found.ts';
@@ -42,6 +44,9 @@ export async function patchPool<T extends PoolPatch>(
     const write = await pools.patch(name, guarded(patch, before), { dryRun: dryRun === 'server' });
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
+    const { unreadable } = coercePool(write.pool);
+    if (unreadable !== undefined && coercePool(after).unreadable === undefined)
+      throw fieldErrors(`nodepool ${name} as the server answered it`, unreadable);
     const altered = alteredPool(after, write.pool, before);
     if (altered !== undefined) throw altered;
     return { ...proposal, pool: write.pool };
