@@ -127,8 +127,8 @@ async function ofNode(
     dated === undefined || !isOfEarlier(event, dated.node);
   const entries = [
     ...(dated === undefined ? [] : nodeEntries(dated, owner === undefined ? undefined : state.pool(owner))),
-    ...about.filter(isOwn).map(event => eventEntry(event, { node: name })),
-    ...named.filter(isOwn).map(event => eventEntry(event, { node: name, pool: event.pool })),
+    ...about.filter(isOwn).map(event => eventEntry(sinceNode(event, dated?.node), { node: name })),
+    ...named.filter(isOwn).map(event => eventEntry(sinceNode(event, dated?.node), { node: name, pool: event.pool })),
   ];
   const ofEarlier = [...about, ...named].filter(event => !isOwn(event)).length;
   return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
@@ -141,6 +141,12 @@ async function ofNode(
 function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSeen: string }, node: Node): boolean {
   if (uid !== '' && uid !== node.name) return uid !== node.uid;
   return Date.parse(lastSeen) < createdAt(node);
+}
+
+/** Of an Event that began with an earlier node of the name, nobody knows how many are about this one. */
+function sinceNode<T extends { firstSeen: string; count: number }>(event: T, node: Node | undefined): T {
+  const isOlder = node !== undefined && Date.parse(event.firstSeen) < createdAt(node);
+  return isOlder ? { ...event, count: 1 } : event;
 }
 
 /** The members that somebody changed or cordoned; of many the first ones. */
