@@ -24,6 +24,8 @@ export interface ConnectOptions {
   log?: (level: 'warning' | 'debug', text: string) => void;
   /** Called right before each write except those of leases; false fails the write. */
   mayWrite?: () => boolean;
+  /** The server validates each write and stores none. */
+  dryRun?: boolean;
   /** Called when the first request is on its way: to load what its answer is printed with. */
   meanwhile?: () => void;
 }

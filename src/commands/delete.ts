@@ -75,7 +75,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { io, connect } = deps;
     const chosen = await chosenPools(args.name, flags, deps);
     const dryRun = flags['dry-run'];
-    const connection = await connect({ concurrency: flags.concurrency });
+    const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun === 'server' });
     const detachNodes = flags['detach-nodes'];
     const { concurrency, yes } = flags;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };

@@ -36,6 +36,8 @@ export interface ConnectionOptions extends AccessOptions {
   onRequest?: (code: string, method: string, host: string) => void;
   /** Called right before each write except those of leases; the write fails when it returns false. */
   mayWrite?: () => boolean;
+  /** The server validates each write and stores none. */
+  dryRun?: boolean;
   /** See TransportOptions. */
   meanwhile?: () => void;
   /** More keys of states that pass: see transient-states.ts. */
@@ -66,7 +68,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     log,
   });
   const now = () => new Date();
-  const api = new Api(transport, now);
+  const api = new Api(transport, now, options.dryRun);
   const kept = new KeptAnnotations();
   const drain = async () => (await import('./resources/evictions.ts')).drainPort(api, transport);
   return {

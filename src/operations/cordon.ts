@@ -135,7 +135,7 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
       current !== node && plan.patch.unschedulable === false ? await deps.laterCordon?.(current) : undefined;
     if (later !== undefined) throw laterCordonError(later.by);
     const { resourceVersion }: Node = current;
-    const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch }, { dryRun: dryRun === 'server' });
+    const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch });
     if (write.kind === 'written') {
       checkWritten(write.node, plan.patch);
       const ended = dryRun === 'none' ? endedBy(current, plan, owner) : undefined;

@@ -36,7 +36,7 @@ async function record(names: readonly string[], cluster: CordonedStatusPort): Pr
     // What the CRD drops or a wrong type hides would be lost by a write.
     if (status === undefined || pool.dropped !== undefined) continue;
     if (status.unschedulableNodeCount === unschedulableNodeCount) continue;
-    const write = await cluster.pools.patchStatus(pool, { ...status, unschedulableNodeCount }, { dryRun: false });
+    const write = await cluster.pools.patchStatus(pool, { ...status, unschedulableNodeCount });
     if (write.kind === 'conflict') changed.push(name);
   }
   return changed;

@@ -37,7 +37,7 @@ export async function publishMaintenance(node: Node, { open, serverVersion, slee
     if (isSettled(current, wanted)) return;
     const { resourceVersion }: NodeCondition = current;
     const target = { name: node.name, resourceVersion };
-    const result = await port.publish(target, MAINTENANCE_CONDITION, wanted, { dryRun: false });
+    const result = await port.publish(target, MAINTENANCE_CONDITION, wanted);
     if (result !== 'conflict') return;
     await sleep(conflictDelay(attempt, Math.random()));
     current = await read();

@@ -1,7 +1,7 @@
 /** The client for maintenances of nodes. src/kube implements it. */
 import type { Owner } from '../nodepool/maintenance.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { PoolEvent, WriteOptions } from '../reconciler/ports.ts';
+import type { PoolEvent } from '../reconciler/ports.ts';
 
 /** The condition of a node whose maintenance is published, as this program writes it. */
 export interface PublishedMaintenance {
@@ -27,7 +27,6 @@ export interface MaintenancePort {
     node: Pick<Node, 'name' | 'resourceVersion'>,
     type: string,
     to: PublishedMaintenance | undefined,
-    options: WriteOptions,
   ): Promise<'written' | 'conflict' | 'gone'>;
   /** Creates an Event about the node. */
   record(node: Pick<Node, 'name' | 'uid'>, event: PoolEvent): Promise<void>;

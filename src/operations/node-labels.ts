@@ -4,7 +4,7 @@ import { labelOf } from '../nodepool/member-labels.ts';
 import type { Node } from '../nodepool/types.ts';
 import { alteredError, alteredSlots } from '../reconciler/altered.ts';
 import { stillExistsError } from '../reconciler/live-reads.ts';
-import type { NodePatch, NodesClient, WriteOptions } from '../reconciler/ports.ts';
+import type { NodePatch, NodesClient } from '../reconciler/ports.ts';
 
 /** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
 export type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
@@ -19,14 +19,13 @@ export async function patchLabels(
   node: Node,
   change: (current: Node) => LabelChange,
   nodes: Pick<NodesClient, 'get' | 'patch'>,
-  options: WriteOptions,
 ): Promise<Node | undefined> {
   let current: Node | undefined = node;
   for (let attempt = 0; attempt < MAX_ATTEMPTS && current !== undefined; attempt++) {
     const { name, uid, resourceVersion }: Node = current;
     const wanted = change(current);
     if (isLabelled(current, wanted)) return current;
-    const write = await nodes.patch(name, { resourceVersion, ...wanted }, options);
+    const write = await nodes.patch(name, { resourceVersion, ...wanted });
     if (write.kind === 'written') {
       const patch = { resourceVersion, ...wanted };
       const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
@@ -56,7 +55,7 @@ export async function tryLabels(
   const first = nodes.find(node => !isLabelled(node, { labels }));
   if (first === undefined) return;
   // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
-  await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { dryRun: true });
+  await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { isTrial: true });
 }
 
 function isLabelled(node: Node, { labels }: LabelChange): boolean {

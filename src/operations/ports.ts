@@ -69,11 +69,11 @@ export interface CrdPort {
   /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
   otherGroups(): Promise<string[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
-  apply(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'created' | 'configured' | 'unchanged'>;
+  apply(crd: Record<string, unknown>): Promise<'created' | 'configured' | 'unchanged'>;
   /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
   waitUntilEstablished(timeoutMs: number): Promise<void>;
   /** Guarded by the UID of the CRD that was read; throws NodepoolError when the CRD was recreated since. */
-  delete(crd: Record<string, unknown>, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+  delete(crd: Record<string, unknown>): Promise<'deleted' | 'gone'>;
   /** Resolves when the CRD is gone, or the signal is aborted; throws after the timeout. */
   waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
@@ -100,12 +100,11 @@ export interface ManifestsPort {
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
   apply(
     object: ManifestObject,
-    options: { dryRun: boolean },
   ): Promise<{ applied: 'created' | 'configured' | 'unchanged'; object: ManifestObject } | 'no namespace'>;
   /** Replaces the whole spec, guarded by the resourceVersion of `live`. */
   replaceSpec(live: ManifestObject, spec: unknown): Promise<void>;
   /** With its UID as precondition, if it has one; throws NodepoolError when another object has the name by now. */
-  delete(object: ManifestObject, options: { dryRun: boolean }): Promise<'deleted' | 'gone'>;
+  delete(object: ManifestObject): Promise<'deleted' | 'gone'>;
 }
 
 export type { LeasePort, RawPool };

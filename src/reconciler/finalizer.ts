@@ -88,12 +88,8 @@ export async function editPool(
 }
 
 /** Throws NodepoolError when the server stored others than it was sent. */
-async function setFinalizers(
-  pool: NodePool,
-  finalizers: string[],
-  { cluster, dryRun }: PoolEditDeps,
-): Promise<PoolWrite> {
-  const write = await cluster.pools.setFinalizers(pool, finalizers, { dryRun });
+async function setFinalizers(pool: NodePool, finalizers: string[], { cluster }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.pools.setFinalizers(pool, finalizers);
   const isAltered = write.kind === 'written' && !deepEqual(write.pool.metadata.finalizers ?? [], finalizers);
   if (isAltered) throw poolAlteredError(`the finalizers of nodepool ${pool.metadata.name} were`);
   return write;

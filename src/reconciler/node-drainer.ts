@@ -211,7 +211,7 @@ export class NodeDrainer {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
-      const removal = await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false });
+      const removal = await client.evict(pod, { gracePeriodSeconds: undefined });
       if (removal.kind === 'accepted' && !hasBegun) {
         hasBegun = true;
         entry.rowsLeft--;
@@ -257,7 +257,7 @@ export class NodeDrainer {
       if (signal?.aborted) return 'waits';
       if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
       try {
-        const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined, dryRun: false }));
+        const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined }));
         if (removal.kind === 'accepted') rememberOwner(entry, pod, listed);
         this.#take(removal, pod, node, entry);
         if (removal.kind === 'budget') refused.set(kind, removal);

@@ -10,7 +10,6 @@ import type { ClusterPort, PoolEvent } from './ports.ts';
 export interface OutcomeEventsOptions {
   cluster: Pick<ClusterPort, 'createEvent'>;
   state: ClusterState;
-  dryRun: boolean;
   /** Gets the node writes in place of sending their Events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
 }
@@ -44,9 +43,9 @@ export class OutcomeEvents {
 
   /** Also after the signal is aborted: these are Events of what was written. */
   async send(events: EventsOfPools, outcome: PoolOutcome): Promise<void> {
-    const { cluster, dryRun } = this.#options;
+    const { cluster } = this.#options;
     const failures: WriteFailure[] = [];
-    const send = ([pool, event]: EventsOfPools[number]) => cluster.createEvent(pool, event, { dryRun });
+    const send = ([pool, event]: EventsOfPools[number]) => cluster.createEvent(pool, event);
     await Promise.all(events.map(each => attempt(failures, () => send(each))));
     outcome.warnings.push(...messagesOf(failures));
   }

@@ -27,12 +27,6 @@ export interface PoolEvent {
 /** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
 export type RawPool = NodePool & Record<string, unknown>;
 
-/** Goes with every write. */
-export interface WriteOptions {
-  /** The server validates the write and does not store it (dryRun=All). */
-  dryRun: boolean;
-}
-
 /**
  * Reads are answered from etcd, never from a possibly stale cache. Nodes have the annotations of the pools that were read
  * before them.
@@ -53,7 +47,7 @@ export interface NodesClient<Listed extends Node = Node> {
    * @param options `expected`: the node of that resourceVersion with the patch. Its spec and status are taken where the
    * server cannot have changed them, so that they need not be sent back
    */
-  patch(name: string, patch: NodePatch, options: WriteOptions & { expected?: Node }): Promise<NodeWrite>;
+  patch(name: string, patch: NodePatch, options?: { expected?: Node; isTrial?: boolean }): Promise<NodeWrite>;
 }
 
 export interface NodePoolsClient {
@@ -74,17 +68,17 @@ export interface NodePoolsClient {
   /** Throws where the server does not serve NodePools. */
   assertServed(): Promise<void>;
   /** The body is sent as it is, with fieldValidation=Strict. `exists` when the name is taken. */
-  create(pool: RawPool, options: WriteOptions): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
+  create(pool: RawPool): Promise<{ kind: 'created'; pool: RawPool } | { kind: 'exists' }>;
   /** JSON merge patch, with fieldValidation=Strict. Guarded by the metadata.resourceVersion in it, if any. */
-  patch(name: string, patch: Record<string, unknown>, options: WriteOptions): Promise<PoolWrite<RawPool>>;
+  patch(name: string, patch: Record<string, unknown>): Promise<PoolWrite<RawPool>>;
   /** Replaces the finalizer list, guarded by the pool's resourceVersion. */
-  setFinalizers(pool: NodePool, finalizers: string[], options: WriteOptions): Promise<PoolWrite>;
+  setFinalizers(pool: NodePool, finalizers: string[]): Promise<PoolWrite>;
   /** Sets one annotation, guarded by the pool's resourceVersion. @param value undefined removes it */
-  annotate(pool: NodePool, key: string, value: string | undefined, options: WriteOptions): Promise<PoolWrite>;
+  annotate(pool: NodePool, key: string, value: string | undefined): Promise<PoolWrite>;
   /** Replaces the status, guarded by the pool's resourceVersion and fields of its spec. `gone`, too, where no status subresource is served. */
-  patchStatus(pool: NodePool, status: NodePoolStatus, options: WriteOptions): Promise<PoolWrite>;
+  patchStatus(pool: NodePool, status: NodePoolStatus): Promise<PoolWrite>;
   /** Guarded by the UID. `marked`: the pool has a deletionTimestamp and stays while it has finalizers. */
-  delete(pool: RawPool, options: WriteOptions): Promise<'deleted' | 'marked' | 'gone'>;
+  delete(pool: RawPool): Promise<'deleted' | 'marked' | 'gone'>;
 }
 
 /** As the server takes them. */
@@ -97,44 +91,34 @@ export interface RuntimeClassesClient {
   list(): Promise<RuntimeClass[]>;
   watch(): Watched<RuntimeClass>;
   get(name: string): Promise<RuntimeClass | undefined>;
-  create(
-    runtimeClass: RuntimeClass,
-    options: WriteOptions,
-  ): Promise<{ kind: 'created'; runtimeClass: RuntimeClass } | { kind: 'exists' }>;
+  create(runtimeClass: RuntimeClass): Promise<{ kind: 'created'; runtimeClass: RuntimeClass } | { kind: 'exists' }>;
   /** Replaces `scheduling`, guarded by resourceVersion. The handler is immutable on the server. */
   patch(
     current: RuntimeClass,
     scheduling: NonNullable<RuntimeClass['scheduling']>,
-    options: WriteOptions,
   ): Promise<{ kind: 'written'; runtimeClass: RuntimeClass } | { kind: 'conflict' } | { kind: 'gone' }>;
   /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others hold it. */
-  delete(current: RuntimeClass, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+  delete(current: RuntimeClass): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
 export interface ControllerRevisionsClient {
   /** Those with the label of the pool, whoever owns them. */
   list(pool: string): Promise<ControllerRevision[]>;
   get(name: string): Promise<ControllerRevision | undefined>;
-  create(
-    revision: ControllerRevision,
-    options: WriteOptions,
-  ): Promise<{ kind: 'created'; revision: ControllerRevision } | { kind: 'exists' }>;
+  create(revision: ControllerRevision): Promise<{ kind: 'created'; revision: ControllerRevision } | { kind: 'exists' }>;
   /** Guarded by UID and resourceVersion. @param to annotations that are null are removed, others stay */
   update(
     current: ControllerRevision,
     to: { revision: number; annotations: Record<string, string | null> },
-    options: WriteOptions,
   ): Promise<{ kind: 'written'; revision: ControllerRevision } | { kind: 'conflict' } | { kind: 'gone' }>;
   /** Guarded by the UID. */
-  delete(current: ControllerRevision, options: WriteOptions): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+  delete(current: ControllerRevision): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
 /** How a pod is evicted or deleted. */
 export interface PodRemoval {
   /** Undefined: the pod's terminationGracePeriodSeconds. */
   gracePeriodSeconds: number | undefined;
-  /** The server checks it and keeps the pod. */
-  dryRun: boolean;
 }
 
 /** The result of an eviction or delete. A permanent refusal is thrown. */
@@ -171,7 +155,7 @@ export interface ClusterPort {
   pools: NodePoolsClient;
   runtimeClasses: RuntimeClassesClient;
   revisions: ControllerRevisionsClient;
-  createEvent(pool: NodePool, event: PoolEvent, options: WriteOptions): Promise<void>;
+  createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
   /** Only pools with `noExecute: Drain` need it. */
   evictions(): Promise<EvictionsClient>;
 }

@@ -25,14 +25,14 @@ export async function forgetRest(pool: NodePool, deps: PoolEditDeps): Promise<vo
 
 /** A pool that is being deleted takes the annotation with it. @param value undefined removes it */
 async function annotate(pool: NodePool, value: string | undefined, deps: PoolEditDeps): Promise<void> {
-  const { cluster, state, dryRun } = deps;
+  const { cluster, state } = deps;
   const { name, uid } = pool.metadata;
   const isDone = ({ metadata }: NodePool) =>
     metadata.deletionTimestamp !== undefined || metadata.annotations?.[REPLACED_ANNOTATION] === value;
   const known = state.pool(name);
   if (known === undefined || known.metadata.uid !== uid || isDone(known)) return;
   const write = async (current: NodePool): Promise<PoolWrite> => {
-    const written = await cluster.pools.annotate(current, REPLACED_ANNOTATION, value, { dryRun });
+    const written = await cluster.pools.annotate(current, REPLACED_ANNOTATION, value);
     if (written.kind === 'written' && !isDone(written.pool))
       throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of nodepool ${name} was`);
     return written;

@@ -23,10 +23,11 @@ import { isPaused } from '../nodepool/rollout.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { type Warning, warningText } from '../nodepool/warning.ts';
 import { type LiveReadDeps, readPool } from './live-reads.ts';
-import type { RawPool, WriteOptions } from './ports.ts';
+import type { RawPool } from './ports.ts';
 import { RestoredError } from './restored.ts';
 
-export interface RevisionDeps extends LiveReadDeps, WriteOptions {
+export interface RevisionDeps extends LiveReadDeps {
+  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   limitObjects: Limiter;
 }
@@ -100,7 +101,7 @@ export class RevisionWriter {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const own = ownRevisions(pool, await cluster.revisions.list(pool.metadata.name));
       if (planRevision(raw ?? pool, own).kind === 'none') {
-        for (const revision of excessRevisions(own)) await cluster.revisions.delete(revision, { dryRun });
+        for (const revision of excessRevisions(own)) await cluster.revisions.delete(revision);
         return 'kept';
       }
       // The pool in the cluster state lacks fields that this version does not know.
@@ -127,17 +128,17 @@ export class RevisionWriter {
   /** False where the revision was not as it was read. */
   async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: RawPool): Promise<boolean> {
     if (plan.kind === 'create') return this.#create(plan.revision, pool);
-    const { cluster, dryRun } = this.#deps;
+    const { cluster } = this.#deps;
     const to = { revision: plan.revision, annotations: { [CHANGE_CAUSE]: causeOf(pool) ?? null } };
-    return (await cluster.revisions.update(plan.current, to, { dryRun })).kind === 'written';
+    return (await cluster.revisions.update(plan.current, to)).kind === 'written';
   }
 
   async #create(revision: number, pool: RawPool): Promise<boolean> {
-    const { cluster, dryRun } = this.#deps;
+    const { cluster } = this.#deps;
     const taken: ControllerRevision[] = [];
     for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
       const wanted = newRevision(pool, revision, attempt);
-      if ((await cluster.revisions.create(wanted, { dryRun })).kind === 'created') return true;
+      if ((await cluster.revisions.create(wanted)).kind === 'created') return true;
       const found = await cluster.revisions.get(wanted.metadata.name);
       if (found === undefined) return false;
       // Another process, or our own request sent again.

@@ -52,7 +52,7 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
       rest = restOf(plan.current);
       await keepRest(pool, rest, deps);
     }
-    if (await act(plan, cluster, state, dryRun)) {
+    if (await act(plan, cluster, state)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
       if (plan.kind === 'create') return { kind: isReplaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
@@ -134,23 +134,22 @@ async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
   cluster: Pick<ClusterPort, 'runtimeClasses'>,
   state: ClusterState,
-  dryRun: boolean,
 ): Promise<boolean> {
   switch (plan.kind) {
     case 'create': {
-      const made = await cluster.runtimeClasses.create(plan.desired, { dryRun });
+      const made = await cluster.runtimeClasses.create(plan.desired);
       if (made.kind === 'created') state.setRuntimeClass(made.runtimeClass);
       return made.kind === 'created';
     }
     case 'patch': {
-      const write = await cluster.runtimeClasses.patch(plan.current, plan.scheduling, { dryRun });
+      const write = await cluster.runtimeClasses.patch(plan.current, plan.scheduling);
       if (write.kind === 'written') state.setRuntimeClass(write.runtimeClass);
       return write.kind === 'written';
     }
     case 'replace':
     case 'delete': {
       const { name, uid, finalizers = [] } = plan.current.metadata;
-      const deleted = await cluster.runtimeClasses.delete(plan.current, { dryRun });
+      const deleted = await cluster.runtimeClasses.delete(plan.current);
       if (deleted === 'conflict') return false;
       if (deleted === 'marked' && plan.kind === 'replace') {
         throw new NodepoolError(

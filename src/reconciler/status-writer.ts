@@ -25,7 +25,6 @@ import type { WriteRateLimiter } from './write-rate-limiter.ts';
 export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;
   now: () => Date;
-  dryRun: boolean;
   sleep: (ms: number) => Promise<void>;
   isFollowed?: boolean;
   /** Undefined: every status is written at once. */
@@ -77,7 +76,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limitObjects, now, sleep, dryRun, isFollowed = false, statusLimiter, writeLimiter } = deps;
+  const { cluster, state, limitObjects, now, sleep, isFollowed = false, statusLimiter, writeLimiter } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limitObjects(() => readPool(name, uid, deps));
@@ -101,9 +100,7 @@ async function write(
     }
     assertStatusFree(metadata, writeLimiter);
     state.expectStatus(name, status);
-    const write = await limitObjects(() =>
-      writePool(current, () => cluster.pools.patchStatus(current, status, { dryRun }), deps),
-    );
+    const write = await limitObjects(() => writePool(current, () => cluster.pools.patchStatus(current, status), deps));
     if (write.kind === 'written') {
       // Where the CRD drops all that differs, the resourceVersion does not change.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;

@@ -69,8 +69,8 @@ function mark(pool: NodePool, value: Takeover, deps: PoolEditDeps): Promise<Node
 }
 
 /** Throws NodepoolError when the server stored another value: the annotation would be written again before every node. */
-async function annotate(pool: NodePool, value: Takeover, { cluster, dryRun }: PoolEditDeps): Promise<PoolWrite> {
-  const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value, { dryRun });
+async function annotate(pool: NodePool, value: Takeover, { cluster }: PoolEditDeps): Promise<PoolWrite> {
+  const write = await cluster.pools.annotate(pool, TAKEOVER_ANNOTATION, value);
   if (write.kind === 'written' && takeoverOf(write.pool) !== value)
     throw poolAlteredError(`annotation ${TAKEOVER_ANNOTATION} of nodepool ${pool.metadata.name} was`);
   return write;

@@ -7,7 +7,7 @@ import { connect } from '../../src/kube/connect.ts';
 export async function installCrd(kubeconfig: string): Promise<void> {
   const { object } = await readCrd(fileURLToPath(new URL('../../', import.meta.url)));
   const { crd, close } = await connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
-  await crd.apply(object, { dryRun: false });
+  await crd.apply(object);
   await crd.waitUntilEstablished(30_000);
   close();
 }

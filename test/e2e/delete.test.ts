@@ -90,8 +90,8 @@ test('--detach-nodes removes the labels of a pool that a controller released and
   const over = {
     cluster: override(cluster, {
       pools: {
-        async delete(pool, options) {
-          const deleted = await cluster.pools.delete(pool, options);
+        async delete(pool) {
+          const deleted = await cluster.pools.delete(pool);
           await testEnv.reconcile();
           assert.equal(await testEnv.getPool('w'), undefined);
           return deleted;
@@ -114,11 +114,11 @@ test('neither deletes nor reconciles a pool that was recreated before the delete
   const results = await deleteWith(['w'], {
     cluster: override(cluster, {
       pools: {
-        async delete(pool, options) {
+        async delete(pool) {
           await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
           await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
           await testEnv.pool('w', { labels: { tier: 'new' } });
-          return cluster.pools.delete(pool, options);
+          return cluster.pools.delete(pool);
         },
       },
     }),
@@ -156,12 +156,12 @@ test('does not release a recreated pool that somebody else marked for deletion',
   const results = await deleteWith(['w'], {
     cluster: override(cluster, {
       pools: {
-        async delete(pool, options) {
+        async delete(pool) {
           await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
           await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
           await testEnv.pool('w', {}, { metadata: { finalizers: [FINALIZER] } });
           await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
-          return cluster.pools.delete(pool, options);
+          return cluster.pools.delete(pool);
         },
       },
     }),
@@ -178,10 +178,10 @@ test('releases the nodes of a pool that somebody else removes meanwhile', async 
   const results = await deleteWith(['w'], {
     cluster: override(cluster, {
       pools: {
-        async delete(pool, options) {
+        async delete(pool) {
           await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { metadata: { finalizers: null } });
           await raw(testEnv.cluster()).expect('DELETE', `${POOLS}/w`);
-          return cluster.pools.delete(pool, options);
+          return cluster.pools.delete(pool);
         },
       },
     }),

@@ -6,7 +6,6 @@ import { useCrd } from './earlier-crd.ts';
 import { useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const STORED = { dryRun: false };
 
 const key = 'a';
 /** All fields but those of the earlier operator. The compiler finds one that is missing. */
@@ -30,9 +29,9 @@ test('status, finalizers and annotations are not written with an earlier CRD, wh
   t.after(() => useCrd(testEnv.cluster(), 'ours'));
   await useCrd(testEnv.cluster(), 'earlier schema');
   const writes: Record<string, (pool: NodePool) => Promise<unknown>> = {
-    status: pool => pools.patchStatus(pool, { status: 200, nodeCount: 1 }, STORED),
-    finalizers: pool => pools.setFinalizers(pool, ['example.com/hold'], STORED),
-    annotation: pool => pools.annotate(pool, 'note', 'x', STORED),
+    status: pool => pools.patchStatus(pool, { status: 200, nodeCount: 1 }),
+    finalizers: pool => pools.setFinalizers(pool, ['example.com/hold']),
+    annotation: pool => pools.annotate(pool, 'note', 'x'),
   };
   for (const pool of known) {
     for (const [what, write] of Object.entries(writes)) {

@@ -10,21 +10,21 @@ import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { createPool, pool, readCrd } from './pools.ts';
 
-const STORED = { dryRun: false };
-const DRY = { dryRun: true };
-
 describe('the cluster port', () => {
   const cluster = useCluster({ audit: true });
   let connection: Connection;
+  /** Its writes are validated and not stored. */
+  let dry: Connection;
 
   before(async () => {
     const manifest = await readCrd();
     const options = { kubeconfig: cluster().kubeconfig, env: {}, log: () => {}, version: '0.0.0' };
     connection = await connect(options);
-    await connection.crd.apply(manifest, { dryRun: false });
+    dry = await connect({ ...options, dryRun: true });
+    await connection.crd.apply(manifest);
     await connection.crd.waitUntilEstablished(10_000);
   });
-  after(() => connection?.close());
+  after(() => Promise.all([connection?.close(), dry?.close()]));
 
   const created = (body: RawPool) => createPool(connection, body);
 
@@ -60,7 +60,7 @@ describe('the cluster port', () => {
       const { resourceVersion } = before;
       const taints = [...before.taints, { key: 'mine', value: '', effect: 'NoExecute' as const }];
       const patch = { resourceVersion, labels: { x: null, z: '1' }, taints, record: '{"pool":"p"}' };
-      const write = await connection.cluster.nodes.patch('a', patch, STORED);
+      const write = await connection.cluster.nodes.patch('a', patch);
       assert.equal(write.kind, 'written');
       assert.equal(write.node.labels.x, undefined);
       assert.equal(write.node.labels.z, '1');
@@ -71,20 +71,16 @@ describe('the cluster port', () => {
       );
       assert.deepEqual(write.node, await node('a'));
 
-      assert.deepEqual(await connection.cluster.nodes.patch('a', { ...patch, labels: { z: '2' } }, STORED), {
+      assert.deepEqual(await connection.cluster.nodes.patch('a', { ...patch, labels: { z: '2' } }), {
         kind: 'conflict',
       });
-      assert.deepEqual(await connection.cluster.nodes.patch('nowhere', patch, STORED), { kind: 'gone' });
+      assert.deepEqual(await connection.cluster.nodes.patch('nowhere', patch), { kind: 'gone' });
       assert.equal((await node('a')).labels.z, '1');
 
-      const cleaned = await connection.cluster.nodes.patch(
-        'a',
-        {
-          resourceVersion: write.node.resourceVersion,
-          record: null,
-        },
-        STORED,
-      );
+      const cleaned = await connection.cluster.nodes.patch('a', {
+        resourceVersion: write.node.resourceVersion,
+        record: null,
+      });
       assert.equal(cleaned.kind === 'written' && cleaned.node.record, undefined);
       assert.equal(cleaned.kind === 'written' && cleaned.node.labels.z, '1');
     });
@@ -103,30 +99,30 @@ describe('the cluster port', () => {
   test('creates RuntimeClasses once, patches them at their resourceVersion, deletes them by UID', async () => {
     const scheduling = { nodeSelector: { a: 'b', c: 'd' }, tolerations: [{ key: 'k', operator: 'Exists' }] };
     const wanted: RuntimeClass = { metadata: { name: 'rc' }, handler: 'runc', scheduling };
-    const made = await connection.cluster.runtimeClasses.create(wanted, STORED);
+    const made = await connection.cluster.runtimeClasses.create(wanted);
     assert.equal(made.kind, 'created');
-    assert.deepEqual(await connection.cluster.runtimeClasses.create(wanted, STORED), { kind: 'exists' });
+    assert.deepEqual(await connection.cluster.runtimeClasses.create(wanted), { kind: 'exists' });
     const current = made.runtimeClass;
-    const patched = await connection.cluster.runtimeClasses.patch(current, { nodeSelector: { a: 'x' } }, STORED);
+    const patched = await connection.cluster.runtimeClasses.patch(current, { nodeSelector: { a: 'x' } });
     assert.deepEqual(patched.kind === 'written' && patched.runtimeClass.scheduling, { nodeSelector: { a: 'x' } });
-    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}, STORED), { kind: 'conflict' });
+    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}), { kind: 'conflict' });
     assert.deepEqual((await connection.cluster.runtimeClasses.get('rc'))?.scheduling, { nodeSelector: { a: 'x' } });
     assert.deepEqual(
       (await connection.cluster.runtimeClasses.list()).map(({ metadata }) => metadata.name),
       ['rc'],
     );
     const impostor = { ...current, metadata: { ...current.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
-    assert.equal(await connection.cluster.runtimeClasses.delete(impostor, STORED), 'conflict');
-    assert.equal(await connection.cluster.runtimeClasses.delete(current, STORED), 'deleted');
-    assert.equal(await connection.cluster.runtimeClasses.delete(current, STORED), 'gone');
-    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}, STORED), { kind: 'gone' });
+    assert.equal(await connection.cluster.runtimeClasses.delete(impostor), 'conflict');
+    assert.equal(await connection.cluster.runtimeClasses.delete(current), 'deleted');
+    assert.equal(await connection.cluster.runtimeClasses.delete(current), 'gone');
+    assert.deepEqual(await connection.cluster.runtimeClasses.patch(current, {}), { kind: 'gone' });
     assert.equal(await connection.cluster.runtimeClasses.get('rc'), undefined);
   });
 
   test('lists our events and those that another operator counted through core/v1', async () => {
     const about = await created(pool('evented'));
     const event = { type: 'Warning', reason: 'NodeConflict', action: 'Reconcile', note: 'ü'.repeat(600) } as const;
-    await connection.cluster.createEvent(about, event, STORED);
+    await connection.cluster.createEvent(about, event);
     const others = raw(cluster());
     const old = (name: string, involvedObject: Record<string, string>) =>
       others.expect('POST', '/api/v1/namespaces/default/events', {
@@ -170,19 +166,16 @@ describe('the cluster port', () => {
   test('a dry run of each client stores nothing', async () => {
     const about = await created(pool('untouched'));
     const { resourceVersion } = await node('b');
-    const write = await connection.cluster.nodes.patch('b', { resourceVersion, labels: { dry: 'yes' } }, DRY);
+    const write = await dry.cluster.nodes.patch('b', { resourceVersion, labels: { dry: 'yes' } });
     assert.equal(write.kind === 'written' && write.node.labels.dry, 'yes');
-    await connection.cluster.pools.setFinalizers(about, ['example.com/hold'], DRY);
-    await connection.cluster.pools.patchStatus(about, { status: 200, nodeCount: 1 }, DRY);
-    await connection.cluster.runtimeClasses.create({ metadata: { name: 'dry' }, handler: 'runc' }, DRY);
-    const kept = await connection.cluster.runtimeClasses.create(
-      { metadata: { name: 'kept' }, handler: 'runc' },
-      STORED,
-    );
+    await dry.cluster.pools.setFinalizers(about, ['example.com/hold']);
+    await dry.cluster.pools.patchStatus(about, { status: 200, nodeCount: 1 });
+    await dry.cluster.runtimeClasses.create({ metadata: { name: 'dry' }, handler: 'runc' });
+    const kept = await connection.cluster.runtimeClasses.create({ metadata: { name: 'kept' }, handler: 'runc' });
     assert.equal(kept.kind, 'created');
-    await connection.cluster.runtimeClasses.patch(kept.runtimeClass, { nodeSelector: { a: 'b' } }, DRY);
-    assert.equal(await connection.cluster.runtimeClasses.delete(kept.runtimeClass, DRY), 'deleted');
-    await connection.cluster.createEvent(about, { type: 'Normal', reason: 'Dry', action: 'Try', note: 'none' }, DRY);
+    await dry.cluster.runtimeClasses.patch(kept.runtimeClass, { nodeSelector: { a: 'b' } });
+    assert.equal(await dry.cluster.runtimeClasses.delete(kept.runtimeClass), 'deleted');
+    await dry.cluster.createEvent(about, { type: 'Normal', reason: 'Dry', action: 'Try', note: 'none' });
     assert.equal((await node('b')).resourceVersion, resourceVersion);
     assert.deepEqual(await connection.cluster.pools.get('untouched'), about);
     assert.equal(await connection.cluster.runtimeClasses.get('dry'), undefined);

@@ -89,11 +89,7 @@ async function patchOften(
     if (at === MANY) await sleep(ANSWER_MS);
     const { resourceVersion }: Node = node;
     const expected: Node = { ...node, ready: true, taints: at === MANY ? [MARKER] : first, allocatable: { cpu: '99' } };
-    const write = await nodes.patch(
-      'a',
-      { resourceVersion, labels: { turn: String(at % 2) } },
-      { dryRun: false, expected },
-    );
+    const write = await nodes.patch('a', { resourceVersion, labels: { turn: String(at % 2) } }, { expected });
     assert.ok(write.kind === 'written');
     answers.push(write.node);
     node = write.node;

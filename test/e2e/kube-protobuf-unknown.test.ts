@@ -39,16 +39,16 @@ test('reads a node with an unknown taint field as JSON, and keeps the field', as
   assert.deepEqual(asked, [`${PROTOBUF}, application/json`, 'application/json']);
   assert.deepEqual(await connection.cluster.nodes.list(), expected);
   const { taints, resourceVersion } = bare;
-  const write = await connection.cluster.nodes.patch(
-    'bare',
-    { resourceVersion, labels: { team: 'a' }, taints },
-    { dryRun: false },
-  );
+  const write = await connection.cluster.nodes.patch('bare', { resourceVersion, labels: { team: 'a' }, taints });
   assert.equal(write.kind === 'written' && write.node.taints[0]?.value, MARK);
 
   asked.length = 0;
   const bareNow = await expectNode(connection, 'bare');
-  const tried = await connection.cluster.nodes.patch('bare', { ...bareNow, labels: { team: 'dry' } }, { dryRun: true });
+  const tried = await connection.cluster.nodes.patch(
+    'bare',
+    { ...bareNow, labels: { team: 'dry' } },
+    { isTrial: true },
+  );
   assert.equal(
     tried.kind === 'written' && tried.node.labels.team,
     'dry',

@@ -124,13 +124,13 @@ test('responses to a patch, a conflict and a missing node are equal', async t =>
   const node = await connection.cluster.nodes.get('tainted');
   assert.ok(node);
   const patch = { resourceVersion: node.resourceVersion, labels: { team: 'a' }, taints: node.taints };
-  const write = await connection.cluster.nodes.patch('tainted', patch, { dryRun: false });
+  const write = await connection.cluster.nodes.patch('tainted', patch);
   assert.equal(write.kind, 'written');
   const now = (await inJson()).find(({ name }) => name === 'tainted');
   assert.deepEqual(write.kind === 'written' && write.node, now);
   assert.equal(now?.taints[0] && 'timeAdded' in now.taints[0], true, 'what others wrote is written back whole');
-  assert.deepEqual(await connection.cluster.nodes.patch('tainted', patch, { dryRun: false }), { kind: 'conflict' });
-  assert.deepEqual(await connection.cluster.nodes.patch('nobody', { resourceVersion: '1' }, { dryRun: false }), {
+  assert.deepEqual(await connection.cluster.nodes.patch('tainted', patch), { kind: 'conflict' });
+  assert.deepEqual(await connection.cluster.nodes.patch('nobody', { resourceVersion: '1' }), {
     kind: 'gone',
   });
 });
@@ -180,11 +180,7 @@ test('reports a protobuf error as the one in JSON', async t => {
     const { cluster: port } = await connection;
     const labels = { team: 'not/a/value' };
     const asking: Promise<unknown> = patch
-      ? port.nodes.patch(
-          'plain',
-          { resourceVersion: (await port.nodes.get('plain'))?.resourceVersion ?? '', labels },
-          { dryRun: false },
-        )
+      ? port.nodes.patch('plain', { resourceVersion: (await port.nodes.get('plain'))?.resourceVersion ?? '', labels })
       : port.nodes.list();
     return asking.then(
       () => assert.fail('it is refused'),
@@ -209,7 +205,7 @@ test('reads JSON from a server without protobuf, by the same requests', async t 
   assert.deepEqual(asked, Array(6).fill(`${PROTOBUF}, application/json`));
   const node = await connection.cluster.nodes.get('plain');
   assert.ok(node);
-  const write = await connection.cluster.nodes.patch('plain', { ...node, labels: { json: 'yes' } }, { dryRun: false });
+  const write = await connection.cluster.nodes.patch('plain', { ...node, labels: { json: 'yes' } });
   assert.equal(write.kind === 'written' && write.node.labels.json, 'yes');
 });
 

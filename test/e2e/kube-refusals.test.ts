@@ -74,11 +74,11 @@ test('names each missing permission', async () => {
   const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
   const refused: [string, (connection: Connection) => Promise<unknown>][] = [
     ['list nodes', ({ cluster }) => cluster.nodes.list()],
-    ['patch Node "a"', ({ cluster }) => cluster.nodes.patch('a', patch, { dryRun: false })],
+    ['patch Node "a"', ({ cluster }) => cluster.nodes.patch('a', patch)],
     ['list nodepools', ({ cluster }) => cluster.pools.list()],
     [
       'patch the status of NodePool "p"',
-      ({ cluster }) => cluster.pools.patchStatus(pool, { status: 200, nodeCount: 0 }, { dryRun: false }),
+      ({ cluster }) => cluster.pools.patchStatus(pool, { status: 200, nodeCount: 0 }),
     ],
     ['list events', ({ events }) => events.list()],
     ['get CustomResourceDefinition "nodepools.nodes.lailin.xyz"', ({ crd }) => crd.get()],
@@ -121,7 +121,7 @@ test('reports a write that the server refuses as invalid', async () => {
   const { resourceVersion } = (node as { metadata: { resourceVersion: string } }).metadata;
   assert.equal(
     await failure(cluster().kubeconfig, ({ cluster }) =>
-      cluster.nodes.patch('a', { resourceVersion, labels: { 'not a key': 'x' } }, { dryRun: false }),
+      cluster.nodes.patch('a', { resourceVersion, labels: { 'not a key': 'x' } }),
     ),
     "cannot patch Node \"a\": invalid: metadata.labels: Invalid value: \"not a key\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'); next: correct the object",
   );

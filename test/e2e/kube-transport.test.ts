@@ -90,21 +90,14 @@ describe('the transport', () => {
     assert.ok(node);
     assert.equal(opened(), 6);
     cut();
-    const write = await connection.cluster.nodes.patch(
-      'a',
-      {
-        resourceVersion: node.resourceVersion,
-        labels: { again: 'yes' },
-      },
-      { dryRun: false },
-    );
+    const write = await connection.cluster.nodes.patch('a', {
+      resourceVersion: node.resourceVersion,
+      labels: { again: 'yes' },
+    });
     assert.equal(write.kind, 'written');
     cut();
     const pool = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'p' }, spec: {} };
-    await assert.rejects(
-      connection.cluster.pools.create(pool, { dryRun: false }),
-      /closed the connection before it answered/,
-    );
+    await assert.rejects(connection.cluster.pools.create(pool), /closed the connection before it answered/);
   });
 
   test('waits out a 429 with Retry-After', async t => {

@@ -16,7 +16,7 @@ export function pool(name: string, more: Partial<NodePool> = {}): RawPool {
 }
 
 export async function createPool({ cluster }: Connection, body: RawPool): Promise<RawPool> {
-  const made = await cluster.pools.create(body, { dryRun: false });
+  const made = await cluster.pools.create(body);
   assert.equal(made.kind, 'created');
   return made.pool;
 }

@@ -70,9 +70,9 @@ test('does not delete a CRD that was recreated after it was read', async () => {
   const releasing = () => assert.fail('there is nothing to release');
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
   const approve = async (): Promise<Answer> => {
-    await crd.delete((await crd.get()) ?? {}, { dryRun: false });
+    await crd.delete((await crd.get()) ?? {});
     await crd.waitUntilGone(30_000);
-    await crd.apply(object, { dryRun: false });
+    await crd.apply(object);
     await crd.waitUntilEstablished(30_000);
     return 'clear';
   };

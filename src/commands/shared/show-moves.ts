@@ -42,7 +42,7 @@ export async function showMoves(
   deps: Deps,
 ): Promise<number> {
   const { io, connect } = deps;
-  const connection = await connect({ concurrency });
+  const connection = await connect({ concurrency, dryRun: dryRun === 'server' });
   const warn = warnOnce(io);
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);

@@ -34,23 +34,22 @@ export type PatchRequest = {
 /** `gone` for a subresource: the object does not exist, or the server does not serve the subresource. */
 export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
 
-export function dryRunQuery(dryRun: boolean): Query {
-  return dryRun ? { dryRun: 'All' } : {};
-}
-
-/** Of a write that we own the fields of. */
-export function writeQuery(dryRun: boolean): Query {
-  return { ...dryRunQuery(dryRun), fieldManager: FIELD_MANAGER };
-}
-
 export class Api {
   readonly #transport: Transport;
   readonly #now: () => Date;
+  /** No write of this client is stored. */
+  readonly dryRun: boolean;
 
   /** @param now the wall clock, for certificates, and where the server's is not known */
-  constructor(transport: Transport, now: () => Date) {
+  constructor(transport: Transport, now: () => Date, dryRun = false) {
     this.#transport = transport;
     this.#now = now;
+    this.dryRun = dryRun;
+  }
+
+  /** Of a write that we own the fields of. @param isTrial the server validates it and does not store it, whatever the connection does */
+  writeQuery(isTrial = false): Query {
+    return { ...(isTrial || this.dryRun ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
   }
 
   /** The server's clock as of its last response; ours before the first. */
@@ -136,8 +135,8 @@ export class Api {
   }
 
   /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
-  apply<T>(resource: Resource, name: string, body: unknown, dryRun: boolean): Promise<Patched<T>> {
-    const query = { ...writeQuery(dryRun), force: 'true', fieldValidation: 'Strict' };
+  apply<T>(resource: Resource, name: string, body: unknown): Promise<Patched<T>> {
+    const query = { ...this.writeQuery(), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
 
@@ -145,7 +144,6 @@ export class Api {
   async delete(
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
-    dryRun: boolean,
   ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
     const answer = await this.#transport.request({
       method: 'DELETE',
@@ -156,7 +154,7 @@ export class Api {
         kind: 'DeleteOptions',
         propagationPolicy: 'Background',
         ...(uid === undefined ? {} : { preconditions: { uid } }),
-        ...(dryRun ? { dryRun: ['All'] } : {}),
+        ...(this.dryRun ? { dryRun: ['All'] } : {}),
       },
       replayable: true,
     });

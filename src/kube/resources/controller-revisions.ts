@@ -2,7 +2,7 @@
 import type { ControllerRevision } from '../../nodepool/revisions.ts';
 import { POOL_LABEL } from '../../nodepool/types.ts';
 import type { ControllerRevisionsClient } from '../../reconciler/ports.ts';
-import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
+import { type Api, MERGE_PATCH } from './api.ts';
 import { CONTROLLER_REVISIONS } from './resource.ts';
 
 const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
@@ -17,29 +17,29 @@ export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
     get: name => api.get(CONTROLLER_REVISIONS, name),
 
     /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
-    async create(revision, { dryRun }) {
+    async create(revision) {
       const { name } = revision.metadata;
       const made = await api.create<ControllerRevision>(
         CONTROLLER_REVISIONS,
         { ...TYPE, ...revision },
         name,
-        writeQuery(dryRun),
+        api.writeQuery(),
         true,
       );
       return made.kind === 'created' ? { kind: 'created', revision: made.object } : made;
     },
 
-    async update({ metadata }, { revision, annotations }, { dryRun }) {
+    async update({ metadata }, { revision, annotations }) {
       const { name, uid, resourceVersion } = metadata;
       const write = await api.patch<ControllerRevision>(CONTROLLER_REVISIONS, name, {
         contentType: MERGE_PATCH,
         body: { metadata: { uid, resourceVersion, annotations }, revision },
-        query: writeQuery(dryRun),
+        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', revision: write.object } : write;
     },
 
-    delete: ({ metadata }, { dryRun }) => api.delete(CONTROLLER_REVISIONS, metadata, dryRun),
+    delete: ({ metadata }) => api.delete(CONTROLLER_REVISIONS, metadata),
   };
 }

@@ -21,9 +21,9 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
     async otherGroups() {
       return (await groupsServing(api, NODE_POOLS.plural)).filter(group => group !== NODE_POOLS.group);
     },
-    async apply(crd, { dryRun }) {
+    async apply(crd) {
       const before = await read();
-      const write = await api.apply<WireCrd>(CRDS, NAME, crd, dryRun);
+      const write = await api.apply<WireCrd>(CRDS, NAME, crd);
       if (write.kind !== 'written') {
         throw new NodepoolError('cluster', `CRD ${NAME} changed while it was applied`, 'run the command again');
       }
@@ -45,9 +45,9 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
         await sleep(clock, POLL_MS);
       }
     },
-    async delete({ metadata }: WireCrd, { dryRun }) {
+    async delete({ metadata }: WireCrd) {
       const uid = metadata?.uid;
-      const result = await api.delete(CRDS, { name: NAME, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      const result = await api.delete(CRDS, { name: NAME, ...(uid === undefined ? {} : { uid }) });
       if (result === 'conflict') {
         throw new NodepoolError(
           'cluster',

@@ -6,7 +6,7 @@ import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, writeQuery } from './api.ts';
+import type { Api } from './api.ts';
 import { eventBody, type Reporter, type WireEvent } from './event-body.ts';
 import { eventSink } from './event-sink.ts';
 import { assertName, EVENTS, NODE_POOLS, NODES } from './resource.ts';
@@ -80,10 +80,10 @@ function toNodeRecord(event: WireEvent): NamedNodeEventRecord {
 }
 
 export function eventWriter(api: Api, source: EventSource): ClusterPort['createEvent'] {
-  return async (pool, recorded, { dryRun }) => {
+  return async (pool, recorded) => {
     const event = toEvent(pool, recorded, source);
     // Replayable: the name is unique.
-    await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery(dryRun), true);
+    await api.create(EVENTS, event, event.metadata?.name ?? '', api.writeQuery(), true);
   };
 }
 

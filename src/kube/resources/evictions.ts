@@ -9,7 +9,7 @@ import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, dryRunQuery } from './api.ts';
+import type { Api } from './api.ts';
 import { podsOnNode } from './pods-on-node.ts';
 import { inJson, PODS, pathOf, type Resource } from './resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from './status.ts';
@@ -37,12 +37,12 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
         method: 'POST',
         path: pathOf(resource, name, 'eviction'),
         // The registry reads dryRun from the body, webhooks get that of the query.
-        query: dryRunQuery(removal.dryRun),
+        query: api.dryRun ? { dryRun: 'All' } : {},
         body: {
           apiVersion: 'policy/v1',
           kind: 'Eviction',
           metadata: { name, namespace },
-          deleteOptions: deleteOptions(pod, removal),
+          deleteOptions: deleteOptions(pod, removal, api.dryRun),
         },
         replayable: true,
         tooManyIsAnswer: true,
@@ -57,7 +57,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
       const { namespace, name } = pod;
       const resource = { ...inJson(PODS), namespace };
       const path = pathOf(resource, name);
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod, removal) };
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod, removal, api.dryRun) };
       const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
       const outcome = commonOutcome(answer, parseStatus(answer.text));
       if (outcome !== undefined) return outcome;
@@ -66,7 +66,7 @@ export function drainPort(api: Api, transport: Transport): DrainPort {
   };
 }
 
-function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds, dryRun }: PodRemoval): object {
+function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds }: PodRemoval, dryRun: boolean): object {
   return {
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     preconditions: { uid },

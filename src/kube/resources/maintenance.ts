@@ -6,7 +6,7 @@ import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/main
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { MaintenancePort } from '../../operations/maintenance-port.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, writeQuery } from './api.ts';
+import type { Api } from './api.ts';
 import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
 import { EVENTS, inJson, NODES, pathOf, type Resource } from './resource.ts';
@@ -38,7 +38,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
         condition: found && { status: state, reason, message },
       };
     },
-    async publish({ name, resourceVersion }, type, to, { dryRun }) {
+    async publish({ name, resourceVersion }, type, to) {
       const now = timestamp(new Date());
       const times = { lastHeartbeatTime: now, lastTransitionTime: now };
       const condition = to === undefined ? { $patch: 'delete', type } : { type, status: 'True', ...to, ...times };
@@ -46,7 +46,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
         contentType: STRATEGIC_MERGE_PATCH,
         body: { metadata: { resourceVersion }, status: { conditions: [condition] } },
         subresource: 'status',
-        query: writeQuery(dryRun),
+        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind;
@@ -54,7 +54,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
     async record(node, recorded) {
       const event = toNodeEvent(node, recorded, { hostname: hostname(), now: () => new Date() });
       // Replayable: the name is unique.
-      await api.create(EVENTS, event, event.metadata?.name ?? '', writeQuery(false), true);
+      await api.create(EVENTS, event, event.metadata?.name ?? '', api.writeQuery(), true);
     },
   };
 }

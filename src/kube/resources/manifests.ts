@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { resourceOf } from '../../nodepool/plural.ts';
 import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
-import { type Api, JSON_PATCH, writeQuery } from './api.ts';
+import { type Api, JSON_PATCH } from './api.ts';
 import { serves } from './discovery.ts';
 import type { Resource } from './resource.ts';
 
@@ -17,9 +17,9 @@ export function manifestsPort(api: Api): ManifestsPort {
         keep(item) ? { ...item, apiVersion, kind } : undefined,
       ),
     isServed: object => serves(api, toResource(object)),
-    async apply(object, { dryRun }) {
+    async apply(object) {
       const before = await read(object);
-      const write = await api.apply<ManifestObject>(toResource(object), object.metadata.name, object, dryRun);
+      const write = await api.apply<ManifestObject>(toResource(object), object.metadata.name, object);
       if (write.kind === 'gone') return 'no namespace';
       if (write.kind === 'conflict') throw changedMeanwhile(object);
       const applied = write.object;
@@ -34,14 +34,14 @@ export function manifestsPort(api: Api): ManifestsPort {
           { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
           { op: 'replace', path: '/spec', value: spec },
         ],
-        query: writeQuery(false),
+        query: api.writeQuery(),
         replayable: true,
       });
       if (write.kind !== 'written') throw changedMeanwhile(live);
     },
-    async delete(object, { dryRun }) {
+    async delete(object) {
       const { name, uid } = object.metadata;
-      const result = await api.delete(toResource(object), { name, ...(uid === undefined ? {} : { uid }) }, dryRun);
+      const result = await api.delete(toResource(object), { name, ...(uid === undefined ? {} : { uid }) });
       if (result === 'conflict') {
         const text = `cannot delete ${object.kind} ${name}: it was replaced by another in the meantime`;
         throw new NodepoolError('cluster', text, 'run the command again');

@@ -5,11 +5,11 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { SPEC_FIELDS } from '../../nodepool/schema.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { NodePoolsClient, PoolWrite, RawPool, WriteOptions } from '../../reconciler/ports.ts';
+import type { NodePoolsClient, PoolWrite, RawPool } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, JSON_PATCH, MERGE_PATCH, writeQuery } from './api.ts';
+import { type Api, JSON_PATCH, MERGE_PATCH } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import type { KeptAnnotations } from './kept-annotations.ts';
 import { PAGE_SIZE, requestPage, UnreadableError } from './page.ts';
@@ -74,31 +74,30 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
       return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
     },
     assertServed: () => api.assertServed(NODE_POOLS),
-    async create(pool, { dryRun }) {
-      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(dryRun));
+    async create(pool) {
+      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(api));
       return made.kind === 'created' ? { kind: 'created', pool: withSpec(api.whole(NODE_POOLS, made.object)) } : made;
     },
-    async patch(name, patch, { dryRun }) {
+    async patch(name, patch) {
       const write = await api.patch<RawPool>(NODE_POOLS, name, {
         contentType: MERGE_PATCH,
         body: patch,
-        query: strictQuery(dryRun),
+        query: strictQuery(api),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', pool: withSpec(write.object) } : write;
     },
-    setFinalizers: (pool, finalizers, options) =>
-      patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }, options),
+    setFinalizers: (pool, finalizers) =>
+      patchGuarded(api, pool, { op: 'add', path: '/metadata/finalizers', value: finalizers }),
     // All of them, as a dry run may have set the first: the server then has no map to add to.
-    annotate: (pool, key, value, options) => {
+    annotate: (pool, key, value) => {
       const annotations = withAnnotation(pool.metadata.annotations, key, value);
-      return patchGuarded(api, pool, { op: 'add', path: '/metadata/annotations', value: annotations }, options);
+      return patchGuarded(api, pool, { op: 'add', path: '/metadata/annotations', value: annotations });
     },
     /** Replaces the whole status: a merge patch would keep removed keys of maps. */
-    patchStatus: (pool, status, options) =>
-      patchGuarded(api, pool, { op: 'add', path: '/status', value: status }, options, 'status'),
-    async delete({ metadata }, { dryRun }) {
-      const result = await api.delete(NODE_POOLS, metadata, dryRun);
+    patchStatus: (pool, status) => patchGuarded(api, pool, { op: 'add', path: '/status', value: status }, 'status'),
+    async delete({ metadata }) {
+      const result = await api.delete(NODE_POOLS, metadata);
       // The UID differs: the pool that was meant is gone.
       return result === 'conflict' ? 'gone' : result;
     },
@@ -113,7 +112,6 @@ async function patchGuarded(
   api: Api,
   { metadata, spec, unreadable }: NodePool,
   change: object,
-  { dryRun }: WriteOptions,
   subresource?: 'status',
 ): Promise<PoolWrite> {
   const kept = unreadable === undefined ? LOSABLE.filter(field => spec[field] !== undefined) : [];
@@ -124,7 +122,7 @@ async function patchGuarded(
       ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
       change,
     ],
-    query: writeQuery(dryRun),
+    query: api.writeQuery(),
     ...(subresource === undefined ? {} : { subresource }),
     replayable: true,
   });
@@ -147,6 +145,6 @@ export function withoutManagedFields<T extends { metadata: object }>(object: T):
   return { ...object, metadata: metadata as T['metadata'] };
 }
 
-function strictQuery(dryRun: boolean): Query {
-  return { ...writeQuery(dryRun), fieldValidation: 'Strict' };
+function strictQuery(api: Api): Query {
+  return { ...api.writeQuery(), fieldValidation: 'Strict' };
 }

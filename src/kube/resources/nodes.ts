@@ -20,7 +20,7 @@ import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, MERGE_PATCH, writeQuery } from './api.ts';
+import { type Api, MERGE_PATCH } from './api.ts';
 import { managerOf, setterOf } from './field-manager.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { NodeAlterers } from './node-alterers.ts';
@@ -104,16 +104,16 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       const node = await api.get<WireNode>(NODE_METADATA, name);
       return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
-    async patch(name, patch, { dryRun, expected }) {
+    async patch(name, patch, { expected, isTrial } = {}) {
       // Those of a deleted pool are known from the record alone, which the answer no longer has.
       const answered = kept.with(Object.keys(patch.annotations ?? {}));
       const whole = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
-      const isMetadata = expected !== undefined && !dryRun && alterers.areNone();
+      const isMetadata = expected !== undefined && !api.dryRun && !isTrial && alterers.areNone();
       const resource = isMetadata ? { ...whole, accept: ONLY_METADATA_OF_ONE } : whole;
       const write = await api.patch<WireNode>(resource, name, {
         contentType: MERGE_PATCH,
         body: nodePatchBody(patch),
-        query: writeQuery(dryRun),
+        query: api.writeQuery(isTrial),
         replayable: true,
       });
       if (write.kind !== 'written') return write;

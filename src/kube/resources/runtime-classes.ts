@@ -2,7 +2,7 @@
 import type { RuntimeClass } from '../../nodepool/types.ts';
 import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, JSON_PATCH, writeQuery } from './api.ts';
+import { type Api, JSON_PATCH } from './api.ts';
 import { withoutManagedFields } from './node-pools.ts';
 import { RUNTIME_CLASSES } from './resource.ts';
 import { listWatch } from './watch.ts';
@@ -17,27 +17,27 @@ export function runtimeClassesClient(api: Api, transport: Transport): RuntimeCla
     get: name => api.get(RUNTIME_CLASSES, name),
 
     /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
-    async create(runtimeClass, { dryRun }) {
+    async create(runtimeClass) {
       const body = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', ...runtimeClass };
       const { name } = runtimeClass.metadata;
-      const made = await api.create<RuntimeClass>(RUNTIME_CLASSES, body, name, writeQuery(dryRun), true);
+      const made = await api.create<RuntimeClass>(RUNTIME_CLASSES, body, name, api.writeQuery(), true);
       return made.kind === 'created' ? { kind: 'created', runtimeClass: made.object } : made;
     },
 
     /** A JSON patch replaces whole maps; replacing the resourceVersion makes the server compare it. */
-    async patch({ metadata }, scheduling, { dryRun }) {
+    async patch({ metadata }, scheduling) {
       const write = await api.patch<RuntimeClass>(RUNTIME_CLASSES, metadata.name, {
         contentType: JSON_PATCH,
         body: [
           { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
           { op: 'add', path: '/scheduling', value: scheduling },
         ],
-        query: writeQuery(dryRun),
+        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', runtimeClass: write.object } : write;
     },
 
-    delete: ({ metadata }, { dryRun }) => api.delete(RUNTIME_CLASSES, metadata, dryRun),
+    delete: ({ metadata }) => api.delete(RUNTIME_CLASSES, metadata),
   };
 }

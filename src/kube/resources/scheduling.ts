@@ -13,7 +13,7 @@ import {
 import type { NamedLabels } from '../protobuf/objects.ts';
 import { decodeLabelledPod, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, dryRunQuery } from './api.ts';
+import type { Api } from './api.ts';
 import { PLACED } from './pods.ts';
 import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from './resource.ts';
 import { parseStatus, reasonOf } from './status.ts';
@@ -85,7 +85,7 @@ async function rehearse(api: Api, transport: Transport, namespace: string, pod: 
   const { name: _, ...metadata } = pod.metadata ?? {};
   const body = { ...pod, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, namespace, generateName: 'fit-' } };
   const resource: Resource = { ...inJson(PODS), namespace };
-  const query = dryRunQuery(true);
+  const query = { dryRun: 'All' };
   const answer = await transport.request({ method: 'POST', path: pathOf(resource), query, body, replayable: true });
   if (answer.status < 300) return { kind: 'created', pod: api.object<RawPod>(resource, answer) };
   const status = parseStatus(answer.text);

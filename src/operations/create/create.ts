@@ -91,7 +91,7 @@ async function create(
       break;
     }
     try {
-      const result = await cluster.pools.create({ ...pool }, { dryRun });
+      const result = await cluster.pools.create({ ...pool });
       if (result.kind === 'exists') {
         const existing = options.files && (await cluster.pools.get(pool.metadata.name).catch(() => undefined));
         throw alreadyExists(pool, options.files, existing);
@@ -120,7 +120,7 @@ function createdOtherwise(error: NodepoolError, dryRun: boolean): NodepoolError 
 async function join(
   nodes: Node[],
   pool: NodePool,
-  { concurrency, dryRun }: CreateOptions,
+  { concurrency }: CreateOptions,
   { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<void> {
   // Not for requests, which the transport bounds: after Ctrl-C no further node is begun.
@@ -129,7 +129,7 @@ async function join(
   const left: string[] = [];
   const label = async (node: Node) => {
     if (signal?.aborted) left.push(node.name);
-    else await patchLabels(node, change, cluster.nodes, { dryRun: dryRun === 'server' });
+    else await patchLabels(node, change, cluster.nodes);
   };
   // All are waited for: after an error nothing is written any more.
   const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));

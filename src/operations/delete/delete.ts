@@ -109,7 +109,7 @@ async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: ApplyDeps): 
   if (coercePool(pool).unreadable === undefined) {
     await addFinalizer(pool, { ...deps, dryRun, state: new ClusterState([pool], [], []) });
   }
-  await deps.cluster.pools.delete(pool, { dryRun });
+  await deps.cluster.pools.delete(pool);
 }
 
 /** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */

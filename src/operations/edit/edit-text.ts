@@ -110,7 +110,7 @@ async function save(original: RawPool, patch: Record<string, unknown>, deps: Tex
     const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
     assertValid(sent);
     const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, deps);
-    const result = await deps.cluster.pools.patch(name, guarded(patch, read), { dryRun: false });
+    const result = await deps.cluster.pools.patch(name, guarded(patch, read));
     if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
     if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
     const latest = await deps.cluster.pools.get(name);

@@ -41,7 +41,7 @@ export async function patchPool<T extends PoolPatch>(
     const { before, after, patch } = proposal;
     if (patch === undefined) return { ...proposal, pool: before };
     if (dryRun === 'client') return { ...proposal, pool: after };
-    const write = await pools.patch(name, guarded(patch, before), { dryRun: dryRun === 'server' });
+    const write = await pools.patch(name, guarded(patch, before));
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
     const { unreadable } = coercePool(write.pool);

@@ -63,7 +63,7 @@ export async function install(
   if (dryRun === 'client') return { ...(await compare(crd, live, controller, installed, ports)), ...unread };
   const outcome: InstallOutcome = {
     ...unread,
-    crd: await ports.crd.apply(crd, { dryRun: dryRun === 'server' }),
+    crd: await ports.crd.apply(crd),
     otherGroups: await otherGroups(ports),
     controller: [],
   };
@@ -72,7 +72,7 @@ export async function install(
   if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
   const written: ManifestObject[] = [];
   for (const object of controller) {
-    const write = await ports.manifests.apply(object, { dryRun: dryRun === 'server' });
+    const write = await ports.manifests.apply(object);
     if (write === 'no namespace') {
       if (dryRun !== 'server') throw namespaceGone(object);
       outcome.controller.push({ object, applied: 'created', checked: false });

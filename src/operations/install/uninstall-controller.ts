@@ -43,6 +43,6 @@ export async function uninstallController(
   }
   if (found.length === 0) return { kind: 'absent', foreign };
   if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined', foreign };
-  if (dryRun !== 'client') for (const object of found) await manifests.delete(object, { dryRun: dryRun === 'server' });
+  if (dryRun !== 'client') for (const object of found) await manifests.delete(object);
   return { kind: 'deleted', objects: found, foreign };
 }

@@ -102,10 +102,10 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   if (options.dryRun === 'client') return { ...deleted, results: [] };
   const dryRun = options.dryRun === 'server';
   // First: a node that is born while the pools go would keep what it got.
-  for (const policy of bornInPool) await deps.manifests.delete(policy, { dryRun });
+  for (const policy of bornInPool) await deps.manifests.delete(policy);
   if (dryRun) {
-    for (const policy of protections) await deps.manifests.delete(policy, { dryRun });
-    await deps.crd.delete(crd, { dryRun });
+    for (const policy of protections) await deps.manifests.delete(policy);
+    await deps.crd.delete(crd);
     return { ...deleted, results: [] };
   }
   const results: DeleteResult[] = [];
@@ -117,9 +117,9 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     });
   }
   // Once no node has a record that a kubelet could write.
-  for (const policy of protections) await deps.manifests.delete(policy, { dryRun });
+  for (const policy of protections) await deps.manifests.delete(policy);
   await deps.stoppable(async signal => {
-    await deps.crd.delete(crd, { dryRun: false });
+    await deps.crd.delete(crd);
     await deps.crd.waitUntilGone(options.timeoutMs, signal);
     if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
   });

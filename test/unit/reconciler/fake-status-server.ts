@@ -69,7 +69,6 @@ export function begin(live = pool, known = pool) {
     const result = await writeStatus(known, { ...observed, ...more }, outcome, {
       cluster,
       state,
-      dryRun: false,
       limitObjects: work => work(),
       writeLimiter: new WriteRateLimiter(new FakeClock()),
       now: () => new Date(NOW),

@@ -35,7 +35,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
   const cluster = {
     nodes: {
       patch: (name: string, patch: Parameters<ClusterPort['nodes']['patch']>[1]) =>
-        serverOf(name).port.nodes.patch(name, patch, { dryRun: false }),
+        serverOf(name).port.nodes.patch(name, patch),
       get: (name: string) => serverOf(name).port.nodes.get(name),
     },
     pools: {

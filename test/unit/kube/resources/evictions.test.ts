@@ -89,12 +89,12 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
     asked.push(given);
     return { status: 201, headers: {}, text: '' };
   };
-  const port = drainPort({} as Api, { request } as unknown as Transport);
   const pod = makePod({ namespace: 'ns', name: 'p', uid: 'u' });
   const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
     asked.length = 0;
-    await port.evict(pod, { dryRun, gracePeriodSeconds });
-    await port.delete(pod, { dryRun, gracePeriodSeconds });
+    const port = drainPort({ dryRun } as Api, { request } as unknown as Transport);
+    await port.evict(pod, { gracePeriodSeconds });
+    await port.delete(pod, { gracePeriodSeconds });
     return asked.map(({ method, path, query, body }) => ({ method, path, query, body }));
   };
   const path = '/api/v1/namespaces/ns/pods/p';

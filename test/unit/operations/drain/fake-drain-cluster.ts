@@ -124,13 +124,13 @@ export function fakeDrainCluster(setup: Setup) {
         list: async () => [...nodes.values()],
         serverTime: () => new Date(),
         get: async name => nodes.get(name),
-        async patch(name, patch, { dryRun }) {
+        async patch(name, patch) {
           log.push(`patch ${name} ${JSON.stringify(patch)}`);
           if (setup.stopAtPatch) interrupt.abort();
           const node = nodes.get(name);
           if (node === undefined) return { kind: 'gone' };
           const written = { ...node, unschedulable: patch.unschedulable ?? node.unschedulable };
-          if (!dryRun) nodes.set(name, written);
+          if (setup.dryRun !== 'server') nodes.set(name, written);
           return { kind: 'written', node: written };
         },
       },

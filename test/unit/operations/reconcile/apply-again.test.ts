@@ -39,17 +39,17 @@ function firstRound({ nodes, pools, createEvent }: ClusterPort): Overrides {
       },
     },
     pools: {
-      async patchStatus(of, status, options) {
-        const answer = await pools.patchStatus(of, status, options);
+      async patchStatus(of, status) {
+        const answer = await pools.patchStatus(of, status);
         if (of.metadata.name !== 'd' || ++rounds.status > 1 || answer.kind !== 'written') return answer;
         first.resolve();
         const { conditions: _conditions, ...stored } = status;
         return { kind: 'written', pool: { ...answer.pool, status: stored } };
       },
     },
-    async createEvent(of, event, options) {
+    async createEvent(of, event) {
       if (of.metadata.name === 'd' && ++rounds.event === 1) throw new NodepoolError('cluster', 'cannot create events');
-      return createEvent(of, event, options);
+      return createEvent(of, event);
     },
   };
 }
@@ -92,8 +92,8 @@ test('keeps the results of the first reconcile when the second is refused', asyn
       ...round,
       pools: {
         getCoerced: async name => drop(await cluster.pools.getCoerced(name)),
-        async patchStatus(of, status, options) {
-          const answer = await pools.patchStatus(of, status, options);
+        async patchStatus(of, status) {
+          const answer = await pools.patchStatus(of, status);
           return of.metadata.name === 'd' && answer.kind === 'written'
             ? { ...answer, pool: drop(answer.pool) }
             : answer;
