@@ -49,7 +49,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     if (flags.yes && !flags.create) showWarning(io, 'nothing is created without --create, and --yes has no effect');
     const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
-    const connection = await deps.connect({ dryRun: dryRun === 'server' });
+    const connection = await deps.connect({ dryRun: dryRun !== 'none' });
     const labels = [...new Set(flags.label)];
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;

@@ -74,7 +74,7 @@ ${EXIT_STATUS}`;
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [], looksAhead };
     const { created, errors } = await createPools(options, async () => {
-      const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun === 'server' });
+      const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
       isProtected = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection.pods, impactTeller(io, connection));

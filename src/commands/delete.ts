@@ -75,7 +75,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { io, connect } = deps;
     const chosen = await chosenPools(args.name, flags, deps);
     const dryRun = flags['dry-run'];
-    const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun === 'server' });
+    const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
     const detachNodes = flags['detach-nodes'];
     const { concurrency, yes } = flags;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
@@ -107,10 +107,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await interruptible(io, signal =>
-      deletePools(
-        { pools, detachNodes, concurrency, dryRun: dryRun === 'server', consent },
-        { ...work, signal },
-      ).finally(work.stop),
+      deletePools({ pools, detachNodes, concurrency, consent }, { ...work, signal }).finally(work.stop),
     );
     const codes = results.map(result => reportDeletion(result, shown, deps));
     return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportErrors(missing, io), ...codes);

@@ -65,7 +65,7 @@ ${EXIT_STATUS}`;
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const { concurrency } = flags;
-    const connection = await connect({ concurrency, dryRun: dryRun === 'server' });
+    const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
     let written: Written | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
     const approve = approver(approval, io, connection.pods, impactTeller(io, connection));

@@ -70,7 +70,7 @@ export default class Install extends BaseCommand<typeof Install> {
     const manifest = await readCrd(root);
     const controller = await readWanted(root, flags);
     const apply = async () => {
-      const connection = await connect({ dryRun: flags['dry-run'] === 'server' });
+      const connection = await connect({ dryRun: flags['dry-run'] !== 'none' });
       const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool CRD');
       const { objects: bornInPool } = flags.admission ? await readBornInPool(root) : { objects: [] };
       const options = { crd: manifest.object, controller: controller?.objects ?? [], bornInPool, timeoutMs };

@@ -58,7 +58,7 @@ ${EXIT_STATUS}`;
     const pools = parsePoolChoice(args.name, flags, { all: true });
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
-    const connection = await deps.connect({ concurrency, dryRun: dryRun === 'server' });
+    const connection = await deps.connect({ concurrency, dryRun: dryRun !== 'none' });
     const podCounts = flags['pod-counts'];
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },

@@ -74,7 +74,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     const choice = parsePoolChoice(args.name, flags, NOBODY);
     if (choice === NOBODY)
       throw new NodepoolError('usage', 'no nodepool is specified', 'give names of pools or -l SELECTOR');
-    const connection = await deps.connect({ dryRun: flags['dry-run'] === 'server' });
+    const connection = await deps.connect({ dryRun: flags['dry-run'] !== 'none' });
     const names = await chosenNames(choice, connection.cluster.pools);
     if (names.length === 0) reportNoPools(deps.io);
     // `nodepool web`, as in kubectl: the pool of that name may not be what was meant.

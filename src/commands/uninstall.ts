@@ -58,7 +58,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     if (flags.controller) {
       return removeController({ controller: [...policies, ...controller], bornInPool, dryRun, yes: flags.yes }, deps);
     }
-    const connection = await deps.connect({ concurrency: flags.concurrency, dryRun: dryRun === 'server' });
+    const connection = await deps.connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
     const { cluster, crd, manifests, workloads } = connection;
     const outcome = await uninstall(
       { cascade: flags.cascade, controller, bornInPool, policies, dryRun, timeoutMs, concurrency: flags.concurrency },

@@ -73,6 +73,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const drain = async () => (await import('./resources/evictions.ts')).drainPort(api, transport);
   return {
     cluster: {
+      isDryRun: api.dryRun,
       nodes: nodesClient(api, transport, kept),
       pools: nodePoolsClient(api, transport, kept),
       runtimeClasses: runtimeClassesClient(api, transport),

@@ -7,6 +7,7 @@ import type { ClusterPort } from '../reconciler/ports.ts';
 /** The cluster as the state has it. Not known: what the server would refuse or alter. @param state follows the writes */
 export function dryRunCluster(cluster: ClusterPort, state: ClusterState): ClusterPort {
   return {
+    isDryRun: true,
     nodes: {
       ...cluster.nodes,
       get: async name => state.node(name),

@@ -13,7 +13,6 @@ import { isSamePool, type LiveReadDeps } from './live-reads.ts';
 export interface ChangedMeanwhileDeps extends LiveReadDeps {
   clock: Pick<Clock, 'now'>;
   isFollowed?: boolean;
-  dryRun: boolean;
 }
 
 /** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
@@ -70,8 +69,8 @@ export class ChangedMeanwhile {
   }
 
   async #found({ previous, owner }: Pools): Promise<[pool: string, found: Found][]> {
-    const { isFollowed = false, dryRun } = this.#deps;
-    if (isFollowed || dryRun) return [];
+    const { isFollowed = false, cluster } = this.#deps;
+    if (isFollowed || cluster.isDryRun) return [];
     const pools = new Set([previous, owner].filter(name => name !== undefined));
     return Promise.all([...pools].map(async name => [name, await this.#now(name)] as [string, Found]));
   }

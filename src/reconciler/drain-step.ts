@@ -17,7 +17,6 @@ interface DrainStepDeps {
   cluster: ClusterPort;
   state: ClusterState;
   clock: Pick<Clock, 'now'>;
-  dryRun: boolean;
   isFollowed?: boolean;
 }
 
@@ -38,9 +37,9 @@ export async function drainStep(
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node } = plan;
-  const { state, dryRun } = deps;
+  const { state, cluster } = deps;
   const cleared = () => planOf(state, node.name, true) ?? 'again';
-  if (dryRun) return cleared();
+  if (cluster.isDryRun) return cleared();
   const pool = turnPool(plan);
   const isTurn = pool === undefined ? () => true : turnOf(pool, turn, state);
   if (!isTurn()) return 'waits';

@@ -13,7 +13,6 @@ import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;
-  dryRun: boolean;
   /** See metadata-rate-limit.ts; without it every write is sent at once. */
   writeLimiter?: WriteRateLimiter;
 }
@@ -35,13 +34,13 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
   });
 }
 
-/** Removes the finalizer of a deleted pool. With dryRun, the pool has its deletionTimestamp in the cluster state alone. */
+/** Removes the finalizer of a deleted pool. In a dry run, the pool has its deletionTimestamp in the cluster state alone. */
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
   // The last write of a pool is not rate limited.
   const { writeLimiter: _writeLimiter, ...unlimited } = deps;
   await editPool(pool, FIELD, unlimited, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
-    if (deletionTimestamp === undefined && !deps.dryRun) throw notDeleted(current);
+    if (deletionTimestamp === undefined && !deps.cluster.isDryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;
     const others = finalizers.filter(finalizer => finalizer !== FINALIZER);
     return () => setFinalizers(current, others, deps);

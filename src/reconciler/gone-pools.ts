@@ -9,11 +9,6 @@ import type { Node } from '../nodepool/types.ts';
 import type { LiveReadDeps } from './live-reads.ts';
 import { assertNotRestored, notDeleted } from './restored.ts';
 
-export interface GonePoolsDeps extends LiveReadDeps {
-  /** Deletions are dry runs: they mark pools in the cluster state alone. */
-  dryRun: boolean;
-}
-
 interface Asked {
   /** The nodes that carried the pool's record at the read. */
   nodes: ReadonlySet<Node>;
@@ -21,11 +16,11 @@ interface Asked {
 }
 
 export class GonePools {
-  readonly #deps: GonePoolsDeps;
+  readonly #deps: LiveReadDeps;
   /** By the pool's name. */
   readonly #asked = new Map<string, Asked>();
 
-  constructor(deps: GonePoolsDeps) {
+  constructor(deps: LiveReadDeps) {
     this.#deps = deps;
   }
 
@@ -56,7 +51,7 @@ export class GonePools {
   }
 
   async #isGone(name: string): Promise<boolean> {
-    const { cluster, state, dryRun } = this.#deps;
+    const { cluster, state } = this.#deps;
     const [known, asked] = [state.pool(name), state.beginRead()];
     const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
@@ -64,7 +59,8 @@ export class GonePools {
       return true;
     }
     const isKnown = pool.metadata.uid === known?.metadata.uid;
-    if (dryRun && isKnown) return true;
+    // A dry run marks it for deletion in the cluster state alone.
+    if (cluster.isDryRun && isKnown) return true;
     // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
     assertNotRestored(known, pool);
     state.setPool(pool, asked);

@@ -31,8 +31,6 @@ export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   cluster: ClusterPort;
   state: ClusterState;
   sleep: (ms: number) => Promise<void>;
-  /** Every write is a dry run. */
-  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   /** For the times of a rollout. */
   now: () => Date;
@@ -189,8 +187,8 @@ export class NodeSteps {
 
   /** The pool whose member is repaired; what a dry run repairs does not count. */
   #contestable({ owner, previous }: NodePlan): NodePool | undefined {
-    const { state, dryRun } = this.#deps;
-    return dryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
+    const { state, cluster } = this.#deps;
+    return cluster.isDryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
   }
 
   /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */

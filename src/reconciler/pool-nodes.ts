@@ -163,8 +163,8 @@ export class PoolNodes {
 
   /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
   drain(pool: string): DrainState | undefined {
-    const { state, dryRun } = this.#options;
-    if (dryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
+    const { state, cluster } = this.#options;
+    if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
     const next = this.#writer.steps.rollouts.begin(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = planOf(state, name);

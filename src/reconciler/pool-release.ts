@@ -69,9 +69,9 @@ export class PoolRelease {
   }
 
   async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { state, dryRun } = this.#options;
+    const { state, cluster } = this.#options;
     // In a dry run the pool has its deletionTimestamp in the cluster state alone.
-    if (dryRun) return;
+    if (cluster.isDryRun) return;
     const members = state.held(outcome.pool);
     const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
     const differing = members.map(({ name }) => name);

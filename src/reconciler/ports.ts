@@ -149,6 +149,8 @@ export interface EvictionsClient {
 
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
 export interface ClusterPort {
+  /** The server validates each write and stores none: what a write marked is marked in the cluster state alone. */
+  isDryRun: boolean;
   /** Of every plan of this command. */
   rules?: PlanRules;
   nodes: NodesClient;

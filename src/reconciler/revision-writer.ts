@@ -27,7 +27,6 @@ import type { RawPool } from './ports.ts';
 import { RestoredError } from './restored.ts';
 
 export interface RevisionDeps extends LiveReadDeps {
-  dryRun: boolean;
   clock: Pick<Clock, 'now'>;
   limitObjects: Limiter;
 }
@@ -96,7 +95,7 @@ export class RevisionWriter {
   }
 
   async #write(pool: NodePool): Promise<Kept> {
-    const { cluster, dryRun } = this.#deps;
+    const { cluster } = this.#deps;
     let raw: RawPool | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const own = ownRevisions(pool, await cluster.revisions.list(pool.metadata.name));
@@ -109,8 +108,8 @@ export class RevisionWriter {
       if (raw === undefined) return 'changed';
       const plan = planRevision(raw, own);
       const isDone = plan.kind === 'none' || (await this.#change(plan, raw));
-      // With dryRun it is not there after it.
-      if (isDone && dryRun) return 'kept';
+      // A dry run does not store it.
+      if (isDone && cluster.isDryRun) return 'kept';
     }
     const problem = `the ControllerRevisions of nodepool ${pool.metadata.name} are changed by somebody else all the time`;
     throw new NodepoolError('cluster', problem, 'try again');

@@ -29,12 +29,12 @@ export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter }
 const MAX_ATTEMPTS = 5;
 
 /**
- * With dryRun a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
+ * In a dry run a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
  * is replaced stays in an annotation on the pool until forgetRest().
  * Throws NodepoolError when it cannot be made as it should be.
  */
 export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps): Promise<RuntimeClassOutcome> {
-  const { cluster, state, dryRun, writeLimiter } = deps;
+  const { cluster, state, writeLimiter } = deps;
   const name = runtimeClassName(pool.metadata.name);
   // Once: a node that changes meanwhile is no change of the class by somebody else.
   const reached = reachedBy(pool, state);
@@ -56,7 +56,7 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
       if (plan.kind === 'create') return { kind: isReplaced ? 'updated' : 'created', name };
       if (plan.kind === 'delete') return { kind: 'deleted', name };
-      if (plan.kind === 'patch' || dryRun) return { kind: 'updated', name };
+      if (plan.kind === 'patch' || cluster.isDryRun) return { kind: 'updated', name };
       isReplaced = true;
     } else {
       const asked = state.beginRead();

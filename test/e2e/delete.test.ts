@@ -26,9 +26,9 @@ const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 async function deleteWith(
   names: string[],
   over: Partial<Connection>,
-  { detachNodes = false, dryRun = false, meanwhile = async () => {} } = {},
+  { detachNodes = false, isDryRun = false, meanwhile = async () => {} } = {},
 ) {
-  const connection = { ...(await testEnv.connection()), ...over };
+  const connection = { ...(await testEnv.connection(isDryRun)), ...over };
   const deps = {
     ...connection,
     now: () => new Date(),
@@ -38,7 +38,7 @@ async function deleteWith(
   };
   const { pools } = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.cluster);
   await meanwhile();
-  const results = await deletePools({ pools, detachNodes, concurrency: 8, dryRun }, deps);
+  const results = await deletePools({ pools, detachNodes, concurrency: 8 }, deps);
   return results.map(({ pool, error, outcome }) => [
     pool,
     error?.message ?? outcome?.failures[0]?.message ?? outcome?.kind,
@@ -146,7 +146,7 @@ test('a dry run uses the pool as it is, whoever wrote it meanwhile', async () =>
   const meanwhile = async () => {
     await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { spec: { labels: { tier: 'new' } } });
   };
-  assert.deepEqual(await deleteWith(['w'], {}, { dryRun: true, meanwhile }), [['w', 'released']]);
+  assert.deepEqual(await deleteWith(['w'], {}, { isDryRun: true, meanwhile }), [['w', 'released']]);
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
 

@@ -45,7 +45,7 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   const deps = { cluster, now: () => new Date(), clock: systemClock, sleep: (ms: number) => sleep(ms), warn: () => {} };
   try {
     const proposed = await proposeReconcile([], { ...(await testEnv.connection()), cluster });
-    await reconcile(proposed, { concurrency: 1, dryRun: false }, deps);
+    await reconcile(proposed, { concurrency: 1 }, deps);
     return 'done';
   } catch (error) {
     if (error instanceof Killed) return 'killed';

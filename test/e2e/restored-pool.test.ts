@@ -59,7 +59,6 @@ for (const [what, spec, later] of lost) {
         now: () => new Date(),
         sleep: ms => sleep(ms),
         clock: systemClock,
-        dryRun: false,
         isFollowed,
       });
       await assert.rejects(reconciler.reconcile('w'), {

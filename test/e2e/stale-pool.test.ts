@@ -38,7 +38,6 @@ test('a node that another process wrote for a newer spec keeps it, and so does o
     sleep,
     clock: systemClock,
     now: () => new Date(),
-    dryRun: false,
     isFollowed: true,
   });
   assert.deepEqual([writer.needsWrite('a'), writer.needsWrite('b')], [true, true]);

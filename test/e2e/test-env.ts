@@ -47,7 +47,7 @@ export interface LiveEvent {
 
 export interface TestEnv {
   cluster(): ControlPlane;
-  connection(): Promise<Connection>;
+  connection(isDryRun?: boolean): Promise<Connection>;
   nodes(...specs: NodeSpec[]): Promise<void>;
   /** Creates a pool as kubectl would; `younger` waits a second first, so that it is younger than the last one. */
   pool(name: string, spec?: NodePoolSpec, options?: { younger?: boolean; metadata?: object }): Promise<NodePool>;
@@ -76,7 +76,7 @@ export interface TestEnv {
 /** One a test file; nodes, pools, RuntimeClasses and events are deleted before every test. */
 export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   const cluster = useCluster({ ...options, crd: true });
-  let open: Promise<Connection> | undefined;
+  const open = new Map<boolean, Promise<Connection>>();
   const warnings: string[] = [];
   const api = () => raw(cluster());
   const pools = `/apis/${API_VERSION}/nodepools`;
@@ -84,21 +84,23 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
 
   /** One for the whole file: connecting is not what is tested. */
-  const connection = () => {
+  const connection = (isDryRun = false) => {
     const { kubeconfig } = cluster();
-    open ??= connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
-    return open;
+    const opened =
+      open.get(isDryRun) ?? connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test', dryRun: isDryRun });
+    open.set(isDryRun, opened);
+    return opened;
   };
-  const deps = async (): Promise<ApplyDeps & Connection> => ({
-    ...(await connection()),
+  const deps = async (isDryRun = false): Promise<ApplyDeps & Connection> => ({
+    ...(await connection(isDryRun)),
     now: () => new Date(),
     clock: systemClock,
     sleep: ms => sleep(ms),
     warn: said => void warnings.push(...said.map(warningText)),
   });
-  const run = async (names: string[], dryRun: boolean, cluster?: ClusterPort) => {
-    const all = { ...(await deps()), ...(cluster === undefined ? {} : { cluster }) };
-    return reconcile(await proposeReconcile(names, all), { concurrency: 8, dryRun }, all);
+  const run = async (names: string[], isDryRun: boolean, cluster?: ClusterPort) => {
+    const all = { ...(await deps(isDryRun)), ...(cluster === undefined ? {} : { cluster }) };
+    return reconcile(await proposeReconcile(names, all), { concurrency: 8 }, all);
   };
 
   const clean = async () => {
@@ -121,7 +123,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
   };
   beforeEach(clean);
   after(async () => {
-    (await open)?.close();
+    for (const opened of open.values()) (await opened).close();
   });
 
   return {
@@ -166,7 +168,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
       return run([], false, { ...port, nodes: { ...port.nodes, serverTime } });
     },
     async delete(names, more = {}) {
-      const options = { detachNodes: false, concurrency: 8, dryRun: false, ...more };
+      const options = { detachNodes: false, concurrency: 8, ...more };
       const work = await deps();
       const { pools } = await findPools(
         { names, detachNodes: options.detachNodes, ignoreNotFound: false },

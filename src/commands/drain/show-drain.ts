@@ -64,7 +64,7 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const { dryRun } = choice;
   // Refuses wrong flags before the first request.
   choice.pace(1);
-  const connection = await deps.connect({ dryRun: dryRun === 'server' });
+  const connection = await deps.connect({ dryRun: dryRun !== 'none' });
   const drainDeps = await drainDepsOf(connection, dryRun, deps);
   const said = new Set<string>();
   const propose = async () => {

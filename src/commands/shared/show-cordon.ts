@@ -41,7 +41,7 @@ export async function showCordon(
 ): Promise<number> {
   const choice = parsePoolChoice(names, flags);
   const { node = [], 'dry-run': dryRun, yes = false } = flags;
-  const { cluster, maintenance: open, pods } = await connect({ dryRun: dryRun === 'server' });
+  const { cluster, maintenance: open, pods } = await connect({ dryRun: dryRun !== 'none' });
   const pools = await chosenNames(choice, cluster.pools);
   if (pools.length === 0) {
     reportNoPools(io);

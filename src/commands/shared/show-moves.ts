@@ -42,7 +42,7 @@ export async function showMoves(
   deps: Deps,
 ): Promise<number> {
   const { io, connect } = deps;
-  const connection = await connect({ concurrency, dryRun: dryRun === 'server' });
+  const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
   const warn = warnOnce(io);
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);
@@ -69,7 +69,7 @@ export async function showMoves(
   }
   if (planned.plan.nodes.length === 0) return EXIT.done;
   const work = await reconcileDeps(deps, connection, WORDS[what.kind]);
-  const options = { concurrency, dryRun: dryRun === 'server', consent };
+  const options = { concurrency, consent };
   const { moved, failures, warnings, results } = await interruptible(io, signal =>
     moveNodes(planned, options, { ...work, signal }).finally(work.stop),
   );

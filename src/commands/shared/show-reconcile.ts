@@ -83,7 +83,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     });
   }
   const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-  const options = { concurrency, dryRun: dryRun !== 'none', consent, ...defined({ timeoutMs: choice.timeoutMs }) };
+  const options = { concurrency, consent, ...defined({ timeoutMs: choice.timeoutMs }) };
   const summaries = await interruptible(io, signal =>
     reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
   );

@@ -16,7 +16,7 @@ export interface RemoveOptions extends UninstallControllerOptions {
 /** Returns the exit code. Throws NodepoolError. */
 export async function removeController({ yes, ...options }: RemoveOptions, deps: Deps): Promise<number> {
   const { io, connect } = deps;
-  const { manifests } = await connect({ dryRun: options.dryRun === 'server' });
+  const { manifests } = await connect({ dryRun: options.dryRun !== 'none' });
   const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
   const outcome = await uninstallController(options, { manifests, confirm: ask });
   for (const object of outcome.foreign) {

@@ -38,7 +38,7 @@ export interface DeleteResult extends PoolResult {
  * A pool that cannot be deleted does not stop the others: its result has the error.
  */
 export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
-  const { pools, detachNodes, dryRun } = options;
+  const { pools, detachNodes } = options;
   if (pools.length === 0) return [];
   // Not for requests, which the transport bounds: after Ctrl-C no further pool is begun.
   const limitPools = createLimiter(options.concurrency);
@@ -55,14 +55,14 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
   const begin = async (pool: RawPool) => {
     if (deps.signal?.aborted) return;
     begun.push(pool);
-    await attempt(pool, () => mark(pool, options, deps));
+    await attempt(pool, () => mark(pool, deps));
   };
 
   await Promise.all(pools.map(pool => limitPools(() => begin(pool))));
   const state = await loadClusterState(deps.cluster);
   const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
   for (const pool of begun.filter(isMarked)) {
-    await attempt(pool, async () => checkMarked(pool, state, dryRun, deps.now()));
+    await attempt(pool, async () => checkMarked(pool, state, deps));
   }
   const marked = begun.filter(isMarked);
   const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
@@ -103,22 +103,22 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
   return owners;
 }
 
-async function mark(pool: RawPool, { dryRun }: DeleteOptions, deps: ApplyDeps): Promise<void> {
+async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
   // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, dryRun, state: new ClusterState([pool], [], []) });
+    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
   }
   await deps.cluster.pools.delete(pool);
 }
 
 /** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
-function checkMarked(pool: RawPool, state: ClusterState, dryRun: boolean, now: Date): void {
+function checkMarked(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
   const { name, uid } = pool.metadata;
   const current = state.pool(name);
   if (current === undefined) return;
   if (current.metadata.uid === uid) {
-    if (dryRun) state.setPool(marked(current, now));
+    if (cluster.isDryRun) state.setPool(marked(current, now()));
     if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
     throw stillExistsError(`cannot delete NodePool "${name}"`);
   }

@@ -133,12 +133,12 @@ interface Work {
 async function ask(pending: PendingEviction, work: Work): Promise<void> {
   const { drain, options, deps, left, errors } = work;
   const { pod } = pending;
-  const { gracePeriodSeconds, dryRun, disableEviction } = options;
+  const { gracePeriodSeconds, disableEviction } = options;
   if (deps.signal.aborted) return;
   if (!pending.wasAsked) deps.onEvent({ kind: 'asking', node: drain.node, pod: podName(pod) });
   pending.wasAsked = true;
   try {
-    const removal = { gracePeriodSeconds, dryRun };
+    const removal = { gracePeriodSeconds };
     take(await (disableEviction ? deps.port.delete(pod, removal) : deps.port.evict(pod, removal)), pending, work);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;

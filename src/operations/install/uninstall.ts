@@ -100,10 +100,9 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const { found, plan } = agreed.proposal;
   const deleted = { kind: 'deleted', found, plan, bornInPool, protections } as const;
   if (options.dryRun === 'client') return { ...deleted, results: [] };
-  const dryRun = options.dryRun === 'server';
   // First: a node that is born while the pools go would keep what it got.
   for (const policy of bornInPool) await deps.manifests.delete(policy);
-  if (dryRun) {
+  if (options.dryRun === 'server') {
     for (const policy of protections) await deps.manifests.delete(policy);
     await deps.crd.delete(crd);
     return { ...deleted, results: [] };
@@ -111,7 +110,7 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const results: DeleteResult[] = [];
   // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
   if (!isEmpty(found)) {
-    const applying = { concurrency: options.concurrency, dryRun: false, consent: agreed.consent };
+    const applying = { concurrency: options.concurrency, consent: agreed.consent };
     await deps.releasing(async work => {
       results.push(...(await release(found.pools, applying, work)));
     });

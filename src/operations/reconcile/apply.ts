@@ -24,8 +24,6 @@ export type { PoolResult };
 export interface ApplyOptions {
   /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
-  /** Every write is a dry run. */
-  dryRun: boolean;
   /** See Agreed. */
   consent?: ReadonlySet<string> | undefined;
   /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
@@ -70,7 +68,7 @@ export async function apply(
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const writeLimiter = new WriteRateLimiter(deps.clock);
-  const contests = contestsOf(options, deps);
+  const contests = contestsOf(deps);
   const reconciler = reconcilerOf(state, options, deps, {
     writeLimiter,
     contests,
@@ -129,8 +127,8 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   return touched;
 }
 
-function contestsOf({ dryRun }: ApplyOptions, { cluster, clock, events }: ApplyDeps): Contests {
-  const isAsked = events !== undefined && !dryRun;
+function contestsOf({ cluster, clock, events }: ApplyDeps): Contests {
+  const isAsked = events !== undefined && !cluster.isDryRun;
   const asks = isAsked
     ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
     : {};
@@ -139,11 +137,11 @@ function contestsOf({ dryRun }: ApplyOptions, { cluster, clock, events }: ApplyD
 
 function reconcilerOf(
   state: ClusterState,
-  { concurrency, dryRun, consent, deleted }: ApplyOptions,
+  { concurrency, consent, deleted }: ApplyOptions,
   { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
   own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contests' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });
-  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, dryRun, ...optional, ...own });
+  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...own });
 }

@@ -129,7 +129,6 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     now,
     sleep: ms => sleep(clock, ms),
     clock,
-    dryRun: false,
     signal: stopping.signal,
     isFollowed: true,
     statusLimiter: new StatusRateLimiter(clock),

@@ -34,7 +34,7 @@ test('gives the result of the run, and sends nothing', async () => {
       workloads: () => assert.fail('no RuntimeClass is deleted'),
     });
     const target = dryRun ? dryRunCluster(cluster, proposal.state) : cluster;
-    const summaries = await reconcile(proposal, { concurrency: 4, dryRun }, { ...deps, cluster: target });
+    const summaries = await reconcile(proposal, { concurrency: 4 }, { ...deps, cluster: target });
     const results = summaries.map(({ pool, outcome, error, joined, left, updated }) => {
       const { status, runtimeClass, failures } = outcome ?? {};
       return { pool, status, runtimeClass, failures, error, joined, left, updated };

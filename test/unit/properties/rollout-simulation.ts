@@ -207,7 +207,6 @@ export class Simulation {
       state,
       limitObjects: createLimiter(4),
       sleep: async () => {},
-      dryRun: false,
       clock: this.#clock,
       now: () => new Date(this.now),
       isFollowed: true,

@@ -20,7 +20,7 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
   const pool = aPool({}, {});
   const bare: NodePool = { ...pool, metadata: { ...pool.metadata, finalizers: [] } };
   const state = new ClusterState([bare], [], []);
-  const deps = { cluster, state, sleep: async () => {}, dryRun: false, writeLimiter: new WriteRateLimiter(clock) };
+  const deps = { cluster, state, sleep: async () => {}, writeLimiter: new WriteRateLimiter(clock) };
   return { clock, deps, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, deps) };
 }
 

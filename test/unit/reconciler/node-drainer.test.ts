@@ -157,7 +157,8 @@ test('an error stops no other pod, is told until the next look, and is one of th
 });
 
 test('a dry run evicts nothing, and ends with the taint', async () => {
-  const { write, taints } = drained([pod('a')], { dryRun: true });
+  const { write, taints, server } = drained([pod('a')]);
+  Object.assign(server.port, { isDryRun: true });
   assert.deepEqual(await write(), ['patch n1', 'patch n1']);
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });

@@ -88,7 +88,6 @@ export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<No
     sleep,
     clock,
     now: () => new Date(),
-    dryRun: false,
     isFollowed: true,
     ...more,
   });

@@ -25,7 +25,6 @@ function begin(pools: (typeof worker)[], nodes: Node[]) {
     cluster,
     state,
     sleep: async () => {},
-    dryRun: false,
     clock: new FakeClock(),
     now: () => new Date(),
     changes,

@@ -35,7 +35,6 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     state,
     limitObjects: createLimiter(4),
     sleep: async () => {},
-    dryRun: false,
     isFollowed: true,
     clock: new FakeClock(),
     now: () => new Date(),

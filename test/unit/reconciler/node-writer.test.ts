@@ -23,7 +23,6 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
     cluster: unused,
     state,
     sleep: async () => {},
-    dryRun: false,
     clock: new FakeClock(),
     now: () => new Date(),
   });
@@ -76,7 +75,6 @@ test('reads a pool that disappears during its writes before it releases the next
       cluster,
       state,
       sleep: async () => {},
-      dryRun: false,
       clock: new FakeClock(),
       now: () => new Date(),
     });

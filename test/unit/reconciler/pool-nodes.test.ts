@@ -40,7 +40,6 @@ async function settle(error: NodepoolError) {
     state,
     limitObjects: createLimiter(4),
     sleep: async () => {},
-    dryRun: false,
     clock: new FakeClock(),
     now: () => new Date(),
   }).apply('worker', outcome);
@@ -72,7 +71,6 @@ test('counts members that differ or failed; with caches only those that failed, 
     state,
     limitObjects: createLimiter(1),
     sleep: async () => {},
-    dryRun: false,
     clock: new FakeClock(),
     now: () => new Date(),
   };
@@ -95,7 +93,6 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     state,
     limitObjects: createLimiter(4),
     sleep: async () => {},
-    dryRun: false,
   };
   const due = (only?: Set<string>) =>
     new PoolNodes({
@@ -122,7 +119,6 @@ test('a rollout in progress triggers garbage collections, one that is complete d
       state: new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []),
       limitObjects: createLimiter(1),
       sleep: async () => {},
-      dryRun: false,
       clock: new FakeClock(),
       now: () => new Date(),
     };
@@ -152,7 +148,6 @@ test('after the signal a node is not written again, and counts as not written', 
     state,
     limitObjects: createLimiter(1),
     sleep: async () => {},
-    dryRun: false,
     isFollowed: true,
     signal: stopping.signal,
     clock: new FakeClock(),

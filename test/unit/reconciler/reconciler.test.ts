@@ -29,7 +29,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
     sleep: async () => {},
     clock: new FakeClock(),
   };
-  return { state, reported, reconciler: new Reconciler({ ...options, dryRun: false, isFollowed: true }) };
+  return { state, reported, reconciler: new Reconciler({ ...options, isFollowed: true }) };
 }
 
 /** The response to a status write, with a later resourceVersion. */

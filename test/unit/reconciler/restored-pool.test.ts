@@ -22,6 +22,7 @@ function create(live: NodePool, dryRun: boolean) {
   const guarded = (pool: NodePool, write: PoolWrite): PoolWrite =>
     pool.metadata.resourceVersion === live.metadata.resourceVersion || dryRun ? write : { kind: 'conflict' };
   const cluster = {
+    isDryRun: dryRun,
     createEvent: async () => {},
     pools: {
       getCoerced: async () => live,
@@ -41,7 +42,7 @@ function create(live: NodePool, dryRun: boolean) {
     },
   } as unknown as ClusterPort;
   const limitObjects = <T>(work: () => Promise<T>) => work();
-  const deps = { cluster, state, limitObjects, sleep: async () => {}, clock: new FakeClock(), dryRun };
+  const deps = { cluster, state, limitObjects, sleep: async () => {}, clock: new FakeClock() };
   return { writes, state, deps, reconciler: new Reconciler({ ...deps, now: () => new Date('2026-01-03T00:00:00Z') }) };
 }
 

@@ -79,7 +79,6 @@ function begin(
     sleep: async () => {},
     // Both clocks agree.
     clock: { now: () => last },
-    dryRun: false,
     isFollowed: true,
   });
   return { reconciler, tried, state };

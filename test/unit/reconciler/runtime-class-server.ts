@@ -106,8 +106,9 @@ export function begin(known?: RuntimeClass, live = known) {
       },
     },
   } as unknown as ClusterPort;
-  const deps = { cluster, state, dryRun: false, writeLimiter, sleep: async () => {} };
-  const write = (desired: NodePool = pool, dryRun = false) => applyRuntimeClass(desired, { ...deps, dryRun });
+  const deps = { cluster, state, writeLimiter, sleep: async () => {} };
+  const write = (desired: NodePool = pool, isDryRun = false) =>
+    applyRuntimeClass(desired, { ...deps, cluster: { ...cluster, isDryRun } });
   const forget = () => forgetRest(pool, deps);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);

@@ -39,7 +39,6 @@ async function requestsOf(live: NodePool | undefined, hasClass = true): Promise<
     now: () => new Date('2026-01-03T00:00:00Z'),
     sleep: async () => {},
     clock: new FakeClock(),
-    dryRun: false,
   });
   await reconciler.reconcile('worker');
   return requests;

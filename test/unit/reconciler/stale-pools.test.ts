@@ -51,7 +51,6 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
     sleep: async () => {},
     clock: new FakeClock(),
     now: () => new Date(),
-    dryRun: false,
     isFollowed: true,
   });
   return { state, writer, serverOf, reads: () => reads };

@@ -80,7 +80,6 @@ function create(statusLimiter?: StatusRateLimiter) {
     now: clock.wall,
     sleep: async () => {},
     clock,
-    dryRun: false,
     isFollowed: true,
     ...(statusLimiter === undefined ? {} : { statusLimiter }),
   });

@@ -25,7 +25,6 @@ test('fails without node writes when a policy strips the takeover annotation, af
     cluster,
     state,
     sleep: async () => {},
-    dryRun: false,
     clock: new FakeClock(),
     now: () => new Date(),
   });

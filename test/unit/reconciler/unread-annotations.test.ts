@@ -88,7 +88,6 @@ function reconcile(nodes: Node[], list: (selector?: string) => Promise<Node[]>) 
   const options = {
     limitObjects: createLimiter(1),
     sleep: async () => {},
-    dryRun: false,
     clock: { now: () => 0 },
     now: () => new Date(),
   };

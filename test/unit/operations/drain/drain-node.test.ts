@@ -225,7 +225,7 @@ describe('draining one node', () => {
     await cluster.clock.advance(1000);
     await ended;
     assert.deepEqual(cluster.log.slice(1), ['delete p @0']);
-    assert.deepEqual(cluster.removals, [{ gracePeriodSeconds: 0, dryRun: false }]);
+    assert.deepEqual(cluster.removals, [{ gracePeriodSeconds: 0 }]);
     assert.deepEqual(cluster.lists, ['a app=x', 'a']);
   });
 });

@@ -18,7 +18,7 @@ const deps = (cluster: ClusterPort) => ({
   sleep: async () => {},
   warn: () => {},
 });
-const run = { concurrency: 4, dryRun: false };
+const run = { concurrency: 4 };
 
 test('writes each node once, then the status of both pools and of no other', async () => {
   const { cluster, writes } = server(

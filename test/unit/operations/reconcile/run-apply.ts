@@ -35,7 +35,7 @@ export async function applied(
     warn: () => {},
     ...deps,
   };
-  const result = await apply(state, intent, { concurrency: 4, dryRun: false, ...options }, all, pods);
+  const result = await apply(state, intent, { concurrency: 4, ...options }, all, pods);
   return { ...result, state, live, known, writes };
 }
 

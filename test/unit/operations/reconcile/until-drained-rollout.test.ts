@@ -79,7 +79,6 @@ test('no node takes a turn that became free while pods of another are evicted', 
     now: () => new Date(START + clock.now()),
     sleep,
     clock,
-    dryRun: false,
   });
   await untilDrained('worker', reconciler, { timeoutMs: 200_000 }, { cluster, state, clock, sleep });
   assert.equal(rolloutHash(pool), JSON.parse(known('a').record ?? '{}').rollout);
