@@ -275,7 +275,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       ],
     },
   ],
-  'src/reconciler/node-write-limits.ts': [
+  'src/reconciler/limits/node-write-limits.ts': [
     { why: EQUIVALENT, mutants: ['const held = false ? undefined : this.#limiter.contested(uid);'] },
     {
       why: UNREACHABLE,
@@ -323,7 +323,7 @@ export const ACCEPTED: Record<string, Accepted[]> = {
       ],
     },
   ],
-  'src/reconciler/write-rate-limiter.ts': [
+  'src/reconciler/limits/write-rate-limiter.ts': [
     {
       why: EQUIVALENT,
       mutants: [

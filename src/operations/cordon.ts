@@ -16,7 +16,7 @@ import { noun } from '../nodepool/plural.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
 import { alteredError } from '../reconciler/altered.ts';
-import { conflictDelay } from '../reconciler/conflict-delay.ts';
+import { conflictDelay } from '../reconciler/limits/conflict-delay.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 import {
   type EndedMaintenance,

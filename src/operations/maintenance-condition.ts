@@ -5,7 +5,7 @@
  */
 import { activeMaintenance, type Maintenance } from '../nodepool/maintenance.ts';
 import type { Node } from '../nodepool/types.ts';
-import { conflictDelay } from '../reconciler/conflict-delay.ts';
+import { conflictDelay } from '../reconciler/limits/conflict-delay.ts';
 import type { MaintenancePort, NodeCondition, PublishedMaintenance } from './maintenance-port.ts';
 
 export const MAINTENANCE_CONDITION = 'MaintenanceInProgress';

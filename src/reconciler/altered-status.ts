@@ -4,9 +4,9 @@ import { isObject } from '../nodepool/json.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { NodePoolStatus, ObjectMeta } from '../nodepool/types.ts';
 import { type Altered, alteredError } from './altered.ts';
+import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import { isDropped } from './status-fields.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** Bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;

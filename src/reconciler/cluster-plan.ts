@@ -17,9 +17,9 @@ import {
 import type { ClusterState } from './cluster-state.ts';
 import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
+import { stepOf } from './limits/rollout-gates.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { planOf, repairOf } from './node-plan.ts';
-import { stepOf } from './rollout-gates.ts';
 import { reachedBy } from './runtime-class-writer.ts';
 
 export interface ClusterPlan {

@@ -6,11 +6,11 @@ import type { Node } from '../nodepool/types.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { DrainingPlan } from './drain-entries.ts';
+import type { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode } from './live-reads.ts';
 import type { GoesOn, NodeDrainer } from './node-drainer.ts';
 import { planOf, turnPool } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
-import type { RolloutTurn } from './rollout-turn.ts';
 import { looksSame } from './versions.ts';
 
 interface DrainStepDeps {

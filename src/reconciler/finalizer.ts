@@ -3,13 +3,18 @@ import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
-import { conflictDelay } from './conflict-delay.ts';
+import { conflictDelay } from './limits/conflict-delay.ts';
+import {
+  assertMetadataFree,
+  assertUncontested,
+  type MetadataField,
+  metadataWritten,
+} from './limits/metadata-rate-limit.ts';
+import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { type LiveReadDeps, readPool, stillExistsError } from './live-reads.ts';
-import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from './metadata-rate-limit.ts';
 import { writePool } from './pool-write.ts';
 import type { PoolWrite } from './ports.ts';
 import { notDeleted } from './restored.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;

@@ -10,22 +10,22 @@ import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ChangedMeanwhile } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
-import type { Contests } from './contests.ts';
 import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
+import type { Contests } from './limits/contests.ts';
+import { NodeWriteLimits } from './limits/node-write-limits.ts';
+import { RolloutGates } from './limits/rollout-gates.ts';
+import type { RolloutTurn } from './limits/rollout-turn.ts';
+import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { readNode } from './live-reads.ts';
 import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
 import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
 import { planOf, repairOf, turnPool, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
-import { NodeWriteLimits } from './node-write-limits.ts';
 import type { ClusterPort } from './ports.ts';
-import { RolloutGates } from './rollout-gates.ts';
-import type { RolloutTurn } from './rollout-turn.ts';
 import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
-import { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
   cluster: ClusterPort;

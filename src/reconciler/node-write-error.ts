@@ -3,9 +3,9 @@
 import { type Change, fieldPath } from '../nodepool/change.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { type Held, MAX_WRITES } from './limits/write-rate-limiter.ts';
 import type { NodeMove } from './node-move.ts';
 import type { NodesClient } from './ports.ts';
-import { type Held, MAX_WRITES } from './write-rate-limiter.ts';
 
 export class NodeWriteError extends NodepoolError {
   /** Undefined where it may be retried at any time. */

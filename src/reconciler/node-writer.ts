@@ -1,14 +1,14 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
-import { conflictDelay } from './conflict-delay.ts';
+import { conflictDelay } from './limits/conflict-delay.ts';
+import { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
 import { patchedNode } from './node-plan.ts';
 import { type NodeStep, NodeSteps, type NodeStepsDeps } from './node-steps.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import { factsOf } from './plan-facts.ts';
-import { RolloutTurn } from './rollout-turn.ts';
 
 export interface NodeWriterDeps extends NodeStepsDeps {
   /** Called before each write. */

@@ -6,7 +6,7 @@ import { SpecChangedError } from './changed-meanwhile.ts';
 import type { DrainState } from './drain-entries.ts';
 import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
-import type { Limiters } from './limiters.ts';
+import type { Limiters } from './limits/limiters.ts';
 import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';

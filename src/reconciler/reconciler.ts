@@ -12,10 +12,12 @@ import { isPaused } from '../nodepool/rollout.ts';
 import { isGradual } from '../nodepool/runtime-class.ts';
 import { stuckStartupTaints } from '../nodepool/startup-taints.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { Contests } from './contests.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attemptHeld, holdBack } from './failure.ts';
 import { Interrupted, Interruption } from './interruption.ts';
+import { Contests } from './limits/contests.ts';
+import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
+import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { observe } from './observe.ts';
@@ -27,10 +29,8 @@ import { PoolRelease } from './pool-release.ts';
 import { RevisionWriter } from './revision-writer.ts';
 import { writeRuntimeClass } from './runtime-class-step.ts';
 import { deletesRuntimeClass } from './runtime-class-writer.ts';
-import type { StatusRateLimiter } from './status-rate-limiter.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
-import { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
   now: () => Date;

@@ -5,7 +5,7 @@
 import { type ClassRest, formatRest } from '../nodepool/class-rest.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../nodepool/types.ts';
 import { editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
-import type { MetadataField } from './metadata-rate-limit.ts';
+import type { MetadataField } from './limits/metadata-rate-limit.ts';
 import type { PoolWrite } from './ports.ts';
 
 const FIELD: MetadataField = {

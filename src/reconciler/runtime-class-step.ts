@@ -1,11 +1,11 @@
 /** Writes the RuntimeClass of a pool as a part of its reconcile. */
 import type { NodePool } from '../nodepool/types.ts';
 import { attemptHeld } from './failure.ts';
+import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import type { PoolNodesOptions } from './pool-nodes.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
 import { forgetRest } from './replaced-class.ts';
 import { applyRuntimeClass } from './runtime-class-writer.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** False when it failed: the outcome says why. */
 export async function writeRuntimeClass(

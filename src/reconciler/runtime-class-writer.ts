@@ -12,10 +12,10 @@ import {
 import type { NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { PoolEditDeps } from './finalizer.ts';
+import { MAX_WRITES, type WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { ClusterPort } from './ports.ts';
 import { keepRest } from './replaced-class.ts';
-import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }

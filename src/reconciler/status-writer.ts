@@ -7,7 +7,6 @@ import { computeStatus, type Observation } from '../nodepool/status.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus } from '../nodepool/types.ts';
 import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
-import { conflictDelay } from './conflict-delay.ts';
 import {
   addFailure,
   addOnce,
@@ -16,11 +15,12 @@ import {
   type WriteFailure,
   type WriteOutcome,
 } from './failure.ts';
+import { conflictDelay } from './limits/conflict-delay.ts';
+import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
+import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from './live-reads.ts';
 import { writePool } from './pool-write.ts';
 import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
-import type { StatusRateLimiter } from './status-rate-limiter.ts';
-import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;

@@ -7,7 +7,7 @@ import { type Takeover, takeoverOf } from '../nodepool/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { addFinalizer, editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
-import type { MetadataField } from './metadata-rate-limit.ts';
+import type { MetadataField } from './limits/metadata-rate-limit.ts';
 import type { PoolWrite } from './ports.ts';
 
 const FIELD: MetadataField = {

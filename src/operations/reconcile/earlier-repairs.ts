@@ -6,8 +6,8 @@
 import type { Change } from '../../nodepool/change.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../reconciler/contests.ts';
 import { REASON } from '../../reconciler/events.ts';
+import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../reconciler/limits/contests.ts';
 import { isNamedIn } from '../history/named-in.ts';
 import type { EventsPort, PoolEventObject } from '../ports.ts';
 

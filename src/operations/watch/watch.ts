@@ -17,13 +17,13 @@ import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts'
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
-import { limitersOf } from '../../reconciler/limiters.ts';
+import { limitersOf } from '../../reconciler/limits/limiters.ts';
+import { StatusRateLimiter } from '../../reconciler/limits/status-rate-limiter.ts';
 import { MoveRecorder } from '../../reconciler/move-recorder.ts';
 import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import { Reconciler } from '../../reconciler/reconciler.ts';
-import { StatusRateLimiter } from '../../reconciler/status-rate-limiter.ts';
 import type { PodPlace, PodsPort } from '../pods-port.ts';
 import type { EventsPort, LeasePort } from '../ports.ts';
 import { noExecuteLog } from './no-execute-log.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { alteredFields, alteredStatus, assertStatusFree } from '../../../src/reconciler/altered-status.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
 import { lackingFields } from '../../../src/reconciler/status-fields.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;

@@ -4,10 +4,10 @@ import type { Observation } from '../../../src/nodepool/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
 import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { writeStatus } from '../../../src/reconciler/status-writer.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../src/nodepool/types.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { NodeWriter } from '../../../src/reconciler/node-writer.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';

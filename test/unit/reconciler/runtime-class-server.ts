@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { withAnnotation } from '../../../src/nodepool/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
 import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { forgetRest } from '../../../src/reconciler/replaced-class.ts';
 import { applyRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 

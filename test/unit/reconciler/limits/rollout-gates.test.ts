@@ -1,18 +1,18 @@
 /** When the step of a rollout is computed, and what is counted of writes that are under way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout-hash.ts';
 import {
   type Condition,
   type Node,
   type NodePool,
   RESUMED_ANNOTATION,
   TRANSIENT_KEYS_ANNOTATION,
-} from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { RolloutGates, stepOf } from '../../../src/reconciler/rollout-gates.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
-import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+} from '../../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
+import { RolloutGates, stepOf } from '../../../../src/reconciler/limits/rollout-gates.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
 const LONG_AGO = NOW.getTime() / 1000 - 1e6;

@@ -3,10 +3,10 @@
  * sent, and wall clocks are set. What is there when the node is seen first counts by its time; what comes later, from the moment when it
  * is seen.
  */
-import type { Clock } from '../controller/clock.ts';
-import type { AppliedRecord } from '../nodepool/record.ts';
-import { elapsed } from '../nodepool/rollout-step.ts';
-import type { Node } from '../nodepool/types.ts';
+import type { Clock } from '../../controller/clock.ts';
+import type { AppliedRecord } from '../../nodepool/record.ts';
+import { elapsed } from '../../nodepool/rollout-step.ts';
+import type { Node } from '../../nodepool/types.ts';
 
 interface Sighting {
   uid: string;

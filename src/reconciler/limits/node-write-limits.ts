@@ -1,12 +1,12 @@
 /** The rate limit of writes of one node (WriteRateLimiter), and what the server stored after a write. */
-import type { Change, NodePatch, NodePlan } from '../nodepool/plan.ts';
-import type { Node } from '../nodepool/types.ts';
-import { alteredError, alteredSlots } from './altered.ts';
-import type { ClusterState } from './cluster-state.ts';
-import type { NodeMove } from './node-move.ts';
-import { patchedNode, planOf } from './node-plan.ts';
-import { heldBack, limitError, NodeWriteError } from './node-write-error.ts';
-import type { ClusterPort } from './ports.ts';
+import type { Change, NodePatch, NodePlan } from '../../nodepool/plan.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { alteredError, alteredSlots } from '../altered.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { NodeMove } from '../node-move.ts';
+import { patchedNode, planOf } from '../node-plan.ts';
+import { heldBack, limitError, NodeWriteError } from '../node-write-error.ts';
+import type { ClusterPort } from '../ports.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export class NodeWriteLimits {

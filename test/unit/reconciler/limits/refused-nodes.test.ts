@@ -1,9 +1,9 @@
 /** RefusedNodes: what is forgotten, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { RefusedNodes } from '../../../src/reconciler/refused-nodes.ts';
-import { aNode } from '../nodepool/fixtures.ts';
+import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
+import { RefusedNodes } from '../../../../src/reconciler/limits/refused-nodes.ts';
+import { aNode } from '../../nodepool/fixtures.ts';
 
 test('a node that was recreated under the name was not refused', () => {
   const state = new ClusterState([], [aNode({ uid: 'a' })], []);

@@ -6,10 +6,10 @@
  * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
  * order, so one of two that overlap finds them written.
  */
-import { type Clock, systemClock } from '../controller/clock.ts';
-import type { AppliedRecord, RolloutStamp } from '../nodepool/record.ts';
-import { progressOf } from '../nodepool/rollout.ts';
-import { rolloutHash } from '../nodepool/rollout-hash.ts';
+import { type Clock, systemClock } from '../../controller/clock.ts';
+import type { AppliedRecord, RolloutStamp } from '../../nodepool/record.ts';
+import { progressOf } from '../../nodepool/rollout.ts';
+import { rolloutHash } from '../../nodepool/rollout-hash.ts';
 import {
   isTooFarAhead,
   type RolloutNode,
@@ -17,14 +17,14 @@ import {
   type RolloutStop,
   type RolloutTimes,
   rolloutStep,
-} from '../nodepool/rollout-step.ts';
-import { stoppedRollout } from '../nodepool/stopped-rollouts.ts';
-import { parseTime, timestamp } from '../nodepool/timestamp.ts';
-import { isBeingRemoved, isInterrupted } from '../nodepool/transient-states.ts';
-import { type Node, type NodePool, RESUMED_ANNOTATION } from '../nodepool/types.ts';
-import type { ClusterState } from './cluster-state.ts';
-import { rulesFor } from './node-plan.ts';
-import { factsOf } from './plan-facts.ts';
+} from '../../nodepool/rollout-step.ts';
+import { stoppedRollout } from '../../nodepool/stopped-rollouts.ts';
+import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
+import { isBeingRemoved, isInterrupted } from '../../nodepool/transient-states.ts';
+import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import { rulesFor } from '../node-plan.ts';
+import { factsOf } from '../plan-facts.ts';
 import { RefusedNodes } from './refused-nodes.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 

@@ -1,5 +1,5 @@
 /** What bounds the work of all reconciles of a process together. */
-import { createLimiter, type Limiter } from '../controller/limiter.ts';
+import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 
 export interface Limiters {
   /**

@@ -5,8 +5,8 @@
  *
  * Not guaranteed: a bound over several processes.
  */
-import type { Clock } from '../controller/clock.ts';
-import type { ObjectMeta } from '../nodepool/types.ts';
+import type { Clock } from '../../controller/clock.ts';
+import type { ObjectMeta } from '../../nodepool/types.ts';
 
 const BURST = 20;
 const INTERVAL_MS = 2_000;

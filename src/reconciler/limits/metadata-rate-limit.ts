@@ -4,10 +4,10 @@
  * minute until it stays for 10 s (write-rate-limiter.ts). A pool needs two or three of these writes in its life, and two for
  * each change of its handler where others changed its RuntimeClass.
  */
-import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePool } from '../nodepool/types.ts';
-import { heldBack, NodeWriteError } from './node-write-error.ts';
-import type { NodePoolsClient } from './ports.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { heldBack, NodeWriteError } from '../node-write-error.ts';
+import type { NodePoolsClient } from '../ports.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** The field that is written. */

@@ -8,9 +8,9 @@
  *
  * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
  */
-import type { Clock } from '../controller/clock.ts';
-import type { NodepoolError } from '../nodepool/errors.ts';
-import type { Change } from '../nodepool/plan.ts';
+import type { Clock } from '../../controller/clock.ts';
+import type { NodepoolError } from '../../nodepool/errors.ts';
+import type { Change } from '../../nodepool/plan.ts';
 
 export const MAX_WRITES = 10;
 const WINDOW_MS = 60_000;

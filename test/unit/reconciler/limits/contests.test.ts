@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Change } from '../../../src/nodepool/plan.ts';
-import type { Condition } from '../../../src/nodepool/types.ts';
-import { Contests, type EarlierRepairs } from '../../../src/reconciler/contests.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
-import { aPool } from '../nodepool/fixtures.ts';
+import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import type { Change } from '../../../../src/nodepool/plan.ts';
+import type { Condition } from '../../../../src/nodepool/types.ts';
+import { Contests, type EarlierRepairs } from '../../../../src/reconciler/limits/contests.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'silver', to: 'gold', reason: 'drift' };
 const MINUTE = 60_000;

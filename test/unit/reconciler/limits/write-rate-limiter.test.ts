@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { Change } from '../../../src/nodepool/plan.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/write-rate-limiter.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
+import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import type { Change } from '../../../../src/nodepool/plan.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
 
 const spec: Change = { kind: 'label', key: 'tier', action: 'change', from: 'a', to: 'b', reason: 'spec' };
 const drift: Change = { ...spec, reason: 'drift' };

@@ -2,9 +2,9 @@
  * The turn of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
  * Whoever begins one ends it, so that no node counts as under way for ever.
  */
-import { NodepoolError } from '../nodepool/errors.ts';
-import type { RolloutStamp } from '../nodepool/record.ts';
-import type { Node } from '../nodepool/types.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { RolloutStamp } from '../../nodepool/record.ts';
+import type { Node } from '../../nodepool/types.ts';
 import type { RolloutGates } from './rollout-gates.ts';
 
 export class RolloutTurn {

@@ -7,14 +7,14 @@
  * the other takes no place of others. Not guaranteed: that repairs before this process are counted. What they found
  * stays for an hour (`reconcile --watch`), or as the Events of the pool say (see EarlierRepairs).
  */
-import type { Clock } from '../controller/clock.ts';
-import { Lru } from '../controller/lru.ts';
-import type { Change } from '../nodepool/change.ts';
-import { ellipsize } from '../nodepool/cut-bytes.ts';
-import { firstFew, plural } from '../nodepool/plural.ts';
-import type { NodePool } from '../nodepool/types.ts';
-import { managerOf } from './node-write-error.ts';
-import type { NodesClient } from './ports.ts';
+import type { Clock } from '../../controller/clock.ts';
+import { Lru } from '../../controller/lru.ts';
+import type { Change } from '../../nodepool/change.ts';
+import { ellipsize } from '../../nodepool/cut-bytes.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { managerOf } from '../node-write-error.ts';
+import type { NodesClient } from '../ports.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
 const CONTESTED_AFTER = 3;
