@@ -2,49 +2,27 @@
  * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
  * through once nothing stands against it. Writes no node.
  */
-import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
 import { stampedRecord, withDrainingSince } from '../nodepool/record.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { ChangedMeanwhile } from './changed-meanwhile.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { drainStep } from './drain-step.ts';
 import { GonePools } from './gone-pools.ts';
-import type { Contests } from './limits/contests.ts';
 import { NodeWriteLimits } from './limits/node-write-limits.ts';
 import { RolloutGates } from './limits/rollout-gates.ts';
 import type { RolloutTurn } from './limits/rollout-turn.ts';
 import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { readNode } from './live-reads.ts';
-import { type MembershipChange, type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { type MembershipChange, planMembershipChange } from './membership-change.ts';
 import { assertConsent } from './no-execute-consent.ts';
-import { NodeDrainer, type NodeDrainerDeps } from './node-drainer.ts';
+import { NodeDrainer } from './node-drainer.ts';
 import { planOf, repairOf, turnPool, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
-import type { ClusterPort } from './ports.ts';
+import type { ReconcilerOptions } from './options.ts';
 import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
-
-export interface NodeStepsDeps extends Omit<NodeDrainerDeps, 'cluster'> {
-  cluster: ClusterPort;
-  state: ClusterState;
-  sleep: (ms: number) => Promise<void>;
-  clock: Pick<Clock, 'now'>;
-  /** For the times of a rollout. */
-  now: () => Date;
-  /** Shared with other writers of the same run. Default: a new one. */
-  writeLimiter?: WriteRateLimiter;
-  /** As writeLimiter; without it repairs are not counted. */
-  contests?: Contests;
-  /** Of a pool that is not being deleted and has some of these, no other node is written. */
-  changes?: MembershipChanges;
-  /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
-  consent?: ReadonlySet<string>;
-  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
-  isFollowed?: boolean;
-}
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
 export type NodeStep = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch }; uid: string };
@@ -52,7 +30,7 @@ export type NodeStep = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch 
 export class NodeSteps {
   /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
-  readonly #deps: NodeStepsDeps;
+  readonly #options: ReconcilerOptions;
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
   readonly rollouts: RolloutGates;
   readonly drainer: NodeDrainer;
@@ -62,21 +40,21 @@ export class NodeSteps {
   readonly #changedMeanwhile: ChangedMeanwhile;
   readonly #stalePools: StalePools;
 
-  constructor(deps: NodeStepsDeps) {
-    this.gonePools = new GonePools(deps);
-    this.#changedMeanwhile = new ChangedMeanwhile(deps);
-    this.#stalePools = new StalePools(deps);
-    this.rollouts = new RolloutGates(deps.state, deps.now, deps.isFollowed ?? false, deps.clock);
-    this.drainer = new NodeDrainer(deps);
-    this.#deps = deps;
-    const writeLimiter = deps.writeLimiter ?? new WriteRateLimiter(deps.clock);
-    this.limits = new NodeWriteLimits(deps.state, deps.cluster, writeLimiter);
-    this.changes = new Map(deps.changes);
+  constructor(options: ReconcilerOptions) {
+    this.gonePools = new GonePools(options);
+    this.#changedMeanwhile = new ChangedMeanwhile(options);
+    this.#stalePools = new StalePools(options);
+    this.rollouts = new RolloutGates(options.state, options.now, options.isFollowed ?? false, options.clock);
+    this.drainer = new NodeDrainer(options);
+    this.#options = options;
+    const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
+    this.limits = new NodeWriteLimits(options.state, options.cluster, writeLimiter);
+    this.changes = new Map(options.changes);
   }
 
   /** What is next for the node. Throws NodepoolError where it cannot be written. */
   async next(name: string, turn: RolloutTurn): Promise<NodeStep> {
-    const { state, consent, signal } = this.#deps;
+    const { state, consent, signal } = this.#options;
     if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
     if (planned === 'done' || planned === 'again') return planned;
@@ -87,10 +65,10 @@ export class NodeSteps {
     if (patch === undefined || uid === undefined) return 'done';
     await this.limits.assertFree(name, uid, plan.changes);
     const pool = this.#contestable(plan);
-    if (pool !== undefined) await this.#deps.contests?.beforeRepair(pool, { name, uid }, plan.changes);
+    if (pool !== undefined) await this.#options.contests?.beforeRepair(pool, { name, uid }, plan.changes);
     const owner = this.#unpreparedOwner(plan);
     if (owner !== undefined) {
-      await prepare(owner, this.#deps);
+      await prepare(owner, this.#options);
       return 'again';
     }
     if (!(await this.gonePools.mayRelease(plan))) return 'again';
@@ -105,7 +83,7 @@ export class NodeSteps {
 
   /** The plan of the node, once it is known what the node has. */
   async #plannedOrRead(name: string): Promise<NodePlan | 'done' | 'again'> {
-    const { state } = this.#deps;
+    const { state } = this.#options;
     const change = this.changes.get(name);
     const plan = this.#planned(name);
     const uid = state.node(name)?.uid;
@@ -118,7 +96,7 @@ export class NodeSteps {
       return 'again';
     }
     if (plan?.isUnread && uid !== undefined) {
-      await readNode(name, uid, this.#deps);
+      await readNode(name, uid, this.#options);
       return 'again';
     }
     if (plan?.circle !== undefined) throw circleError(name, plan.circle);
@@ -140,9 +118,9 @@ export class NodeSteps {
   async #drained(plan: NodePlan, turn: RolloutTurn): Promise<NodePlan | 'done' | 'again'> {
     const { drain, patch } = plan;
     if (drain === undefined || patch !== undefined) return plan;
-    assertConsent(plan, this.#deps.consent);
+    assertConsent(plan, this.#options.consent);
     const gates = { drainer: this.drainer, turn, changed: this.#changedMeanwhile };
-    const drained = await drainStep({ ...plan, drain }, gates, this.#deps);
+    const drained = await drainStep({ ...plan, drain }, gates, this.#options);
     if (drained === 'waits') return 'done';
     if (drained === 'again') return 'again';
     // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
@@ -151,7 +129,7 @@ export class NodeSteps {
 
   /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
   #planned(name: string): NodePlan | undefined {
-    const { state } = this.#deps;
+    const { state } = this.#options;
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
     const plan = planOf(state, name);
@@ -175,25 +153,25 @@ export class NodeSteps {
   /** The patch with which a drain begins has the time. */
   #dated({ drain }: NodePlan, patch: NodePatch): NodePatch {
     if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
-    const since = timestamp(this.#deps.cluster.nodes.serverTime());
+    const since = timestamp(this.#options.cluster.nodes.serverTime());
     return { ...patch, record: withDrainingSince(patch.record, since) };
   }
 
   /** The server accepted the write. */
   written(plan: NodePlan, uid: string): void {
     const pool = this.#contestable(plan);
-    if (pool !== undefined) this.#deps.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
+    if (pool !== undefined) this.#options.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }
 
   /** The pool whose member is repaired; what a dry run repairs does not count. */
   #contestable({ owner, previous }: NodePlan): NodePool | undefined {
-    const { state, cluster } = this.#deps;
+    const { state, cluster } = this.#options;
     return cluster.isDryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
   }
 
   /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
   #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
-    const pool = owner === undefined ? undefined : this.#deps.state.pool(owner);
-    return pool === undefined || isPrepared(pool, this.#deps.state) ? undefined : pool;
+    const pool = owner === undefined ? undefined : this.#options.state.pool(owner);
+    return pool === undefined || isPrepared(pool, this.#options.state) ? undefined : pool;
   }
 }

@@ -1,19 +1,14 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
 import { conflictDelay } from './limits/conflict-delay.ts';
 import { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
 import { patchedNode } from './node-plan.ts';
-import { type NodeStep, NodeSteps, type NodeStepsDeps } from './node-steps.ts';
+import { type NodeStep, NodeSteps } from './node-steps.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import type { ReconcilerOptions } from './options.ts';
 import { factsOf } from './plan-facts.ts';
-
-export interface NodeWriterDeps extends NodeStepsDeps {
-  /** Called before each write. */
-  onWrite?: (plan: NodePlan) => void;
-}
 
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 50;
@@ -25,19 +20,19 @@ interface Written {
 }
 
 export class NodeWriter {
-  readonly #deps: NodeWriterDeps;
+  readonly #options: ReconcilerOptions;
   readonly steps: NodeSteps;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
 
-  constructor(deps: NodeWriterDeps) {
-    this.#deps = deps;
-    this.steps = new NodeSteps(deps);
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.steps = new NodeSteps(options);
   }
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    return this.steps.changes.has(name) || factsOf(this.#deps.state, name).isDue;
+    return this.steps.changes.has(name) || factsOf(this.#options.state, name).isDue;
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
@@ -71,7 +66,7 @@ export class NodeWriter {
       this.steps.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.steps.rollouts.wrote(name, factsOf(this.#deps.state, name).isStep);
+      this.steps.rollouts.wrote(name, factsOf(this.#options.state, name).isStep);
       if (!(error instanceof NodepoolError)) throw error;
       this.steps.drainer.entries.failed(name, error);
       if (written.move === undefined) throw error;
@@ -96,13 +91,13 @@ export class NodeWriter {
 
   /** @param attempt counted from 1: how long to wait after a conflict */
   async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: Written): Promise<void> {
-    const { cluster, state, sleep, onWrite, isFollowed = false } = this.#deps;
+    const { cluster, state, sleep, onWrite, isFollowed = false } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
     // A watch runs for months, in which webhooks and policies come.
     const expected = isFollowed ? {} : { expected: patchedNode(plan.node, plan.patch) };
     const sent = cluster.nodes.patch(name, plan.patch, expected);
-    const read = () => readNode(name, uid, this.#deps);
+    const read = () => readNode(name, uid, this.#options);
     const write = await written.turn.during(sent, plan.patch.resourceVersion, read);
     if (write.kind === 'written') {
       state.setNode(write.node);
@@ -117,7 +112,7 @@ export class NodeWriter {
       return;
     }
     await sleep(conflictDelay(attempt, Math.random()));
-    const current = await readNode(name, uid, this.#deps);
+    const current = await readNode(name, uid, this.#options);
     if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }
 }

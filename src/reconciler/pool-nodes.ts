@@ -6,27 +6,13 @@ import { SpecChangedError } from './changed-meanwhile.ts';
 import type { DrainState } from './drain-entries.ts';
 import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
-import type { Limiters } from './limits/limiters.ts';
 import type { NodeMove } from './node-move.ts';
 import { planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
-import { NodeWriter, type NodeWriterDeps } from './node-writer.ts';
+import { NodeWriter } from './node-writer.ts';
+import type { ReconcilerOptions } from './options.ts';
 import { factsOf } from './plan-facts.ts';
 import { readAnnotationsOf } from './unread-annotations.ts';
-
-/** Called when node writes are planned, and when each is done, failed or not. */
-export interface NodeProgress {
-  planned(nodes: number): void;
-  done(): void;
-}
-
-export interface PoolNodesOptions extends NodeWriterDeps, Pick<Limiters, 'limitObjects'> {
-  progress?: NodeProgress;
-  /** Of pools that are not being deleted, only these nodes are written. */
-  only?: ReadonlySet<string>;
-  /** Once aborted, no further write is sent. */
-  signal?: AbortSignal;
-}
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
 export interface NodeOutcome {
@@ -42,10 +28,10 @@ export interface NodeOutcome {
 const MAX_GENERAL_FAILURES = 10;
 
 export class PoolNodes {
-  readonly #options: PoolNodesOptions;
+  readonly #options: ReconcilerOptions;
   readonly #writer: NodeWriter;
 
-  constructor(options: PoolNodesOptions) {
+  constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#writer = new NodeWriter(options);
   }

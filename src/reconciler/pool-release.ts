@@ -5,14 +5,15 @@ import { conditionEvents } from './events.ts';
 import { attempt, summarized } from './failure.ts';
 import { dropFinalizer } from './finalizer.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
+import type { ReconcilerOptions } from './options.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
-import type { PoolNodes, PoolNodesOptions } from './pool-nodes.ts';
+import type { PoolNodes } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { writeRuntimeClass } from './runtime-class-step.ts';
 import { deletesRuntimeClass } from './runtime-class-writer.ts';
 import { type StatusDeps, writeStatus } from './status-writer.ts';
 
-type ReleaseOptions = PoolNodesOptions & StatusDeps;
+type ReleaseOptions = ReconcilerOptions & StatusDeps;
 
 export class PoolRelease {
   readonly #options: ReleaseOptions;

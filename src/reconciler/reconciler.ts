@@ -16,14 +16,14 @@ import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attemptHeld, holdBack } from './failure.ts';
 import { Interrupted, Interruption } from './interruption.ts';
 import { Contests } from './limits/contests.ts';
-import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
 import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import { isSamePool, readPool, recreatedError } from './live-reads.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { observe } from './observe.ts';
-import { OutcomeEvents, type OutcomeEventsOptions } from './outcome-events.ts';
+import type { ReconcilerOptions } from './options.ts';
+import { OutcomeEvents } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
-import { PoolNodes, type PoolNodesOptions } from './pool-nodes.ts';
+import { PoolNodes } from './pool-nodes.ts';
 import { emptyOutcome, mergedOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { PoolRelease } from './pool-release.ts';
 import { RevisionWriter } from './revision-writer.ts';
@@ -31,16 +31,6 @@ import { writeRuntimeClass } from './runtime-class-step.ts';
 import { deletesRuntimeClass } from './runtime-class-writer.ts';
 import { writeStatus } from './status-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './takeover.ts';
-
-export interface ReconcilerOptions extends PoolNodesOptions, Pick<OutcomeEventsOptions, 'onMoves'> {
-  now: () => Date;
-  /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
-  deleted?: ReadonlyMap<string, string>;
-  /** See StatusRateLimiter; without it every status is written at once. */
-  statusLimiter?: StatusRateLimiter;
-  /** Pods on a node that have not ended, where they are counted. */
-  podsOn?: (node: string) => number;
-}
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */

@@ -2,7 +2,7 @@
 import type { NodePool } from '../nodepool/types.ts';
 import { attemptHeld } from './failure.ts';
 import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
-import type { PoolNodesOptions } from './pool-nodes.ts';
+import type { ReconcilerOptions } from './options.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
 import { forgetRest } from './replaced-class.ts';
 import { applyRuntimeClass } from './runtime-class-writer.ts';
@@ -11,7 +11,7 @@ import { applyRuntimeClass } from './runtime-class-writer.ts';
 export async function writeRuntimeClass(
   pool: NodePool,
   outcome: PoolOutcome,
-  options: PoolNodesOptions & { writeLimiter: WriteRateLimiter },
+  options: ReconcilerOptions & { writeLimiter: WriteRateLimiter },
 ): Promise<boolean> {
   const { limitObjects } = options;
   const error = await attemptHeld(outcome, async () => {

@@ -33,6 +33,7 @@ test('a node that another process wrote for a newer spec keeps it, and so does o
   const state = new ClusterState([lagging], nodes, []);
   const sleep = async () => {};
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep,

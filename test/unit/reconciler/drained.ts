@@ -4,7 +4,7 @@ import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePoolSpec } from '../../../src/nodepool/types.ts';
 import type { EvictionEvent } from '../../../src/reconciler/node-drainer.ts';
-import type { NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
+import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
 import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 import { begin, role } from './node-server.ts';
@@ -30,7 +30,7 @@ export const pod = (name: string, more: Partial<DrainPod> = {}): DrainPod => ({
 /** A member with pods; an accepted eviction marks the pod, and the test removes it. */
 export function drained(
   pods: DrainPod[],
-  more: Partial<NodeWriterDeps> = {},
+  more: Partial<ReconcilerOptions> = {},
   by = pool(),
   node = aNode({ labels: role('worker') }),
 ) {

@@ -108,6 +108,7 @@ test('reads and plans again on a conflict, and keeps what someone else set', asy
   const state = new ClusterState([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},
@@ -137,6 +138,7 @@ test('fails without a write when the change is no longer possible', async () => 
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},
@@ -162,6 +164,7 @@ test('writes a change once: does not remove a label that a pool restores', async
   } as unknown as ClusterPort;
   const state = new ClusterState([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},

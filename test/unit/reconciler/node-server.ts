@@ -2,7 +2,8 @@
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import { NodeWriter, type NodeWriterDeps } from '../../../src/reconciler/node-writer.ts';
+import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
+import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
@@ -77,12 +78,13 @@ export class Server {
   } as unknown as ClusterPort;
 }
 
-export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<NodeWriterDeps> = {}) {
+export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<ReconcilerOptions> = {}) {
   const server = new Server(node);
   const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster: server.port,
     state,
     sleep,

@@ -22,6 +22,7 @@ function begin(pools: (typeof worker)[], nodes: Node[]) {
   const state = new ClusterState(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
   return new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},

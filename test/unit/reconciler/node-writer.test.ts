@@ -20,6 +20,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
   });
   const state = new ClusterState([pool], [node], []);
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster: unused,
     state,
     sleep: async () => {},
@@ -72,6 +73,7 @@ test('reads a pool that disappears during its writes before it releases the next
       },
     } as unknown as ClusterPort;
     const writer = new NodeWriter({
+      limitObjects: work => work(),
       cluster,
       state,
       sleep: async () => {},

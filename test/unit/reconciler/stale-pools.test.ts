@@ -46,6 +46,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
     },
   } as unknown as ClusterPort;
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},

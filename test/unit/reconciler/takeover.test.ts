@@ -22,6 +22,7 @@ test('fails without node writes when a policy strips the takeover annotation, af
   };
   const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
   const writer = new NodeWriter({
+    limitObjects: work => work(),
     cluster,
     state,
     sleep: async () => {},

@@ -1,0 +1,62 @@
+/** What a reconcile works with, and what it may do: one type for all of its parts. */
+import type { Clock } from '../controller/clock.ts';
+import type { Limiter } from '../controller/limiter.ts';
+import type { NodePlan } from '../nodepool/plan.ts';
+import type { ClusterState } from './cluster-state.ts';
+import type { Contests } from './limits/contests.ts';
+import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
+import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
+import type { MembershipChanges } from './membership-change.ts';
+import type { EvictionEvent } from './node-drainer.ts';
+import type { NodeMove } from './node-move.ts';
+import type { ClusterPort } from './ports.ts';
+
+export interface ReconcilerOptions {
+  cluster: ClusterPort;
+  state: ClusterState;
+  /** Monotonic. */
+  clock: Pick<Clock, 'now'>;
+  /** The wall clock: times of rollouts, and of the status. */
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
+  isFollowed?: boolean;
+  /** Once aborted, no further write is sent and no further pod is evicted. */
+  signal?: AbortSignal;
+
+  /** See Limiters. */
+  limitObjects: Limiter;
+  /** See Limiters. Default: no limit. */
+  limitLooks?: Limiter;
+  /** Shared with other writers of the same run. Default: a new one. */
+  writeLimiter?: WriteRateLimiter;
+  /** Without it every status is written at once. */
+  statusLimiter?: StatusRateLimiter;
+  /** As writeLimiter; nodes are written without it, too: then repairs are not counted. */
+  contests?: Contests;
+
+  /** Of a pool that is not being deleted and has some of these, no other node is written. */
+  changes?: MembershipChanges;
+  /** Of pools that are not being deleted, only these nodes are written. */
+  only?: ReadonlySet<string>;
+  /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
+  deleted?: ReadonlyMap<string, string>;
+  /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
+  consent?: ReadonlySet<string>;
+  /** Pods on a node that have not ended, where they are counted. */
+  podsOn?: (node: string) => number;
+
+  progress?: NodeProgress;
+  /** Called before each write of a node. */
+  onWrite?: (plan: NodePlan) => void;
+  /** Evictions, for people, in order. */
+  onEviction?: (event: EvictionEvent) => void;
+  /** Gets the node writes in place of sending their Events. */
+  onMoves?: (moves: readonly NodeMove[]) => void;
+}
+
+/** Called when node writes are planned, and when each is done, failed or not. */
+export interface NodeProgress {
+  planned(nodes: number): void;
+  done(): void;
+}
