@@ -58,7 +58,8 @@ export interface Entry {
   owners: Map<string, Set<string>>;
   /** UIDs of the pods that were there before schedulers had seen the twin. */
   first: Set<string>;
-  /** How many pods that came later were evicted. */
+  /** How many of those were evicted, and how many of owners that came later. */
+  firstEvictions: number;
   lateEvictions: number;
   /** Milliseconds since 1970, by the record, but not ahead of when this process saw it first; NaN: not known. */
   begunAt: number;
@@ -100,6 +101,7 @@ export class DrainEntries {
       held: new Map(),
       owners: new Map(),
       first: new Set<string>(),
+      firstEvictions: 0,
       lateEvictions: 0,
       begunAt: begunAt(Date.parse(drain.since ?? ''), this.#serverTime().getTime()),
       isSettled: false,

@@ -3,7 +3,8 @@
  * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *
- * The pods of an owner are evicted from a node once, and pods of other owners that come later as often as there were pods at first. Those that come back after that, since they tolerate the stand-in or are bound by
+ * The pods of an owner are evicted from a node once, and of owners that come later as many as pods
+ * that were there at first. Those that come back after that, since they tolerate the stand-in or are bound by
  * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
  * Those that no budget covers are left to the taint.
  * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
@@ -140,13 +141,14 @@ export class NodeDrainer {
   }
 
   #left({ node, drain }: DrainingPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
-    const { owners, begunAt, first, lateEvictions } = entry;
+    const { owners, begunAt, first, firstEvictions, lateEvictions } = entry;
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
       if (known !== undefined && !known.has(pod.uid)) return true;
+      // Whatever replaces them has a new owner each time, as Jobs that somebody makes anew: as many are evicted as of the first ones.
+      const isLate = known === undefined && !first.has(pod.uid);
+      if (isLate && lateEvictions >= Math.max(1, firstEvictions)) return true;
       if (!tolerates) return false;
-      // Whatever replaces them has a new owner each time, as Jobs that somebody makes anew: so many are evicted as there were at first.
-      if (!first.has(pod.uid) && lateEvictions >= Math.max(1, first.size)) return true;
       // An earlier process may have evicted the pods of its owner.
       return Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS;
     });
@@ -258,7 +260,7 @@ export class NodeDrainer {
       if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
       try {
         const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined }));
-        if (removal.kind === 'accepted') rememberOwner(entry, pod, listed);
+        if (removal.kind === 'accepted') rememberEviction(entry, pod, listed);
         this.#take(removal, pod, node, entry);
         if (removal.kind === 'budget') refused.set(kind, removal);
       } catch (error) {
@@ -272,7 +274,6 @@ export class NodeDrainer {
 
   #take(removal: Removal, pod: DrainPod, node: string, entry: Entry): void {
     if (removal.kind === 'accepted') {
-      if (!entry.first.has(pod.uid)) entry.lateEvictions++;
       entry.evicted.set(pod.uid, podName(pod));
       entry.held.delete(pod.uid);
     }
@@ -351,8 +352,11 @@ function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly Drai
   );
 }
 
-function rememberOwner({ owners }: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
+function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
+  const { owners, first } = entry;
   const owner = ownerOf(pod);
+  if (first.has(pod.uid)) entry.firstEvictions++;
+  else if (!owners.has(owner)) entry.lateEvictions++;
   if (owners.has(owner)) return;
   owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
 }
