@@ -129,9 +129,8 @@ export function rolloutStep(
   const [waiting, settling] = [phases.get('waiting') ?? [], phases.get('in flight') ?? []];
   const [failed, settled] = [phases.get('failed') ?? [], phases.get('settled') ?? []];
   const inFlight = [...settling, ...failed];
+  const [byTime, down] = [inFlight.filter(settlesByTime), inFlight.filter(node => !settlesByTime(node))];
   const changed = nodes.filter(node => node.isOfThis && !node.isPending && isUp(node));
-  // Whether the spec broke them is known once they are Ready again, also where that stops nothing.
-  const unknown = inFlight.filter(node => node.isOfThis && !settlesByTime(node));
   const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
   const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
   // What others add to nodes that have the spec is removed, too, where the rollout was complete.
@@ -148,13 +147,14 @@ export function rolloutStep(
   // Those that are NotReady are changed last.
   const isLast = (node: RolloutNode) => !isUp(node) && !node.isDraining;
   const turns = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
-  const most = isCanary ? Math.max(0, needed - changed.length - unknown.length) : pending.length;
+  const most = isCanary
+    ? Math.max(0, needed - changed.length - down.filter(({ isOfThis }) => isOfThis).length)
+    : pending.length;
   const waits = inFlight
     .filter(node => !(node.isDraining && node.ready) && settlesByTime(node))
     .map(node => settlesIn(node, rules))
     // A write under way ends by itself.
     .filter(ms => ms > 0);
-  const [byTime, down] = [inFlight.filter(settlesByTime), inFlight.filter(node => !settlesByTime(node))];
   // Nobody else can be its canary.
   const isAlone = isCanary && inFlight.length === 0 && !pending.some(isUp);
   return {

@@ -200,13 +200,20 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
   for (const taint of spec.startupTaints) {
     // By the taint that is there: with another value it is not the pool's to lift, whatever its condition is.
     const stuck = new Map<string, string[]>();
+    const { key, effect } = taint;
     for (const node of members) {
-      const live = node.taints.find(each => taintId(each) === taintId(taint));
+      const live = node.taints.find(each => each.key === key && each.effect === effect);
       if (live === undefined) continue;
       const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
       const left = since + STARTING_MS - now;
-      if (left > 0) afterMs = Math.min(afterMs ?? left, left);
-      else stuck.set(formatTaint(live), [...(stuck.get(formatTaint(live)) ?? []), node.name]);
+      if (left > 0) {
+        afterMs = Math.min(afterMs ?? left, left);
+        continue;
+      }
+      const text = formatTaint(live);
+      const names = stuck.get(text);
+      if (names === undefined) stuck.set(text, [node.name]);
+      else names.push(node.name);
     }
     const [wanted, until] = [formatTaint(taint), taint.until?.nodeCondition];
     for (const [live, names] of stuck) {
