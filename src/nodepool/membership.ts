@@ -7,7 +7,7 @@ import type { AppliedRecord, AppliedSlot } from './record.ts';
 import { RecordCache } from './record-cache.ts';
 import { NO_SLOTS, NO_STARTUP } from './record-slots.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
-import { isStopped } from './stopped-rollouts.ts';
+import { stoppedRollout } from './stopped-rollouts.ts';
 import { taintId } from './taint.ts';
 import { isWithoutGeneration, takeoverOf } from './takeover.ts';
 import { FINALIZER, type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from './types.ts';
@@ -176,7 +176,7 @@ export function sameOwnership(before: NodePool, after: NodePool): boolean {
     // It is no part of the spec, and plans depend on it.
     transientKeysText(before) === transientKeysText(after) &&
     // So is this.
-    isStopped(before) === isStopped(after) &&
+    stoppedRollout(before)?.at === stoppedRollout(after)?.at &&
     // The fields that the server returns can change without a write, when the CRD changes.
     deepEqual(before.dropped, after.dropped)
   );

@@ -32,9 +32,10 @@ import {
   MAX_STAMP_LENGTH,
   stampOf,
 } from './record.ts';
+import { NO_SLOTS } from './record-slots.ts';
 import { keysOf, memberLabels, membershipSelector } from './selector.ts';
 import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
-import { isStopped } from './stopped-rollouts.ts';
+import { stoppedRollout } from './stopped-rollouts.ts';
 import { strip } from './strip.ts';
 import { isSameTaint, taintFrom, taintId } from './taint.ts';
 import { withoutPassed } from './transient-states.ts';
@@ -79,10 +80,7 @@ export interface NodePlan {
   isUnread?: boolean;
   /** A pool that is paused: nothing must be written. */
   pausedBy?: string;
-  /**
-   * The changed spec of a pool with spec.rollout reaches a member, or one that was stopped reaches a node that comes back: its
-   * turn has to come first.
-   */
+  /** The changed spec of a pool with spec.rollout reaches a member: its turn has to come first. */
   isRollout?: boolean;
   /** Taints that wait until the pods that they would evict are gone; absent when none does. */
   drain?: PlannedDrain;
@@ -162,6 +160,11 @@ export function planNode(
   ];
   if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
   if (taints.withheld.size > 0) plan.withheld = [...taints.withheld].map(([id, value]) => taintFrom(id, value));
+  if (record === undefined && pool !== undefined && isHeldBack(pool, node, birth)) {
+    const empty = { labels: NO_SLOTS, taints: NO_SLOTS, annotations: NO_SLOTS };
+    const joined = formatRecord({ pool: pool.metadata.name, ...empty, startup: taints.startup });
+    return { ...plan, changes: [], patch: { resourceVersion: node.resourceVersion, record: joined } };
+  }
   const { deferred, draining } = taints;
   const drainingSince = deferred?.hasBegun ? record?.drainingSince : undefined;
   const waiting = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
@@ -176,10 +179,7 @@ export function planNode(
   const isMember = !leaving && record !== undefined && node.mark !== 'record';
   const isDrained = waiting.some(isOfSpec);
   const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
-  // A running node that comes back, after its label was gone for a second or its record was lost, is no new one.
-  const isBack =
-    plan.previous === undefined && pool !== undefined && isStopped(pool) && (birth.wasMember || !birth.isYoung);
-  const isNewSpec = (isMember || isBack) && (isChanged || (isDrained && !deferred?.hasBegun));
+  const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
   // A drain that has begun had its turn, or needed none: the record has the time of a turn.
   const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
   if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;
@@ -223,6 +223,15 @@ export function planNode(
     };
   }
   return plan;
+}
+
+/**
+ * Whether a running node joins without the spec, as a member that waits for its turn: the spec was stopped, and the node comes back after its
+ * label was gone for a second, say. New nodes get the spec all the same: they would run without the taints of the pool.
+ */
+function isHeldBack(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {
+  const stop = pool.spec.rollout === undefined ? undefined : stoppedRollout(pool);
+  return stop !== undefined && (wasMember || (!isYoung && Date.parse(creationTimestamp) <= stop.at));
 }
 
 /** A node that was born in its pool joins it with the first write. */

@@ -9,17 +9,13 @@ const MAX_STOPPED = 10;
 /** Names of one stop. */
 const MAX_NODES = 10;
 
-/** Of the current spec. */
+/** Of the current spec; `rollout resume` may have ended it since the status was written. */
 export function stoppedRollout(pool: NodePool): RolloutStop | undefined {
+  if (pool.status?.stoppedRollouts === undefined) return undefined;
   const hash = rolloutHash(pool);
-  const found = pool.status?.stoppedRollouts?.find(({ rollout }) => rollout === hash);
+  const found = pool.status.stoppedRollouts.find(({ rollout }) => rollout === hash);
   const at = parseTime(found?.time);
   return found === undefined || Number.isNaN(at) ? undefined : { at, nodes: found.nodes ?? [] };
-}
-
-/** Whether its status remembers a stop of the current spec; `rollout resume` may have ended it meanwhile. */
-export function isStopped(pool: NodePool): boolean {
-  return pool.status?.stoppedRollouts !== undefined && stoppedRollout(pool) !== undefined;
 }
 
 /** @param step undefined: nothing is known of the current spec */

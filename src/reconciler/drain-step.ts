@@ -9,7 +9,7 @@ import type { DrainingPlan } from './drain-entries.ts';
 import type { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode } from './live-reads.ts';
 import type { GoesOn, NodeDrainer } from './node-drainer.ts';
-import { planOf, turnPool } from './node-plan.ts';
+import { planOf } from './node-plan.ts';
 import type { ClusterPort } from './ports.ts';
 import { looksSame } from './versions.ts';
 
@@ -36,12 +36,11 @@ export async function drainStep(
   { drainer, turn, changed }: DrainGates,
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
-  const { node } = plan;
+  const { node, previous, isRollout = false } = plan;
   const { state, cluster } = deps;
   const cleared = () => planOf(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
-  const pool = turnPool(plan);
-  const isTurn = pool === undefined ? () => true : turnOf(pool, turn, state);
+  const isTurn = isRollout && previous !== undefined ? turnOf(previous, turn, state) : () => true;
   if (!isTurn()) return 'waits';
   const look = await drainer.look(plan, stillDecided(plan, { isTurn, changed }, deps));
   if (look !== 'cleared') return look;

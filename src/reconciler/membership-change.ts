@@ -69,7 +69,8 @@ function assertNotPaused(state: ClusterState, { node, pausedBy }: NodePlan, befo
 
 /** Plans the node for the pool of the change, whichever other pools match it. */
 function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
-  const pool = poolForNodes(state, to);
+  // Without the stops of its rollouts: they hold back nobody who is asked for by name.
+  const { status: _stops, ...pool } = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
   const rules = rulesFor(state, record?.pool, pool);
   return planNode(node, record, pool, rivals, false, rules, state.births.of(node, pool));

@@ -1,6 +1,6 @@
 /**
- * Which nodes are young, were members of a pool before, and which startup taints a node had in a record that it lost: a label that is gone for a second, or a
- * selector that is edited and edited back, gives no node its startup taints twice.
+ * Which nodes are young, or were members of a pool before, and which startup taints a node had in a record that it lost: a label
+ * that is gone for a second, or a selector that is edited and edited back, gives no node its startup taints twice.
  *
  * Not guaranteed: what happened before this process began, or more than MAX_NODES nodes ago.
  */

@@ -41,11 +41,6 @@ export function waitsForTurn(plan: NodePlan | undefined): boolean {
   return plan?.isRollout === true && plan.isOversized !== true;
 }
 
-/** The pool in whose rollout the plan is a step: a node that comes back is held by none. */
-export function turnPool({ previous, owner, isRollout = false }: NodePlan): string | undefined {
-  return isRollout ? (previous ?? owner) : undefined;
-}
-
 /** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
 export function repairOf(state: ClusterState, name: string): NodePlan | undefined {
   const [node, ownership] = [state.node(name), state.ownership(name)];

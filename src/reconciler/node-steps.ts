@@ -18,7 +18,7 @@ import { readNode } from './live-reads.ts';
 import { type MembershipChange, planMembershipChange } from './membership-change.ts';
 import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer } from './node-drainer.ts';
-import { planOf, repairOf, turnPool, waitsForTurn } from './node-plan.ts';
+import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
 import type { ReconcilerOptions } from './options.ts';
 import { StalePools } from './stale-pools.ts';
@@ -133,20 +133,17 @@ export class NodeSteps {
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
     const plan = planOf(state, name);
-    const pool = plan && turnPool(plan);
-    if (pool === undefined || plan?.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
-    return this.rollouts.allows(pool, name) ? plan : repairOf(state, name);
+    if (plan?.previous === undefined || plan.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
+    return this.rollouts.allows(plan.previous, name) ? plan : repairOf(state, name);
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted(plan: NodePlan, patch: NodePatch, turn: RolloutTurn) {
-    const { node, owner } = plan;
-    const pool = turnPool(plan);
-    if (pool === undefined) return patch;
-    const stamp = turn.admits(pool);
+  #admitted({ node, owner, previous, isRollout = false }: NodePlan, patch: NodePatch, turn: RolloutTurn) {
+    if (!isRollout || previous === undefined) return patch;
+    const stamp = turn.admits(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
-    const record = owner === pool ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
+    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 

@@ -42,23 +42,33 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isRollout, true, 'a label that is removed');
 });
 
-test('a spec that was stopped waits also where a running node comes back', () => {
+test('a running node that comes back to a pool whose spec was stopped joins without the spec, and waits', () => {
   const stopped = (spec: NodePoolSpec, at = spec) => {
     const stop = { rollout: rolloutHash(aPool(at)), time: TIME, nodes: ['broken'] };
     return { ...aPool(spec), status: { status: 200, nodeCount: 0, stoppedRollouts: [stop] } };
   };
   const rollout = {};
   const spec = { ...gold, rollout };
-  const isRollout = (pool: ReturnType<typeof stopped>, of = node(undefined, {}), birth = LONG_REGISTERED) =>
-    planNode(of, parseRecord(of.record), pool, [], false, {}, birth).isRollout;
-  assert.equal(isRollout(stopped(spec)), true);
-  assert.equal(isRollout(stopped(gold)), undefined, 'without spec.rollout');
-  assert.equal(isRollout(stopped(spec, { ...silver, rollout })), undefined, 'another spec was stopped');
+  const back = node(undefined, {});
+  const planned = (pool: ReturnType<typeof stopped>, of = back, birth = LONG_REGISTERED) =>
+    planNode(of, parseRecord(of.record), pool, [], false, {}, birth);
+  const joined = planned(stopped(spec));
+  const record = recordOf({ pool: 'worker' });
+  assert.deepEqual(
+    [joined.owner, joined.previous, joined.changes, joined.patch],
+    ['worker', undefined, [], { resourceVersion: back.resourceVersion, record }],
+  );
+  assert.equal(planned(stopped(spec), { ...back, record }).isRollout, true, 'then it is a member');
+  const isHeldBack = (...args: Parameters<typeof planned>) => planned(...args).changes.length === 0;
+  assert.equal(isHeldBack(stopped(gold)), false, 'without spec.rollout');
+  assert.equal(isHeldBack(stopped(spec, { ...silver, rollout })), false, 'another spec was stopped');
+  const later = { ...back, creationTimestamp: '2026-05-01T12:00:01Z' };
+  assert.equal(isHeldBack(stopped(spec), later), false, 'it registered after the stop');
   const young = { ...LONG_REGISTERED, isYoung: true };
-  assert.equal(isRollout(stopped(spec), undefined, young), undefined, 'a new node');
-  assert.equal(isRollout(stopped(spec), undefined, { ...young, wasMember: true }), true, 'a new node that has left');
-  assert.equal(isRollout(stopped(spec), node(undefined, { tier: 'gold' })), undefined, 'its record alone is due');
-  assert.equal(isRollout(stopped(spec), node({ pool: 'other' }, {})), undefined, 'comes from another pool');
+  assert.equal(isHeldBack(stopped(spec), back, young), false, 'a new node');
+  for (const each of [back, later])
+    assert.equal(isHeldBack(stopped(spec), each, { ...young, wasMember: true }), true, 'a new node that has left');
+  assert.equal(isHeldBack(stopped(spec), node({ pool: 'other' }, {})), false, 'comes from another pool');
 });
 
 test('the time stays while the spec does, and nothing is written for it', () => {
