@@ -27,9 +27,10 @@ export default class Describe extends BaseCommand<typeof Describe> {
     const choice = parsePoolChoice(args.name, flags, { all: true });
     const connection = await connect();
     const names = await namesUnlessAll(choice, connection.cluster.pools);
-    const none = { descriptions: [], missing: [] };
-    const { descriptions, missing } = names?.length === 0 ? none : await describe(names ?? [], connection);
+    const none = { descriptions: [], warnings: [], missing: [] };
+    const { descriptions, warnings, missing } = names?.length === 0 ? none : await describe(names ?? [], connection);
     if (descriptions.length + missing.length === 0) reportNoPools(io);
+    for (const warning of warnings) showWarning(io, warning);
     if (descriptions.length > 0) await show(descriptions, io);
     return reportErrors(missing, io);
   }

@@ -4,11 +4,13 @@ import type { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import { type Reached, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
+import type { Warning } from '../nodepool/warning.ts';
 import { planOf } from '../reconciler/node-plan.ts';
 import type { ClusterPort } from '../reconciler/ports.ts';
 import { reachedBy } from '../reconciler/runtime-class-writer.ts';
 import { oldestFirst } from './event-order.ts';
 import { loadClusterState } from './load-cluster-state.ts';
+import { emptyPoolWarnings } from './no-match.ts';
 import { poolsNotFound } from './not-found.ts';
 import { type Permitted, permitted } from './permitted.ts';
 import type { EventsPort, PoolEventRecord } from './ports.ts';
@@ -38,7 +40,7 @@ export interface Description {
 export async function describe(
   names: string[],
   deps: { cluster: ClusterPort; events: EventsPort },
-): Promise<{ descriptions: Description[]; missing: NodepoolError[] }> {
+): Promise<{ descriptions: Description[]; warnings: Warning[]; missing: NodepoolError[] }> {
   const [only] = names.length === 1 ? names : [];
   const reading = permitted(deps.cluster.runtimeClasses.list());
   const known = reading.then(classes => ('value' in classes ? classes.value : []));
@@ -75,6 +77,10 @@ export async function describe(
   });
   return {
     descriptions,
+    warnings: emptyPoolWarnings(
+      state,
+      descriptions.map(({ pool }) => pool.metadata.name),
+    ),
     missing: poolsNotFound('describe', missing, { pools: existing, node: name => state.ownership(name) }),
   };
 }

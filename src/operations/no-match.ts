@@ -26,7 +26,10 @@ type Labelled = Pick<Node, 'labels'>;
 type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Of the pools without members. @param pools by name */
-export function emptyPoolWarnings(state: ClusterState, pools: readonly string[]): NoMatch[] {
+export function emptyPoolWarnings(
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  pools: readonly string[],
+): NoMatch[] {
   // The index knows the others, without a look at all nodes.
   const empty = pools.filter(
     name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,

@@ -5,6 +5,7 @@ import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
+import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
@@ -69,8 +70,29 @@ test('edit and reconcile say so, once, and list the nodes no more often', async 
   assert.deepEqual(await nodeLists([...edit, '--reconcile']), [0, gpu + leaves, 2]);
   assert.deepEqual(await nodeLists(['reconcile']), [0, gpu, 1]);
   assert.deepEqual(await nodeLists(['reconcile', '--dry-run']), [0, gpu, 1]);
+  assert.deepEqual(await nodeLists(['describe', 'gpu']), [0, gpu, 1]);
   await testEnv.patchNode('a', { metadata: { labels: { accelerator: 'nvidia' } } });
   assert.deepEqual(await nodeLists(['reconcile']), [0, '', 1]);
+});
+
+test('reconcile --watch says so at its start, and once for a spec', async t => {
+  await nearMisses();
+  await testEnv.pool('gpu', { nodeSelector: { accelerator: 'nvidia' } });
+  await testEnv.reconcile();
+  const watch = await startWatching(t, cluster());
+  const said = () => watch.log().match(/no node matches pool gpu [^\n]*/g) ?? [];
+  await eventually('it says so', () => said().length === 1);
+  assert.match(said()[0] ?? '', /\(accelerator=nvidia\): 3 nodes have accelerator=nvidia-a100/);
+  const labelled = (value: string | null) => testEnv.patchNode('a', { metadata: { labels: { accelerator: value } } });
+  const counted = (count: number) =>
+    eventually(`${count} nodes`, async () => (await testEnv.getPool('gpu'))?.status?.nodeCount === count);
+  await labelled('nvidia');
+  await counted(1);
+  await labelled(null);
+  await counted(0);
+  await cli(cluster(), ['edit', 'gpu', '--node-selector', 'accelerator=amd', '--yes']);
+  await eventually('it says so of the new spec', () => said().length === 2);
+  assert.match(said()[1] ?? '', /accelerator=amd/);
 });
 
 test('create --reconcile says it once', async () => {

@@ -67,8 +67,10 @@ async function assertReadable(): Promise<void> {
     const { code, stdout, stderr } = await cli(testEnv.cluster(), args);
     // The exit code of `diff` shows whether there is a difference.
     assert.ok(code === 0 || (args[0] === 'diff' && code === 1), `${args.join(' ')}: ${code} ${stderr}`);
-    assert.equal(stderr, '', args.join(' '));
-    assert.doesNotMatch(stdout, CONTROL, args.join(' '));
+    // Pools that no node matches are named, and nothing else is said.
+    const said = args[0] === 'describe' ? stderr.replaceAll(/^warning: no node matches pool .*\n/gm, '') : stderr;
+    assert.equal(said, '', args.join(' '));
+    assert.doesNotMatch(stdout + stderr, CONTROL, args.join(' '));
   }
 }
 

@@ -27,6 +27,7 @@ import { Reconciler } from '../../reconciler/reconciler.ts';
 import type { PodPlace, PodsPort } from '../pods-port.ts';
 import type { EventsPort, LeasePort } from '../ports.ts';
 import { noExecuteLog } from './no-execute-log.ts';
+import { noMatchLog } from './no-match-log.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 
@@ -145,6 +146,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     onSuccess: pool => poolMetrics.reconcileSucceeded(pool),
     requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
   });
+  const logNoMatch = noMatchLog(state, log);
   const controller = new Controller<string>({
     name: CONTROLLER,
     queue,
@@ -158,7 +160,9 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
       if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
-      return reconcilePool(name);
+      const result = await reconcilePool(name);
+      logNoMatch(name);
+      return result;
     },
   });
   let resync: Resync = { look() {}, stop() {} };
