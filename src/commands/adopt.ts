@@ -10,6 +10,7 @@ import { readProtection, warnOfKubelets } from '../cli/membership-warnings.ts';
 import { EXIT } from '../cli/report-error.ts';
 import type { Candidate } from '../nodepool/adopt.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { reportErrors } from './shared/report-errors.ts';
 import { showCreated } from './shared/show-created.ts';
 
@@ -47,17 +48,21 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       );
     }
     if (flags.yes && !flags.create) showWarning(io, 'nothing is created without --create, and --yes has no effect');
-    const { findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
+    const { controlPlaneWarnings, findAdoptable, leftOut, poolsToCreate } = await import('../operations/adopt.ts');
     const names = args.name ?? [];
     const connection = await deps.connect({ dryRun: dryRun !== 'none' });
     const labels = [...new Set(flags.label)];
     const candidates = await findAdoptable({ labels, names }, connection);
     const { output } = flags;
+    const warn = (some: readonly Pick<NodePool, 'metadata'>[], created: boolean) => {
+      for (const text of controlPlaneWarnings(candidates, some, { created })) showWarning(io, text);
+    };
     if (!flags.create && output === undefined) {
       const pools = poolsToCreate(candidates, false);
       const isProtected = readProtection(pools, connection, deps);
       await show(candidates, labels, deps);
       await warnOfKubelets(pools, isProtected, io);
+      warn(pools, false);
       return 0;
     }
 
@@ -67,6 +72,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const asList = names.length !== 1;
     if (!flags.create) {
       await warnOfKubelets(pools, readProtection(pools, connection, deps), io);
+      warn(pools, false);
       const { printObjects } = await import('../render/printers.ts');
       io.out(printObjects(pools, output ?? 'yaml', asList));
       return 0;
@@ -91,6 +97,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const { created, errors } = adopted;
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, isProtected, io);
+    warn(created, dryRun === 'none');
     return reportErrors(errors, io);
   }
 }

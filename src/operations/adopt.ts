@@ -11,6 +11,7 @@ import { ClusterState } from '../reconciler/cluster-state.ts';
 import { takenText } from './create/pool-exists.ts';
 import { allPermitted } from './permitted.ts';
 import type { ClusterReader, Connection } from './ports.ts';
+import { wideWarning } from './wide-selector.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */
@@ -74,6 +75,20 @@ export function leftOut(candidates: readonly Candidate[]): Warning[] {
     if (state.kind !== 'overlap') return [];
     const { problem, next } = overlapText(state);
     return [{ message: `${pool.metadata.name} is not created: it ${problem}`, next }];
+  });
+}
+
+/** Of these pools, those that take control-plane nodes. @param created else they cannot be edited yet */
+export function controlPlaneWarnings(
+  candidates: readonly Candidate[],
+  pools: readonly Pick<NodePool, 'metadata'>[],
+  { created }: { created: boolean },
+): Warning[] {
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  return candidates.flatMap(({ pool, nodes }) => {
+    const warning = names.has(pool.metadata.name) ? wideWarning(pool, nodes) : undefined;
+    if (warning === undefined) return [];
+    return created || typeof warning === 'string' ? warning : warning.message;
   });
 }
 

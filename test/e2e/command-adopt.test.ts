@@ -140,6 +140,27 @@ test('--label replaces the known labels, and may name the control plane', async 
   await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
 });
 
+test('names control-plane nodes that a proposed or created pool takes', async () => {
+  const os = { 'example.com/os': 'linux' };
+  await testEnv.nodes(
+    { name: 'cp-1', labels: { ...os, ...role('control-plane') } },
+    { name: 'w', labels: { ...os, ...role('w') } },
+  );
+  const text = 'warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1';
+  const label = ['--label', 'example.com/os'];
+  for (const more of [[], ['-o', 'yaml'], ['--create', '--dry-run=server']]) {
+    const { stderr } = await cli(cluster(), ['adopt', ...label, ...more]);
+    assert.deepEqual(stderr.match(/.*of the control plane.*/g), [text], stderr);
+  }
+  const { stderr } = await cli(cluster(), ['adopt', ...label, '--create']);
+  assert.match(
+    stderr,
+    /^warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1; next: leave the control plane out with `kubectl nodepool edit linux --node-selector/m,
+  );
+  const named = await cli(cluster(), ['adopt', '--label', 'node-role.kubernetes.io/control-plane']);
+  assert.doesNotMatch(named.stderr, /of the control plane/, 'it names the role');
+});
+
 test('reports nodes that have no known label', async () => {
   await testEnv.nodes({ name: 'plain' });
   await refused(['adopt'], 0, 'No known labels of node groups found. Give your own with --label KEY.');
