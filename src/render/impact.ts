@@ -1,5 +1,5 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
-import { firstFew, plural } from '../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
 import { reasonsText } from '../scheduling/fit-reasons.ts';
@@ -165,9 +165,27 @@ function budgetLine(impact: BudgetImpact): string {
       return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go: a taint asks no budget`;
     }
     case 'stuck': {
-      const { pending, needs, allowed } = impact;
+      const { pending, notRecreated = 0, needs, allowed } = impact;
+      const bare =
+        notRecreated === 0
+          ? ''
+          : ` (${notRecreated} of them: no controller recreates ${notRecreated === 1 ? 'it' : 'them'})`;
       const after = allowed === 0 ? 'none of them is evicted, and' : `after ${plural(allowed, 'eviction')} of these`;
-      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of the ${plural(pods, 'pod')} that would have to go ${pending === 1 ? 'finds' : 'find'} no place: ${after} the drain waits without end; add room first`;
+      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of the ${plural(pods, 'pod')} that would have to go ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} the drain waits without end; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
+    }
+    case 'waits': {
+      const { healthy, needs } = impact;
+      return `${budget} allows no eviction now (${healthy} healthy, it needs ${needs}), and ${plural(pods, 'pod')} of it would have to go: the drain waits until it does`;
+    }
+    case 'unknown': {
+      const why = impact.why === undefined ? '' : ` (${impact.why})`;
+      return `${budget} has no current status${why}, and ${plural(pods, 'pod')} of it would have to go: none is evicted until the disruption controller has computed it`;
+    }
+    case 'several':
+      return `${budget} and ${impact.others.join(', ')} cover ${plural(pods, 'pod')} together: the Eviction API evicts no pod with several PodDisruptionBudgets, and its node does not get the taint; change the selectors first`;
+    case 'returning': {
+      const { nodes, allowed } = impact;
+      return `${budget} never allows more than ${plural(allowed, 'eviction')} at once, and ${plural(pods, 'pod')} of it may come back to ${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)}, as ${pods === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint: then the ${noun(nodes.length, 'node')} ${nodes.length === 1 ? 'does' : 'do'} not get the NoExecute taint`;
     }
     case 'never':
       return `${budget} never allows an eviction (${impact.why}), and ${plural(pods, 'pod')} of it would have to go: change the budget first`;

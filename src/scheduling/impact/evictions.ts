@@ -43,7 +43,10 @@ export function placeEvicted(
   const groups = destinations(evicted, never, { snapshot, parallel, collect });
   const found = budgetImpacts(
     evicted,
-    groups.flatMap(({ next }) => unplaced(next)),
+    [
+      ...groups.flatMap(({ next }) => unplaced(next)),
+      ...evicted.filter(each => each.owner === undefined && !never.has(each)),
+    ],
     budgets,
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));

@@ -130,9 +130,17 @@ export interface Destination {
 /** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** `pending` find no place: after `allowed` of them too few are healthy, and the Eviction API waits for ever. */
-  | { kind: 'stuck'; pending: number; needs: number; allowed: number }
+  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. */
+  | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number }
   | { kind: 'never'; why: string }
+  /** It allows no eviction now. */
+  | { kind: 'waits'; healthy: number; needs: number }
+  /** Its status is not computed: it allows none until it is. @param why where the disruption controller gives a reason */
+  | { kind: 'unknown'; why?: string }
+  /** Its pods have further budgets, `others`: the Eviction API evicts no such pod. */
+  | { kind: 'several'; others: string[] }
+  /** `pods` of a node may come back to it, and the budget never allows so many evictions at once: such nodes get no taint. */
+  | { kind: 'returning'; nodes: string[]; allowed: number }
 );
 
 /** How the nodes of a pool with `noExecute: Drain` get a taint. */

@@ -199,7 +199,6 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
   const all = impact(returning, [], true);
   const [db] = all.evicted;
   assert.deepEqual([db?.mayReturn, db?.pendingAfter, db?.held, db?.next?.pending, db?.next?.waiting], [3, 3, 0, 0, 0]);
-  assert.deepEqual(all.budgets, []);
   assert.doesNotMatch(text(all), /without end|not evicted|elsewhere; \d would stay Pending/);
   assert.match(text(all), /; after it, 3 would stay Pending: .*\n(.*\n)*Not judged: preemption/);
   // A pod that does not tolerate it misses its place from the start.
@@ -208,4 +207,65 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
   const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
   const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
   assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.held, 3);
+});
+
+test('names budgets that allow no eviction now, and those whose status is not computed', () => {
+  const room = [node('b', '8')];
+  const status = { disruptionsAllowed: 0, currentHealthy: 2, desiredHealthy: 2, expectedPods: 3 };
+  const waits = impact(three, room, true, [makeBudget({ ...budget, status })]);
+  assert.deepEqual(waits.budgets, [{ kind: 'waits', budget: 'shop/db', pods: 3, healthy: 2, needs: 2 }]);
+  assert.match(
+    text(waits),
+    /shop\/db allows no eviction now \(2 healthy, it needs 2\), and 3 pods of it would have to go: the drain waits until it does/,
+  );
+  const unknown = makeBudget({ ...budget, status: undefined, syncError: 'found no controllers' });
+  assert.match(
+    text(impact(three, room, true, [unknown])),
+    /shop\/db has no current status \(found no controllers\), and 3 pods of it would have to go: none is evicted/,
+  );
+  assert.deepEqual(impact(three, room, true, [budget]).budgets, [], 'it allows one after the other');
+});
+
+test('names the budgets of pods that have several: the Eviction API evicts none of them', () => {
+  const second = makeBudget({ ...budget, name: 'a-second', selector: { matchLabels: three[0]?.pod.labels ?? {} } });
+  const found = impact(three, [node('b', '8')], true, [budget, second]);
+  assert.deepEqual(found.budgets, [{ kind: 'several', budget: 'shop/a-second', pods: 1, others: ['shop/db'] }]);
+  assert.deepEqual(found.evicted[0]?.held, 1);
+  assert.match(
+    text(found),
+    /shop\/a-second and shop\/db cover 1 pod together: the Eviction API evicts no pod with several/,
+  );
+  const undercut = impact(three, [node('b', '8')], false, [budget, second]).budgets;
+  assert.deepEqual(
+    undercut.map(({ kind, budget: name }) => [kind, name]),
+    [['undercut', 'shop/db']],
+  );
+});
+
+test('names nodes that do not get the taint, as more pods may come back than a budget allows to evict at once', () => {
+  const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+  const returning = [0, 1, 2].map(at => pod(at, { tolerations }));
+  const found = impact(returning, [], true);
+  assert.deepEqual(found.budgets, [{ kind: 'returning', budget: 'shop/db', pods: 3, nodes: ['a'], allowed: 1 }]);
+  assert.match(
+    text(found),
+    /shop\/db never allows more than 1 eviction at once, and 3 pods of it may come back to node a, as they tolerate the NoSchedule taint: then the node does not get the NoExecute taint/,
+  );
+  const status = { disruptionsAllowed: 3, currentHealthy: 3, desiredHealthy: 0, expectedPods: 3 };
+  const none = makeBudget({ ...budget, status });
+  assert.deepEqual(impact(returning, [], true, [none]).budgets, [], 'no pod has to be healthy');
+  assert.deepEqual(impact(returning.slice(0, 1), [], true).budgets, []);
+});
+
+test('pods that nobody recreates are missed by their budget', () => {
+  const bare = three.map(({ owner: _, ...each }) => each as RunningPod);
+  const found = impact(bare, [node('b', '8')], true);
+  assert.deepEqual(found.budgets, [
+    { kind: 'stuck', budget: 'shop/db', pods: 3, pending: 3, needs: 2, notRecreated: 3, allowed: 1 },
+  ]);
+  assert.match(
+    text(found),
+    /find no place \(3 of them: no controller recreates them\): after 1 eviction of these the drain waits/,
+  );
+  assert.deepEqual(impact(bare.slice(0, 1), [node('b', '8')], true).budgets, []);
 });
