@@ -1,0 +1,100 @@
+/** What `diff --impact` says of budgets that keep a NoExecute taint from a node, and that it comes so: with real controllers. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { BudgetImpact } from '../../src/scheduling/impact/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { condition, role, taintsOf } from './test-env.ts';
+import { eventually, startWatching } from './watching.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+const KEY = 'dedicated';
+/** Each has a node of its own. */
+const POOLS = ['low', 'two', 'back', 'bare', 'free'];
+
+interface Budget {
+  metadata: { name: string };
+  status: { expectedPods: number; currentHealthy: number; disruptionsAllowed: number };
+}
+
+describe('budgets that keep a taint from a node', () => {
+  const testEnv = useFullTestEnv();
+  const api = () => raw(testEnv.cluster());
+  const podSpec = (app: string, more: object = {}) => ({
+    terminationGracePeriodSeconds: 0,
+    nodeSelector: { [`group-${app}`]: 'yes' },
+    containers: [{ name: 'main', image: 'registry.example.com/main:1' }],
+    ...more,
+  });
+  const deploy = async (app: string, replicas: number, more: object = {}) => {
+    const labels = { app };
+    const template = { metadata: { labels }, spec: podSpec(app, more) };
+    const spec = { replicas, selector: { matchLabels: labels }, template };
+    await api().expect('POST', DEPLOYMENTS, { metadata: { name: app }, spec });
+  };
+  const bare = async (app: string, name: string, more: object = {}) =>
+    api().expect('POST', PODS, { metadata: { name, labels: { app } }, spec: podSpec(app, more) });
+  const budget = async (name: string, app: string, limit: object) =>
+    api().expect('POST', BUDGETS, { metadata: { name }, spec: { ...limit, selector: { matchLabels: { app } } } });
+
+  test('each is named before, and the node gets no taint; that of a free pool does', { timeout: 300_000 }, async t => {
+    const groups = (...apps: string[]) => Object.fromEntries(apps.map(app => [`group-${app}`, 'yes']));
+    await testEnv.nodes(...POOLS.map(name => ({ name, labels: { ...role(name), ...groups(name) } })));
+    for (const name of POOLS) await testEnv.pool(name, { noExecute: 'Drain' });
+    await testEnv.reconcile();
+    // One of its three pods is on no node.
+    await deploy('low', 2);
+    await bare('low', 'low-pending', { nodeSelector: { nowhere: 'yes' } });
+    await budget('low', 'low', { minAvailable: 2 });
+    await deploy('two', 1);
+    for (const name of ['two-a', 'two-b']) await budget(name, 'two', { maxUnavailable: 1 });
+    await deploy('back', 3, { tolerations: [{ key: KEY, operator: 'Exists', effect: 'NoSchedule' }] });
+    await budget('back', 'back', { maxUnavailable: 1 });
+    for (const name of ['bare-1', 'bare-2']) await bare('bare', name);
+    await budget('bare', 'bare', { minAvailable: 1 });
+    await deploy('free', 2);
+    const healthy = { back: 3, bare: 2, low: 2, 'two-a': 1, 'two-b': 1 };
+    await eventually('the budgets know their pods', async () => {
+      const { items } = (await api().expect('GET', BUDGETS)) as { items: Budget[] };
+      const is = Object.fromEntries(items.map(({ metadata, status }) => [metadata.name, status.currentHealthy]));
+      return Object.entries(healthy).every(([name, count]) => is[name] === count);
+    });
+    await eventually('free runs', async () => {
+      const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=free`)) as {
+        items: { status: { phase: string } }[];
+      };
+      return items.length === 2 && items.every(({ status }) => status.phase === 'Running');
+    });
+    // After the pods: all but those that come back have a place elsewhere.
+    await testEnv.nodes({ name: 'spare', labels: groups('low', 'two', 'bare', 'free') });
+
+    const taints = [{ key: KEY, effect: 'NoExecute' as const }];
+    for (const name of POOLS) await testEnv.edit(name, { spec: { taints } });
+    const { stdout } = await cli(testEnv.cluster(), ['diff', '--impact', '-o', 'json']);
+    assert.deepEqual((JSON.parse(stdout).impact as { podDisruptionBudgets: BudgetImpact[] }).podDisruptionBudgets, [
+      { kind: 'returning', budget: 'default/back', pods: 3, nodes: ['back'], allowed: 1 },
+      { kind: 'stuck', budget: 'default/bare', pods: 2, pending: 2, needs: 1, notRecreated: 2, allowed: 1 },
+      { kind: 'waits', budget: 'default/low', pods: 2, healthy: 2, needs: 2 },
+      { kind: 'several', budget: 'default/two-a', pods: 1, others: ['default/two-b'] },
+    ]);
+
+    await startWatching(t, testEnv.cluster());
+    const applied = async (pool: string) => condition(await testEnv.getPool(pool), 'Applied').message ?? '';
+    const reasons = {
+      back: /came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once/,
+      bare: /PodDisruptionBudget default\/bare/,
+      low: /PodDisruptionBudget default\/low/,
+      two: /two-a.*two-b/,
+    };
+    for (const [pool, reason] of Object.entries(reasons))
+      await eventually(`${pool}: ${reason}`, async () => reason.test(await applied(pool)), 90_000);
+    await eventually('the free pool has it', async () =>
+      taintsOf(await testEnv.node('free')).includes(`${KEY}:NoExecute`),
+    );
+    for (const pool of Object.keys(reasons))
+      assert.deepEqual(taintsOf(await testEnv.node(pool)), [`${KEY}:NoSchedule`], pool);
+  });
+});
