@@ -44,11 +44,11 @@ export async function patchPool<T extends PoolPatch>(
     const write = await pools.patch(name, guarded(patch, before));
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
+    const altered = alteredPool(after, write.pool, before);
+    if (altered !== undefined) throw altered;
     const { unreadable } = coercePool(write.pool);
     if (unreadable !== undefined && coercePool(after).unreadable === undefined)
       throw fieldErrors(`nodepool ${name} as the server answered it`, unreadable);
-    const altered = alteredPool(after, write.pool, before);
-    if (altered !== undefined) throw altered;
     return { ...proposal, pool: write.pool };
   }
   throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
