@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
+import { NodeBirths } from '../../../src/reconciler/node-births.ts';
+import { planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -48,6 +51,18 @@ test('adds the label to a node that joins, and removes it from one that leaves',
     reason: 'membership',
   });
   assert.deepEqual([left?.previous, left?.owner, left?.patch?.record], ['a', undefined, null]);
+});
+
+test('a node that is added by name gets the spec, also where its rollout was stopped', () => {
+  const rolled = { ...a, spec: { ...a.spec, rollout: {} } };
+  const stop = { rollout: rolloutHash(rolled), time: '2026-05-01T00:00:00Z', nodes: ['x'] };
+  const stopped = { ...rolled, status: { status: 200, nodeCount: 1, stoppedRollouts: [stop] } };
+  const births = new NodeBirths(() => new Date('2026-05-02T00:00:00Z'));
+  const state = new ClusterState([stopped], [aNode()], [], {}, births);
+  const plan = planMembershipChange(state, 'n1', moveTo(stopped));
+  assert.deepEqual([plan?.patch?.labels, plan?.isRollout], [{ team: 'a', tier: 'gold' }, undefined]);
+  const matching = new ClusterState([stopped], [aNode({ labels: { team: 'a' } })], [], {}, births);
+  assert.deepEqual(planOf(matching, 'n1')?.changes, [], 'by its labels it waits');
 });
 
 test('plans only what is missing for a node with the label, without a membership change', () => {
