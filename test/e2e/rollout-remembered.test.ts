@@ -1,7 +1,7 @@
 /** spec.rollout on a real API server: nodes that are NotReady prove nothing, and a stop is remembered for its spec. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RECORD_ANNOTATION, TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';
+import { RECORD_ANNOTATION, type RolloutStrategy, TRANSIENT_KEYS_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { deleteNodes, labelNode, setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
@@ -31,14 +31,23 @@ const says = (wanted: RegExp) => async () => {
   );
 };
 
-test('a broken canary is not the canary of the next spec, and gets it last', { timeout: 120_000 }, async t => {
-  await create(4);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, maxConcurrent: 1, settleSeconds: 1 } });
+/** A watch that brings tier 2 to nodes with tier 1; n0 is the first. */
+async function begun(t: Parameters<typeof startWatching>[0], count: number, rollout: RolloutStrategy) {
+  await create(count);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout });
   await testEnv.reconcile();
   const watching = await startWatching(t, testEnv.cluster());
   await edit({ labels: { tier: '2' } });
+  return watching;
+}
+async function breakCanary() {
   await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
   await setReady(testEnv.cluster(), 'n0', false);
+}
+
+test('a broken canary is not the canary of the next spec, and gets it last', { timeout: 120_000 }, async t => {
+  const watching = await begun(t, 4, { canary: 1, maxConcurrent: 1, settleSeconds: 1 });
+  await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady/));
   const samples = await sampleRollout(t, testEnv.cluster(), '3', 1);
   await edit({ labels: { tier: '3' } });
@@ -74,13 +83,8 @@ test('a pool whose nodes are all NotReady waits, says so, and goes on once one i
 test('a stop outlives the failed node, a pause, settings, another spec and the process', {
   timeout: 180_000,
 }, async t => {
-  await create(6);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 1 } });
-  await testEnv.reconcile();
-  let watching = await startWatching(t, testEnv.cluster());
-  await edit({ labels: { tier: '2' } });
-  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
-  await setReady(testEnv.cluster(), 'n0', false);
+  let watching = await begun(t, 6, { canary: 1, settleSeconds: 1 });
+  await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady after the change; fix it, /));
   await deleteNodes(testEnv.cluster(), ['n0']);
   const isStopped = says(
@@ -125,13 +129,8 @@ test('a stop outlives the failed node, a pause, settings, another spec and the p
 });
 
 test('a stopped spec reaches no running node that comes back', { timeout: 120_000 }, async t => {
-  await create(5);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 1 } });
-  await testEnv.reconcile();
-  const watching = await startWatching(t, testEnv.cluster());
-  await edit({ labels: { tier: '2' } });
-  await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
-  await setReady(testEnv.cluster(), 'n0', false);
+  const watching = await begun(t, 5, { canary: 1, settleSeconds: 1 });
+  await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped/));
 
   const [cluster, rest] = [testEnv.cluster(), names(5).slice(1)];
@@ -174,11 +173,7 @@ test('a stopped spec reaches no running node that comes back', { timeout: 120_00
 test('a node that fails during a pause and is gone, or whose label is removed, stops its spec', {
   timeout: 120_000,
 }, async t => {
-  await create(4);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 2, settleSeconds: 600 } });
-  await testEnv.reconcile();
-  const watching = await startWatching(t, testEnv.cluster());
-  await edit({ labels: { tier: '2' } });
+  const watching = await begun(t, 4, { canary: 2, settleSeconds: 600 });
   await eventually('the canary is changed', async () => (await withTier(names(4), '2')).length === 2);
   await edit({ paused: true });
   await eventually('it is paused', says(/^Paused/));
@@ -207,11 +202,7 @@ test('a node that was NotReady when it was changed, recovered and broke', { time
 });
 
 test('a node that its owner removes stops nothing and is no canary', { timeout: 120_000 }, async t => {
-  await create(5);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
-  await testEnv.reconcile();
-  const watching = await startWatching(t, testEnv.cluster());
-  await edit({ labels: { tier: '2' } });
+  const watching = await begun(t, 5, { canary: 1, settleSeconds: 600 });
   await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
   await testEnv.patchNode('n0', {
     spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }] },
