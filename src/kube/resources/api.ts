@@ -117,7 +117,9 @@ export class Api {
   ): Promise<{ kind: 'created'; object: T } | { kind: 'exists' }> {
     const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, query, replayable });
     if (answer.status === 409 && parseStatus(answer.text)?.reason === 'AlreadyExists') return { kind: 'exists' };
-    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer) };
+    // Reviews have no name.
+    const isWhole = isObject(body) && isObject(body.metadata) && body.metadata.name !== undefined;
+    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer, isWhole) };
   }
 
   async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
@@ -198,12 +200,6 @@ export class Api {
     return object as T;
   }
 
-  /** Throws where it has no name. */
-  whole<T extends object>(resource: Resource, object: T): T {
-    this.#checkShape(resource, object as Record<string, unknown>, true);
-    return object;
-  }
-
   /** The error for an unexpected response. */
   refusal(asked: Asked, answer: Answer): NodepoolError {
     return refusal(asked, answer, this.#transport, this.#now());
@@ -248,7 +244,12 @@ export class Api {
     throw new NodepoolError('cluster', problem, next, { cause });
   };
 
-  async #body<T>(asked: Asked, answer: Answer): Promise<T> {
+  /** @param isWhole the object has a name, and what else every object of its kind has */
+  async #body<T>(
+    asked: Asked,
+    answer: Answer,
+    isWhole = asked.name !== undefined && (asked.verb === 'get' || asked.verb === 'patch'),
+  ): Promise<T> {
     const { protobuf } = answer;
     const { decode } = asked.resource;
     if (protobuf !== undefined && decode !== undefined) {
@@ -263,7 +264,6 @@ export class Api {
       const body = this.#parse(answer.text);
       if (body.kind !== 'Status' || body.status !== 'Failure') {
         // Of a list, each item is checked.
-        const isWhole = asked.name !== undefined && (asked.verb === 'get' || asked.verb === 'patch');
         if (body.kind !== 'Status' && asked.verb !== 'list') this.#checkShape(asked.resource, body, isWhole);
         return body as T;
       }

@@ -76,7 +76,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     assertServed: () => api.assertServed(NODE_POOLS),
     async create(pool) {
       const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(api));
-      return made.kind === 'created' ? { kind: 'created', pool: withSpec(api.whole(NODE_POOLS, made.object)) } : made;
+      return made.kind === 'created' ? { kind: 'created', pool: withSpec(made.object) } : made;
     },
     async patch(name, patch) {
       const write = await api.patch<RawPool>(NODE_POOLS, name, {
