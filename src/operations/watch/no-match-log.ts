@@ -18,7 +18,7 @@ export function noMatchLog(
       return;
     }
     const { generation } = pool.metadata;
-    if (state.members(name).length > 0 || (said.has(name) && said.get(name) === generation)) return;
+    if (said.has(name) && said.get(name) === generation) return;
     for (const warning of emptyPoolWarnings(state, [name])) {
       // No warning: a pool may be there before its nodes.
       log('info', warningText(warning), { pool: name });
