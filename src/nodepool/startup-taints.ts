@@ -199,28 +199,24 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
   let afterMs: number | undefined;
   for (const taint of spec.startupTaints) {
     // By the taint that is there: with another value it is not the pool's to lift, whatever its condition is.
-    const stuck = new Map<string, string[]>();
+    const stuck: { live: string; node: string }[] = [];
     const { key, effect } = taint;
     for (const node of members) {
       const live = node.taints.find(each => each.key === key && each.effect === effect);
       if (live === undefined) continue;
       const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
       const left = since + STARTING_MS - now;
-      if (left > 0) {
-        afterMs = Math.min(afterMs ?? left, left);
-        continue;
-      }
-      const text = formatTaint(live);
-      const names = stuck.get(text);
-      if (names === undefined) stuck.set(text, [node.name]);
-      else names.push(node.name);
+      if (left <= 0) stuck.push({ live: formatTaint(live), node: node.name });
+      else afterMs = Math.min(afterMs ?? left, left);
     }
     const [wanted, until] = [formatTaint(taint), taint.until?.nodeCondition];
-    for (const [live, names] of stuck) {
+    for (const [live, nodes] of Map.groupBy(stuck, each => each.live)) {
       const notes = [...(live === wanted ? [] : [`the pool has ${wanted}`]), ...(until ? [`until ${until}`] : [])];
-      const nodes = `${plural(names.length, 'node')}: ${firstFew(names.toSorted(), MAX_NAMED)}`;
       const why = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
-      texts.push(`nobody has lifted startup taint ${live}${why} from ${nodes}`);
+      const names = nodes.map(({ node }) => node).toSorted();
+      texts.push(
+        `nobody has lifted startup taint ${live}${why} from ${plural(names.length, 'node')}: ${firstFew(names, MAX_NAMED)}`,
+      );
     }
   }
   return { texts, afterMs };
