@@ -173,9 +173,8 @@ export function sameOwnership(before: NodePool, after: NodePool): boolean {
     before.metadata.generation === after.metadata.generation &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     isInherited(before) === isInherited(after) &&
-    // It is no part of the spec, and plans depend on it.
+    // These are no part of the spec, and plans depend on them.
     transientKeysText(before) === transientKeysText(after) &&
-    // So is this.
     stoppedRollout(before)?.at === stoppedRollout(after)?.at &&
     // The fields that the server returns can change without a write, when the CRD changes.
     deepEqual(before.dropped, after.dropped)

@@ -3,8 +3,8 @@
  * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *
- * The pods of an owner are evicted from a node once, and of owners that come later as many as pods
- * that were there at first. Those that come back after that, since they tolerate the stand-in or are bound by
+ * The pods of an owner are evicted from a node once. Of owners that come later, as many are as of the pods that were there at
+ * first. Those that come back after that, since they tolerate the stand-in or are bound by
  * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
  * Those that no budget covers are left to the taint.
  * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
@@ -145,7 +145,7 @@ export class NodeDrainer {
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
       if (known !== undefined && !known.has(pod.uid)) return true;
-      // Whatever replaces them has a new owner each time, as Jobs that somebody makes anew: as many are evicted as of the first ones.
+      // Each replacement may have an owner of its own, such as a Job that is created again: as many are evicted as of the first pods.
       const isLate = known === undefined && !first.has(pod.uid);
       if (isLate && lateEvictions >= Math.max(1, firstEvictions)) return true;
       if (!tolerates) return false;
@@ -355,9 +355,10 @@ function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly Drai
 function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
   const { owners, first } = entry;
   const owner = ownerOf(pod);
-  if (first.has(pod.uid)) entry.firstEvictions++;
-  else if (!owners.has(owner)) entry.lateEvictions++;
+  const isFirst = first.has(pod.uid);
+  if (isFirst) entry.firstEvictions++;
   if (owners.has(owner)) return;
+  if (!isFirst) entry.lateEvictions++;
   owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
 }
 
