@@ -175,7 +175,9 @@ test('events lists events of all pools or one, of any controller, oldest first',
   assert.equal(cells(await ok(['events', '-l', 'team=a', '--no-headers'])), cells(one));
   await refused(['events', '-l', 'team=b'], 0, 'No pools found.');
   await refused(['describe', '-l', 'team=b'], 0, 'No pools found.');
-  assert.match(await ok(['describe', '-l', 'team=a']), /^Name: +other$/m);
+  const described = await cli(cluster(), ['describe', '-l', 'team=a']);
+  assert.match(described.stdout, /^Name: +other$/m);
+  assert.match(described.stderr, /^warning: no node matches pool other /);
   await testEnv.pool('quiet');
   await refused(['events', 'quiet'], 0, 'No events found for pool quiet.');
   const missing = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';

@@ -1,6 +1,7 @@
 /**
  * `noExecute: Drain` killed after any write, evictions included: the next run ends in the same state, with as many writes. The
- * kill is simulated: after the Nth response to a write nothing more is sent.
+ * kill is simulated: after the Nth response to a write nothing more is sent. The server answers the requests that were sent before
+ * the next run begins; else that run could evict a pod once more that is just being deleted.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,24 +21,30 @@ const TAINT = { key: 'dedicated', value: 'x', effect: 'NoExecute' as const };
 
 class Killed extends Error {}
 
-/** Forwards calls until the Nth write got its response. */
-async function killAfter(writes: number): Promise<ClusterPort> {
+/** Forwards calls until the Nth write got its response. `answered`: resolves once no request is under way. */
+async function killAfter(writes: number): Promise<{ cluster: ClusterPort; answered(): Promise<unknown> }> {
   const { cluster } = await testEnv.connection();
   let left = writes;
+  const sent = new Set<Promise<unknown>>();
   const once =
     <Args extends unknown[], T>(name: string, call: (...args: Args) => Promise<T>) =>
     async (...args: Args) => {
       if (left <= 0) throw new Killed();
-      const result = await call(...args);
+      const response = call(...args);
+      sent.add(response);
+      const result = await response.finally(() => sent.delete(response));
       if (!/\.(list|get|podsOn)/.test(name) && --left <= 0) throw new Killed();
       return result;
     };
   return {
-    ...wrapped(cluster, once as never),
-    async evictions() {
-      const client = await cluster.evictions();
-      return { ...client, podsOn: once('pods.podsOn', client.podsOn), evict: once('pods.evict', client.evict) };
+    cluster: {
+      ...wrapped(cluster, once as never),
+      async evictions() {
+        const client = await cluster.evictions();
+        return { ...client, podsOn: once('pods.podsOn', client.podsOn), evict: once('pods.evict', client.evict) };
+      },
     },
+    answered: () => Promise.allSettled(sent),
   };
 }
 
@@ -98,7 +105,9 @@ test('killed after each write, the next run goes on', { timeout: 300_000 }, asyn
   for (let kills = 1; ; kills++) {
     await prepare();
     start = (await readAudit(testEnv.cluster())).length;
-    const first = await run(await killAfter(kills));
+    const { cluster, answered } = await killAfter(kills);
+    const first = await run(cluster);
+    await answered();
     if (first === 'done') {
       assert.ok(kills > 9, `${kills}`);
       return;
