@@ -1,6 +1,6 @@
-/** `npm run build` bundles the program into dist/npm, which the npm package runs, and writes oclif.manifest.json and the chart's copies of manifests/. */
+/** `npm run build` bundles the program into dist/npm, which the npm package runs, and writes oclif.manifest.json. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { MANIFEST, manifestText } from './manifest.ts';
@@ -8,14 +8,6 @@ import { bundle } from './package/bundle.ts';
 import { ROOT } from './root.ts';
 
 const FOLDER = 'dist/npm';
-/** Helm reads no file outside of its chart, so the chart has copies of these manifests. */
-const CHART_FILES = 'charts/kubectl-nodepool/files';
-export const CHART_COPIES = [
-  'born-in-pool.yaml',
-  'nodepools.nodes.lailin.xyz.yaml',
-  'protect-membership.yaml',
-  'protect-records.yaml',
-];
 /** The modules that bin/kubectl-nodepool.js loads, in this order. */
 export const ENTRIES = ['src/cli/compile-cache.ts', 'src/main.ts'];
 
@@ -31,7 +23,6 @@ export async function buildPackage(): Promise<Metafile> {
 
 if (import.meta.main) {
   writeFileSync(MANIFEST, await manifestText());
-  for (const file of CHART_COPIES) copyFileSync(join(ROOT, 'manifests', file), join(ROOT, CHART_FILES, file));
   const { outputs } = await buildPackage();
   const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
   const answer = execFileSync(process.execPath, ['bin/kubectl-nodepool.js', 'version', '--client'], { cwd: ROOT });

@@ -13,8 +13,9 @@ export async function packChart(folder: string): Promise<string> {
   const file = join(folder, CHART_FILE);
   const charts = join(ROOT, 'charts');
   const files = readdirSync(join(charts, pjson.name), { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
+    .filter(entry => !entry.isDirectory())
     .map(entry => join(entry.parentPath, entry.name).slice(charts.length + 1));
-  await create({ file, cwd: charts, gzip: true, portable: true, mtime: TIME }, files.sort());
+  // files/ links to manifests/, since Helm reads no file outside of its chart.
+  await create({ file, cwd: charts, follow: true, gzip: true, portable: true, mtime: TIME }, files.sort());
   return file;
 }

@@ -21,7 +21,7 @@ export async function temporaryFolder(t: { after(remove: () => Promise<void>): v
 /** @param packages `link`: the same node_modules; `copy`: nothing outside of the folder is used */
 export async function copyProject(folder: string, packages: 'link' | 'copy'): Promise<void> {
   // cpSync, since cp takes nine times as long.
-  cpSync(ROOT, folder, { recursive: true, filter: path => !MADE.includes(path) });
+  cpSync(ROOT, folder, { recursive: true, verbatimSymlinks: true, filter: path => !MADE.includes(path) });
   if (packages === 'link') await symlink(MODULES, join(folder, 'node_modules'));
   else cpSync(MODULES, join(folder, 'node_modules'), { recursive: true, filter: path => !UNUSED.includes(path) });
 }

@@ -36,3 +36,12 @@ subjects:
     name: {{ include "nodepool.name" . }}
     namespace: {{ .Release.Namespace }}
 {{- end }}
+
+{{/* A file of manifests/, to which files/ links: the published chart has it, a checkout without symbolic links has not. */}}
+{{- define "nodepool.manifest" -}}
+{{- $text := .files.Get (printf "files/%s" .name) }}
+{{- if not (contains "\nkind: " $text) }}
+{{- fail (printf "files/%s is no manifest: this checkout has no symbolic links; use oci://ghcr.io/lailin-xyz/charts/kubectl-nodepool, or copy manifests/%s there" .name .name) }}
+{{- end -}}
+{{ $text }}
+{{- end }}
