@@ -32,7 +32,7 @@ export async function reconcileDeps(
     events,
     now: io.now,
     clock: systemClock,
-    sleep: (ms, signal) => sleep(systemClock, ms, signal),
+    sleep: ms => sleep(systemClock, ms),
     progress: {
       planned(nodes) {
         total += nodes;

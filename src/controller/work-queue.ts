@@ -47,6 +47,8 @@ export class WorkQueue<K extends string = string> {
   readonly #delayed = new DelayHeap<K>();
   /** Workers that wait for a key. Empty unless #queue is empty. */
   readonly #waiting: ((taken: Taken<K>) => void)[] = [];
+  /** Callers of idle(). */
+  #idle: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #shuttingDown = false;
 
@@ -113,6 +115,15 @@ export class WorkQueue<K extends string = string> {
     this.#processing.delete(key);
     this.#metrics?.worked((this.#clock.now() - since) / 1000);
     if (this.#dirty.has(key)) this.#enqueue(key);
+    this.#endIdle();
+  }
+
+  /** Resolves once no key is queued, delayed or being processed; after shutDown(), delayed keys do not count. */
+  idle(): Promise<void> {
+    return new Promise(resolve => {
+      this.#idle.push(resolve);
+      this.#endIdle();
+    });
   }
 
   /** Ignores further keys. Queued keys are still returned, delayed ones are not. */
@@ -120,6 +131,13 @@ export class WorkQueue<K extends string = string> {
     this.#shuttingDown = true;
     this.#cancelTimer?.();
     this.#handOut();
+    this.#endIdle();
+  }
+
+  #endIdle(): void {
+    const isDelayed = !this.#shuttingDown && this.#delayed.size > 0;
+    if (this.#dirty.size > 0 || this.#processing.size > 0 || isDelayed) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #enqueue(key: K): void {

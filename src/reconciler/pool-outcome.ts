@@ -24,6 +24,8 @@ export interface PoolOutcome {
   runtimeClass: RuntimeClassOutcome;
   /** Writes that failed, in a stable order. */
   failures: WriteFailure[];
+  /** The pool was changed or deleted meanwhile, and the cluster state has that: it is reconciled again now. */
+  isChanged?: boolean;
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
   /** Of these, nodes that a drain has written in part: their taints wait for the pods. */

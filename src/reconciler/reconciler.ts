@@ -1,5 +1,6 @@
 /**
- * Reconciles one pool by its name: reads the cluster state, plans, writes what differs, sends Events about what changed.
+ * One reconcile of a pool by its name: reads the cluster state, plans, writes what differs, sends Events about what changed. The
+ * outcome says what is left: the caller's loop decides when the pool is reconciled again.
  *
  * Level-triggered and idempotent: killed after any write, the next call ends in the same state without another create
  * or delete. Calls for different pools may run at the same time; calls for one pool must not.
@@ -24,7 +25,7 @@ import type { ReconcilerOptions } from './options.ts';
 import { OutcomeEvents } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
 import { PoolNodes } from './pool-nodes.ts';
-import { emptyOutcome, mergedOutcome, type PoolOutcome } from './pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { PoolRelease } from './pool-release.ts';
 import { RevisionWriter } from './revision-writer.ts';
 import { writeRuntimeClass } from './runtime-class-step.ts';
@@ -80,20 +81,19 @@ export class Reconciler {
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name, 'deleted');
-    if (pool === undefined) return (await this.#release.ofGone(name)) ?? this.#reconcile(name);
-    if (pool.metadata.deletionTimestamp !== undefined)
-      return (await this.#release.ofDeleted(pool)) ?? this.#reconcile(name);
+    if (pool === undefined) return (await this.#release.ofGone(name)) ?? again(name);
+    if (pool.metadata.deletionTimestamp !== undefined) return (await this.#release.ofDeleted(pool)) ?? again(name);
     if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
     const held = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
     });
     if (held instanceof NodeWriteError) return this.#reconcilePool(state.pool(name) ?? pool, false, held);
-    if (held === undefined || held.metadata.deletionTimestamp !== undefined) return this.#reconcile(name);
+    if (held === undefined || held.metadata.deletionTimestamp !== undefined) return again(name);
     if (!deletesRuntimeClass(held, state)) return this.#reconcilePool(held, true);
     // A pool that has got a handler again since it was read keeps its RuntimeClass.
     const latest = await limitObjects(() => readPool(name, held.metadata.uid, this.#options));
-    if (latest === undefined || !isSamePool(held, state.pool(name))) return this.#reconcile(name);
+    if (latest === undefined || !isSamePool(held, state.pool(name))) return again(name);
     assertWhole(latest);
     return this.#reconcilePool(latest, true);
   }
@@ -114,7 +114,7 @@ export class Reconciler {
     const { state, limitObjects, podsOn, isFollowed = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
-    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return this.#reconcile(name);
+    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return again(name);
     // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
     const isClassRight = valid && (await writeRuntimeClass(pool, outcome, this.#options));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
@@ -126,7 +126,10 @@ export class Reconciler {
     };
     const isAnswered = await this.#nodes.apply(name, outcome, isCurrent);
     if (outcome.unwritten > 0) throw new Interrupted();
-    if (!isCurrent()) return this.#again(outcome, pool);
+    if (!isCurrent()) {
+      await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
+      return { ...outcome, isChanged: true };
+    }
     // Once the last member has the spec, nothing of the earlier one is needed.
     if (isClassRight && isGradual(pool)) await writeRuntimeClass(pool, outcome, this.#options);
     const drain = this.#nodes.drain(name);
@@ -177,21 +180,7 @@ export class Reconciler {
     );
     if (outcome.status !== undefined || written === 'held') return outcome;
     // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
-    return this.#onceMore(outcome);
-  }
-
-  /** The pool was changed while it was reconciled: its RuntimeClass comes before its nodes. */
-  async #again(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
-    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
-    return this.#onceMore(outcome);
-  }
-
-  async #onceMore(first: PoolOutcome): Promise<PoolOutcome> {
-    const again = await this.#interruption.until(
-      () => emptyOutcome(first.pool),
-      () => this.#reconcile(first.pool),
-    );
-    return mergedOutcome(first, again);
+    return { ...outcome, isChanged: true };
   }
 
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
@@ -201,4 +190,9 @@ export class Reconciler {
     });
     return ended;
   }
+}
+
+/** The pool is not the one that was to be reconciled, and nothing was written yet. */
+function again(pool: string): PoolOutcome {
+  return { ...emptyOutcome(pool), isChanged: true };
 }

@@ -2,7 +2,7 @@
 
 import { troubleIn } from '../nodepool/status.ts';
 import { warningText } from '../nodepool/warning.ts';
-import type { PoolSummary } from '../operations/reconcile/reconcile.ts';
+import type { PoolSummary } from '../operations/reconcile/apply.ts';
 import type { WriteFailure } from '../reconciler/failure.ts';
 import { printDocument } from './documents.ts';
 

@@ -15,7 +15,8 @@ import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import { namesUnlessAll, type PoolChoice } from '../../operations/choose-pools.ts';
 import { type Approve, agree } from '../../operations/consent.ts';
 import type { DryRun } from '../../operations/ports.ts';
-import { type PoolSummary, proposeReconcile, reconcile } from '../../operations/reconcile/reconcile.ts';
+import { type PoolSummary, reconcile } from '../../operations/reconcile/apply.ts';
+import { proposeReconcile } from '../../operations/reconcile/propose.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import { droppedFields, lackingWarning } from '../../reconciler/status-fields.ts';
@@ -31,7 +32,7 @@ export interface ReconcileChoice {
   warn?: (warnings: readonly Warning[]) => void;
   /** See proposeReconcile(). */
   released?: ReadonlySet<string> | undefined;
-  /** See untilDrained(). */
+  /** See ApplyOptions. */
   timeoutMs?: number;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';

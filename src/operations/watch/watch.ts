@@ -17,7 +17,7 @@ import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts'
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
-import { limitersOf } from '../../reconciler/limits/limiters.ts';
+import { limitersOf, WORKERS } from '../../reconciler/limits/limiters.ts';
 import { StatusRateLimiter } from '../../reconciler/limits/status-rate-limiter.ts';
 import { MoveRecorder } from '../../reconciler/move-recorder.ts';
 import { NodeBirths } from '../../reconciler/node-births.ts';
@@ -67,8 +67,6 @@ export interface WatchState {
   queued: number;
 }
 
-/** Pools at a time: each waits for its writes, which `concurrency` bounds over all of them. */
-const WORKERS = 16;
 /** How long a pool's number of pods may be stale. A rollout changes hundreds of pods in that time. */
 const PODS_DELAY_MS = 10_000;
 /** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */

@@ -1,6 +1,9 @@
 /** What bounds the work of all reconciles of a process together. */
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 
+/** Pools that are reconciled at the same time: each waits for its writes, which `concurrency` bounds over all of them. */
+export const WORKERS = 16;
+
 export interface Limiters {
   /**
    * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its

@@ -237,3 +237,30 @@ describe('the work queue', () => {
     }
   });
 });
+
+test('is idle once no key is queued, delayed or being processed', async () => {
+  const { clock, queue } = create();
+  let isIdle = false;
+  queue.add('a');
+  queue.addAfter('b', 1_000);
+  const idle = queue.idle().then(() => {
+    isIdle = true;
+  });
+  assert.equal(await take(queue), 'a');
+  queue.done('a');
+  await flushPromises();
+  assert.equal(isIdle, false, 'b is delayed');
+  await clock.advance(1_000);
+  assert.equal(await take(queue), 'b');
+  await flushPromises();
+  assert.equal(isIdle, false, 'b is being processed');
+  queue.done('b');
+  await idle;
+});
+
+test('is idle after shutDown() with delayed keys', async () => {
+  const { queue } = create();
+  queue.addAfter('a', 1_000);
+  queue.shutDown();
+  await queue.idle();
+});

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { systemClock } from '../../../src/controller/clock.ts';
 import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { dryRunCluster } from '../../../src/operations/dry-run-cluster.ts';
-import { proposeReconcile, reconcile } from '../../../src/operations/reconcile/reconcile.ts';
+import { reconcile } from '../../../src/operations/reconcile/apply.ts';
+import { proposeReconcile } from '../../../src/operations/reconcile/propose.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { member, pool, role, server } from './fake-server.ts';
 

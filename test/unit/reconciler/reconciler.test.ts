@@ -103,6 +103,8 @@ test('reads an unknown pool in a record before it releases the node', async () =
       patchStatus: async (read, status) => ({ kind: 'written', pool: withStatus(read, status) }),
     },
   });
+  const first = await reconciler.reconcile('worker');
+  assert.deepEqual([first.moves, first.isChanged], [[], true]);
   const outcome = await reconciler.reconcile('worker');
   assert.deepEqual([outcome.kind, outcome.moves, outcome.status?.nodeCount], ['reconciled', [], 1]);
   assert.equal(state.pool('worker')?.status?.nodeCount, 1);

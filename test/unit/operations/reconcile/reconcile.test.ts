@@ -5,7 +5,7 @@ import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../../src/nodepool/types.ts';
 import { warningText } from '../../../../src/nodepool/warning.ts';
 import { diff } from '../../../../src/operations/diff/diff.ts';
-import { proposeReconcile } from '../../../../src/operations/reconcile/reconcile.ts';
+import { proposeReconcile } from '../../../../src/operations/reconcile/propose.ts';
 import type { WorkloadsPort } from '../../../../src/operations/workloads-port.ts';
 import { override } from '../../../override.ts';
 import { member, pool, server } from '../fake-server.ts';

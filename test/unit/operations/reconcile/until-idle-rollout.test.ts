@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rolloutHash } from '../../../../src/nodepool/rollout-hash.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { untilDrained } from '../../../../src/operations/reconcile/until-drained.ts';
+import { untilIdle } from '../../../../src/operations/reconcile/apply.ts';
 import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../../src/reconciler/node-plan.ts';
 import type { ClusterPort, NodePatch } from '../../../../src/reconciler/ports.ts';
@@ -80,7 +80,12 @@ test('no node takes a turn that became free while pods of another are evicted', 
     sleep,
     clock,
   });
-  await untilDrained('worker', reconciler, { timeoutMs: 200_000 }, { cluster, state, clock, sleep });
+  let isDone = false;
+  const run = untilIdle(['worker'], reconciler, { timeoutMs: 200_000 }, { cluster, state, clock }).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) await sleep(1_000);
+  await run;
   assert.equal(rolloutHash(pool), JSON.parse(known('a').record ?? '{}').rollout);
   const taints = ['a', 'b', 'c'].map(name =>
     known(name)

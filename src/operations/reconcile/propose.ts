@@ -1,10 +1,8 @@
-/** One shot over all pools, or the named ones. */
-
+/** What a one-shot run over all pools, or the named ones, would do. */
 import { firstFew, noun } from '../../nodepool/plural.ts';
 import type { Warning } from '../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
-import type { NodeMove } from '../../reconciler/node-move.ts';
 import type { ClusterPort } from '../../reconciler/ports.ts';
 import type { Proposal } from '../consent.ts';
 import { leavesText, wouldLeaveText } from '../leaving.ts';
@@ -12,10 +10,8 @@ import { loadClusterState, selectPools } from '../load-cluster-state.ts';
 import { emptyPoolWarnings } from '../no-match.ts';
 import { allPermitted } from '../permitted.ts';
 import { deletedBy, findRuntimeClassUsers } from '../runtime-class-users.ts';
-import { firstStripWarning } from '../strip-warning.ts';
 import { joiningWarnings } from '../wide-selector.ts';
 import type { WorkloadsPort } from '../workloads-port.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from './apply.ts';
 
 /** Nodes that a question names. */
 const MAX_NAMED = 5;
@@ -36,13 +32,6 @@ export interface ProposedReconcile extends Proposal {
   plan: ClusterPlan;
   /** About workloads that name a RuntimeClass which is deleted, and which nodes the selectors match. */
   warnings: Warning[];
-}
-
-/** What a run did to one pool, moves of other pools' outcomes included. */
-export interface PoolSummary extends PoolResult {
-  joined: number;
-  left: number;
-  updated: number;
 }
 
 /**
@@ -84,27 +73,4 @@ function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: st
       ? [{ node: node.name, pool: previous }]
       : [],
   );
-}
-
-/** Carries it out. */
-export async function reconcile(
-  { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
-  options: ApplyOptions,
-  deps: ApplyDeps,
-): Promise<PoolSummary[]> {
-  deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
-  const { own, others } = await apply(state, { pools }, options, deps, pods);
-  deps.warn(others.flatMap(notUpToDate));
-  const moves = movesOf(own);
-  return own.map((result): PoolSummary => {
-    const { pool } = result;
-    const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
-    const left = moves.filter(move => move.from === pool && move.to !== pool).length;
-    const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
-    // A node whose pods are evicted in between is written twice.
-    const unfinished = new Set(result.outcome?.unfinished);
-    const updated = new Set(moves.flatMap(move => (isUpdate(move) && !unfinished.has(move.node) ? move.node : [])))
-      .size;
-    return { ...result, joined, left, updated };
-  });
 }
