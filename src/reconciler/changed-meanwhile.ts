@@ -82,8 +82,12 @@ export class ChangedMeanwhile {
     const running = this.#reading.get(name);
     if (running !== undefined) return running;
     const { at, found } = this.#read.get(name) ?? { at: this.#begun, found: 'same' };
-    // A pool that is paused is so in the cluster state, and may have been resumed there since.
-    if (clock.now() - at < MAX_AGE_MS) return found === 'paused' ? 'same' : found;
+    // The answers to writes have the pool, too: a cold run writes the finalizer right before the nodes.
+    const seenAt = Math.min(state.poolReadAt(name), clock.now());
+    if (clock.now() - Math.max(at, seenAt) < MAX_AGE_MS) {
+      // A pool that is paused is so in the cluster state, and may have been resumed there since.
+      return seenAt > at || found === 'paused' ? 'same' : found;
+    }
     const reading = this.#ask(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;

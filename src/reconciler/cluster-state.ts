@@ -42,6 +42,8 @@ export class ClusterState {
   #observer: ClusterStateObserver | undefined;
   /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
   readonly upToDate = new WeakSet<Ownership>();
+  /** By name; see poolReadAt(). */
+  readonly #poolsReadAt = new Map<string, number>();
   /** By name of the pool; see readiness(). */
   readonly #readiness = new Map<string, number>();
 
@@ -70,6 +72,11 @@ export class ClusterState {
 
   pool(name: string): NodePool | undefined {
     return this.#pools.get(name);
+  }
+
+  /** Monotonic milliseconds: when an answer of the server or a cache last had the pool; -Infinity if not since madeAt. */
+  poolReadAt(name: string): number {
+    return this.#poolsReadAt.get(name) ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Whether it exists and has no deletionTimestamp. */
@@ -161,6 +168,7 @@ export class ClusterState {
     const moves = before === undefined || !sameOwnership(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
     this.#pools.set(name, pool);
+    this.#poolsReadAt.set(name, systemClock.now());
     if (moves) this.#ownerships.poolsChanged();
     if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
     const expected = this.#expected.get(name);
