@@ -4,15 +4,25 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../cli/base-command.ts';
 import { canAsk } from '../cli/confirm.ts';
 import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Connection, Deps } from '../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, filenameFlag, objectOutputFlag, optionalNameArg, yesFlag } from '../cli/flags.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  filenameFlag,
+  objectOutputFlag,
+  optionalNameArg,
+  withoutKind,
+  yesFlag,
+} from '../cli/flags.ts';
 import { impactTeller } from '../cli/impact.ts';
 import { interruptible } from '../cli/interruptible.ts';
 import { readProtection, unmanagedWarning, warnOfKubelets, warnOfOthersKeys } from '../cli/membership-warnings.ts';
-import { createPoolFlags } from '../cli/pool-flags.ts';
+import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../nodepool/types.ts';
 import type { Approve } from '../operations/consent.ts';
 import type { RawPool } from '../operations/ports.ts';
-import { poolsToCreate, splitNames } from './create/pools.ts';
+import { sanitizeLine } from '../render/sanitize.ts';
 import { hintReconcile, notApplied, reconcileNext } from './shared/next-step.ts';
 import { reportErrors } from './shared/report-errors.ts';
 import { showCreated } from './shared/show-created.ts';
@@ -111,4 +121,50 @@ ${EXIT_STATUS}`;
     const reconciled = await reconcileNext(created, next, deps, connection);
     return failed === EXIT.done || reconciled === EXIT.interrupted ? reconciled : failed;
   }
+}
+
+// The pools in the flags or files of `create`, and its nodes.
+
+/** The pools of the flags or of the files. Throws where both are given, or neither. */
+async function poolsToCreate(
+  flags: PoolFlags & { filename: string[] | undefined; nodes: string[] | undefined },
+  name: string | undefined,
+  { io, requestTimeoutMs }: Deps,
+): Promise<NodePool[]> {
+  if (flags.filename === undefined) {
+    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
+    return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
+  }
+  if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
+    throw new NodepoolError(
+      'usage',
+      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+    );
+  }
+  const { readInput } = await import('../cli/input.ts');
+  const { decodePool, withoutServerFields } = await import('../nodepool/decode.ts');
+  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
+  return documents.map(({ value, source, placeOf }) => {
+    const pool = decodePool(value, source, placeOf);
+    const { namespace } = pool.metadata;
+    if (namespace !== undefined) {
+      const place = placeOf('metadata.namespace');
+      const given = `metadata.namespace "${sanitizeLine(namespace)}"`;
+      showNote(io, `note: ${place}: ${given} is ignored: pools are cluster-scoped`);
+    }
+    return withoutServerFields(pool);
+  });
+}
+
+/** Throws for a flag without a name: an empty variable in a script. */
+function splitNames(lists: readonly string[] | undefined): string[] {
+  if (lists === undefined) return [];
+  const names = lists
+    .flatMap(list => list.split(','))
+    .map(name => withoutKind(name.trim()))
+    .filter(name => name !== '');
+  if (names.length === 0) {
+    throw new NodepoolError('usage', `--nodes: "${lists.join(',')}" names no node`, 'write it like --nodes a,b');
+  }
+  return names;
 }

@@ -2,12 +2,12 @@
 import { ellipsize } from './cut-bytes.ts';
 import type { FieldError } from './field-error.ts';
 import { isInherited } from './membership.ts';
+import { sortByReports } from './most-reported.ts';
 import { DRAINING, withheldText } from './no-execute.ts';
 import { MAX_RESOURCES, omittedTexts } from './node-resources.ts';
 import { firstFew, noun, plural } from './plural.ts';
 import { sumResourceLists } from './quantity.ts';
 import { isPaused, type RolloutProgress } from './rollout.ts';
-import { fitMessage, fitSums, jsonBytes, MAX_STATUS_BYTES } from './status-limits.ts';
 import {
   type Condition,
   FINALIZER,
@@ -284,4 +284,46 @@ export function unfinishedRollout(status: NodePoolStatus | undefined): Condition
 function summarize(sentences: string[], most = 5): string {
   const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
   return firstFew(said, most, '; ', '; ');
+}
+
+// Bounds the size of a pool's status: etcd rejects objects of 1.5 MB, and every watch receives the status.
+
+/** The whole status as JSON. */
+const MAX_STATUS_BYTES = 64 * 1024;
+/** The message of one condition as JSON: four of them leave half of the status for resources. */
+const MAX_MESSAGE_BYTES = 8 * 1024;
+
+/**
+ * The sums that fit into the status: native resources first, then those that most members report, then by name. So one
+ * node cannot displace resources that several nodes have.
+ *
+ * @param room for the sums as JSON, in bytes
+ */
+function fitSums(sums: ResourceList, members: readonly Node[], room: number): ResourceList {
+  const names = Object.keys(sums);
+  if (names.length <= MAX_RESOURCES && jsonBytes(sums) <= room) return sums;
+  const kept: [string, string][] = [];
+  let bytes = jsonBytes({});
+  const lists = members.map(({ allocatable }) => Object.keys(allocatable));
+  for (const name of sortByReports(names, lists).slice(0, MAX_RESOURCES)) {
+    const sum = sums[name] ?? '0';
+    // Plus the colon and the comma.
+    bytes += jsonBytes(name) + jsonBytes(sum) + 2;
+    if (bytes > room) break;
+    kept.push([name, sum]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Truncates the message to 8 KiB of JSON. Escaped characters take up to six times their bytes. */
+function fitMessage(message: string): string {
+  let fitted = message;
+  for (let limit = MAX_MESSAGE_BYTES; jsonBytes(fitted) > MAX_MESSAGE_BYTES; limit /= 2) {
+    fitted = ellipsize(message, limit);
+  }
+  return fitted;
+}
+
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
 }

@@ -13,12 +13,11 @@ import {
 import type { FieldError } from './field-error.ts';
 import { parseInt64 } from './int64.ts';
 import type { Requirement } from './label-query.ts';
-import { rolloutErrors } from './rollout-rules.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, OPERATORS, ROLE_PREFIX } from './selector.ts';
 import { dnsLabelProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
 import { startupTaintErrors, taintErrors } from './taint-rules.ts';
 import { transientKeysErrors } from './transient-states.ts';
-import { type NodePool, POOL_LABEL } from './types.ts';
+import { type NodePool, POOL_LABEL, type RolloutStrategy } from './types.ts';
 
 /** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
 export const MAX_LABELS = 100;
@@ -219,4 +218,33 @@ function pairErrors(field: string, key: string, value: string): FieldError[] {
 
 function push(errors: FieldError[], field: string, message: string | undefined): void {
   if (message !== undefined) errors.push({ field, message });
+}
+
+// The rules for spec.rollout, which the CRD has as well (see validation.ts).
+
+const MAX_SETTLE_SECONDS = 86_400;
+const MAX_COUNT = 1_000_000;
+
+function rolloutErrors({ spec: { rollout } }: NodePool): FieldError[] {
+  if (rollout === undefined) return [];
+  const { maxConcurrent, canary, settleSeconds }: RolloutStrategy = rollout;
+  const errors: FieldError[] = [];
+  const check = (field: keyof RolloutStrategy, problem: string | undefined) => {
+    if (problem !== undefined) errors.push({ field: `spec.rollout.${field}`, message: problem });
+  };
+  check('maxConcurrent', countProblem(maxConcurrent, 1));
+  check('canary', countProblem(canary, 0));
+  if (settleSeconds !== undefined && (settleSeconds < 0 || settleSeconds > MAX_SETTLE_SECONDS)) {
+    check('settleSeconds', `must be from 0 to ${MAX_SETTLE_SECONDS}`);
+  }
+  return errors;
+}
+
+/** A number of nodes, or a percentage of the members. */
+function countProblem(value: number | string | undefined, least: 0 | 1): string | undefined {
+  if (value === undefined) return undefined;
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= MAX_COUNT;
+  const isPercentage = typeof value === 'string' && /^([1-9]?\d|100)%$/.test(value) && (least === 0 || value !== '0%');
+  if (isCount || isPercentage) return undefined;
+  return `${JSON.stringify(value)} must be a number from ${least} to ${MAX_COUNT} or a percentage from ${least}% to 100%`;
 }

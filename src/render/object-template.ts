@@ -2,7 +2,6 @@
  * Printers of jsonpath and custom columns, byte for byte as kubectl's. For a terminal control characters are escaped, and
  * columns are padded by display width.
  */
-
 import { NONE } from './cells.ts';
 import type { Column } from './jsonpath/columns.ts';
 import { evaluate } from './jsonpath/evaluate.ts';
@@ -10,7 +9,7 @@ import { goText } from './jsonpath/go-value.ts';
 import type { Template } from './jsonpath/template.ts';
 import { printCompactJson, printJson } from './printers.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
-import { tabWriter } from './tab-writer.ts';
+import { GET } from './table.ts';
 import { widthOf } from './width.ts';
 
 /** Creates a printer, which gives the text of objects or of a List, newlines included. Throws JsonPathError. */
@@ -60,4 +59,62 @@ function itemsOf(object: object): unknown[] {
 
 function escapeAsKubectl(text: string): string {
   return text.replaceAll('\x1b', '^[').replaceAll('\r', '\\r');
+}
+
+// Go's tabwriter, which kubectl prints custom columns with. table.ts cannot stand in: here a tab or a form feed in a value
+// parts cells, a column is a run of lines that have it (elastic tab stops), and its width never shrinks.
+
+interface Line {
+  cells: string[];
+  widths: number[];
+}
+
+/**
+ * Returns the function that lays out a text; each ends with a newline.
+ * @param widthOf a cell, in columns
+ */
+export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
+  const remembered: number[] = [];
+
+  function measure(lines: Line[], column: number): void {
+    const hasColumn = (line: Line | undefined) => line !== undefined && line.cells.length - 1 > column;
+    for (let from = 0; from < lines.length; from++) {
+      if (!hasColumn(lines[from])) continue;
+      let to = from;
+      while (hasColumn(lines[to])) to++;
+      const block = lines.slice(from, to);
+      const least = Math.max(GET.minWidth + GET.gap, remembered[column] ?? 0);
+      const width = block.reduce((most, { cells }) => Math.max(most, widthOf(cells[column] ?? '') + GET.gap), least);
+      remembered[column] = width;
+      for (const line of block) line.widths[column] = width;
+      measure(block, column + 1);
+      from = to;
+    }
+  }
+
+  return text => {
+    const lines = sections(text).flatMap(section => {
+      measure(section, 0);
+      return section;
+    });
+    return lines
+      .map(({ cells, widths }) => `${cells.map((cell, at) => pad(cell, widths[at], widthOf)).join('')}\n`)
+      .join('');
+  };
+}
+
+function pad(cell: string, width: number | undefined, widthOf: (text: string) => number): string {
+  return width === undefined ? cell : cell + ' '.repeat(width - widthOf(cell));
+}
+
+/** A form feed ends all columns. */
+function sections(text: string): Line[][] {
+  const found: Line[][] = [[]];
+  for (let start = 0; ; ) {
+    const length = text.slice(start).search(/[\n\f]/);
+    if (length < 0) return found;
+    found.at(-1)?.push({ cells: text.slice(start, start + length).split(/[\t\v]/), widths: [] });
+    if (text[start + length] === '\f') found.push([]);
+    start += length + 1;
+  }
 }

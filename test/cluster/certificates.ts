@@ -4,17 +4,20 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
-import { bool, implicit, octets, sequence } from '../../src/cli/tls/der.ts';
 import {
   alternativeNames,
+  bool,
   certificate,
   extendedKeyUsage,
   extension,
+  implicit,
   type KeyPair,
   keyIdentifier,
   keyUsage,
+  octets,
   pem,
   type Subject,
+  sequence,
   type Validity,
 } from '../../src/cli/tls/x509.ts';
 

@@ -1,8 +1,7 @@
 /** All parsers and writers of untrusted text, with the most expensive texts of a length for each. */
-
 import { parseDuration } from '../../src/cli/duration.ts';
 import { parseLabelEdits, parseTaintEdits } from '../../src/cli/flag-syntax.ts';
-import { parseUntil } from '../../src/cli/until.ts';
+import { parseUntil } from '../../src/cli/maintenance-flags.ts';
 import { parseDocuments } from '../../src/cli/yaml.ts';
 import { documentsIn } from '../../src/kube/auth/kubeconfig-fields.ts';
 import { parseKubeconfig } from '../../src/kube/auth/kubeconfig-file.ts';
@@ -19,8 +18,8 @@ import { isNamedIn } from '../../src/operations/history/named-in.ts';
 import { renderCsv } from '../../src/render/csv.ts';
 import { parseColumnsFile } from '../../src/render/jsonpath/columns.ts';
 import { parseTemplate } from '../../src/render/jsonpath/parse.ts';
+import { tabWriter } from '../../src/render/object-template.ts';
 import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../src/render/sanitize.ts';
-import { tabWriter } from '../../src/render/tab-writer.ts';
 import { renderTable } from '../../src/render/table.ts';
 import { widthOf, wrap } from '../../src/render/width.ts';
 import { toYaml } from '../../src/render/yaml.ts';

@@ -4,12 +4,11 @@
  */
 import type { NamesPort } from '../../operations/names-port.ts';
 import type { Io } from '../io.ts';
-import { POOL_KIND } from '../kind-prefix.ts';
+import { NODE_KIND, POOL_KIND } from '../kind-prefix.ts';
 import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
-import { splitPrefix } from './typed-prefix.ts';
 import { type CompletionLine, readWords } from './words.ts';
 
 /** cobra's ShellCompDirective bits. */
@@ -223,4 +222,39 @@ function effects(typed: string): string[] {
   const colon = typed.indexOf(':', start);
   if (colon <= start) return [];
   return ['NoSchedule', 'PreferNoSchedule', 'NoExecute'].map(effect => typed.slice(0, colon + 1) + effect);
+}
+
+// What an argument may have before the name: its kind, as in `node/NAME`, or the namespace of a pod.
+
+interface Prefixed {
+  prefix: string;
+  what: Live;
+  /** Of pods, where the prefix names it. */
+  namespace?: string;
+}
+
+/** @param typed the argument before the cursor */
+function splitPrefix(what: Live, typed: string): Prefixed {
+  switch (what) {
+    case 'pods': {
+      const [, prefix = '', namespace] = /^(([^/]+)\/)/.exec(typed) ?? [];
+      return namespace === undefined ? { prefix, what } : { prefix, what, namespace };
+    }
+    case 'pools':
+      return { prefix: prefixOf(POOL_KIND, typed), what };
+    case 'nodes':
+    case 'members':
+    case 'nonMembers':
+      return { prefix: prefixOf(NODE_KIND, typed), what };
+    case 'poolsAndNodes': {
+      const [pool, node] = [prefixOf(POOL_KIND, typed), prefixOf(NODE_KIND, typed)];
+      return { prefix: pool + node, what: pool !== '' ? 'pools' : node !== '' ? 'nodes' : what };
+    }
+    default:
+      return { prefix: '', what };
+  }
+}
+
+function prefixOf(kind: RegExp, typed: string): string {
+  return kind.exec(typed)?.[0] ?? '';
 }

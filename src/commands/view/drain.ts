@@ -9,7 +9,6 @@ import { EXIT, reportError } from '../../cli/report-error.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { sanitizeLine } from '../../render/sanitize.ts';
 import type { DrainTarget } from '../../view/places.ts';
-import { shellWords } from './shell-words.ts';
 
 export interface DrainShell {
   io: Io;
@@ -89,4 +88,20 @@ async function question({ stdin: input, stdout: output }: Io, text: string): Pro
   // Its pause stops stdin a tick later; a reader that begins before that would get nothing.
   await setImmediate();
   return typed;
+}
+
+/** A word of a POSIX shell's line: plain characters, '…', "…" and \x in any order; a quote that is not closed is no word. */
+const WORD = /(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+/gsu;
+const PIECE = /\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"/gsu;
+
+/** The words of the line, without its quotes; nothing is expanded. Undefined if a quote or an escape has no end. */
+export function shellWords(line: string): string[] | undefined {
+  if (line.replace(WORD, '').trim() !== '') return undefined;
+  return (line.match(WORD) ?? []).map(word =>
+    word.replace(
+      PIECE,
+      (_, escaped?: string, single?: string, double?: string) =>
+        escaped ?? single ?? (double ?? '').replace(/\\(["\\$`])/g, '$1'),
+    ),
+  );
 }

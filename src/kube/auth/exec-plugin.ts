@@ -5,18 +5,18 @@
  * Not guaranteed: that concurrent callers share a run. Sessions and watchedLogin do that.
  */
 
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import { type ExecConfig, execConfigOf } from './exec-config.ts';
-import { execInfo } from './exec-info.ts';
 import { type Found, lookPath } from './exec-path.ts';
-import { checkPolicy } from './exec-policy.ts';
-import { runPlugin } from './exec-run.ts';
 import type { Access } from './kubeconfig.ts';
 import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
-import { readPluginPolicy } from './kuberc.ts';
+import type { ClusterEntry } from './kubeconfig-file.ts';
+import { type PluginPolicy, readPluginPolicy } from './kuberc.ts';
 
 interface Kept {
   authInfo: AuthInfo;
@@ -153,4 +153,173 @@ function parse(text: string): Section | undefined {
     }
   }
   return undefined;
+}
+
+// KUBERNETES_EXEC_INFO, the input of an exec plugin: an ExecCredential without a status.
+
+/** @param ca content of the cluster's certificate-authority */
+function execInfo(
+  { apiVersion, provideClusterInfo }: ExecConfig,
+  cluster: ClusterEntry,
+  ca: Buffer | undefined,
+  interactive: boolean,
+): string {
+  const spec = { cluster: provideClusterInfo ? clusterInfo(cluster, ca) : undefined, interactive };
+  return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
+}
+
+/**
+ * `client.authentication.k8s.io/v1` Cluster. As client-go, only the proxy-url of the kubeconfig, not the environment's
+ * proxy.
+ */
+function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
+  const { server, tlsServerName, skipTlsVerify, proxyUrl, disableCompression, execExtension } = cluster;
+  return {
+    server,
+    'tls-server-name': tlsServerName,
+    'insecure-skip-tls-verify': skipTlsVerify || undefined,
+    'certificate-authority-data': ca?.toString('base64'),
+    'proxy-url': proxyUrl,
+    'disable-compression': disableCompression,
+    config: execExtension ?? null,
+  };
+}
+
+// Whether an exec plugin may run, by client-go's rules for credentialPluginPolicy.
+
+/**
+ * Throws NodepoolError (input) if not.
+ * @param command normalized, as the allowlist's entries
+ * @param found the result of its lookup
+ */
+function checkPolicy(
+  policy: PluginPolicy | undefined,
+  command: string,
+  found: Found,
+  env: LoginSurroundings['env'],
+): void {
+  if (policy === undefined || policy.type === 'AllowAll') return;
+  const { type, file, allowed } = policy;
+  if (type === 'DenyAll') {
+    const problem = `the plugin ${command} may not run: credentialPluginPolicy is DenyAll in ${file}`;
+    throw new NodepoolError('input', problem, 'change that policy, or log in another way');
+  }
+  if (allowed.includes(command)) return;
+  if ('path' in found && isAllowed(found.path, allowed, env)) return;
+  const where = 'path' in found && found.path !== command ? ` (${found.path})` : '';
+  const problem = `the plugin ${command}${where} may not run: it is not in credentialPluginAllowlist of ${file}`;
+  throw new NodepoolError('input', problem, 'add it there if you trust it');
+}
+
+/** By its path, or by an entry that is looked up to the same path. */
+function isAllowed(file: string, allowed: string[], env: LoginSurroundings['env']): boolean {
+  if (allowed.includes(file)) return true;
+  const ofThatName = allowed.filter(entry => path.basename(entry) === path.basename(file));
+  return ofThatName.some(entry => {
+    const found = lookPath(entry, env);
+    return 'path' in found && found.path === file;
+  });
+}
+
+// One run of an exec plugin. Its stderr is the terminal; so is its stdin if it is interactive.
+
+interface PluginRun {
+  /** Absolute, or relative to the current folder. */
+  file: string;
+  args: string[];
+  env: Record<string, string | undefined>;
+  /** Whether it inherits stdin. */
+  interactive: boolean;
+}
+
+/** `failed` follows "it" in errors. */
+type PluginEnd = { stdout: string } | { failed: string };
+
+/** Limit of its stdout; an ExecCredential with a certificate chain has some 20,000 bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Resolves when the plugin has exited, or at once when the signal is aborted. Never rejects. */
+async function runPlugin(
+  { file, args, env, interactive }: PluginRun,
+  { terminal, signal }: Pick<LoginSurroundings, 'terminal' | 'signal'>,
+): Promise<PluginEnd> {
+  const { stdin, stderr, onUse } = terminal;
+  if (signal.aborted) return { failed: 'was not run any more' };
+  const { promise, resolve } = Promise.withResolvers<PluginEnd>();
+  let child: ChildProcessByStdio<null, Readable, null> | undefined;
+  // Not waiting for stdout to close: the plugin's children may keep it open.
+  const end = () => {
+    child?.kill('SIGTERM');
+    child?.stdout.destroy();
+    resolve({ failed: 'was ended' });
+  };
+  // Before the spawn: a signal right after it would terminate this process alone.
+  const release = endWithUs(end);
+  try {
+    const stdio = [interactive ? stdin : 'ignore', 'pipe', stderr] as const;
+    child = spawn(file, args, { env, stdio: [...stdio] }) as ChildProcessByStdio<null, Readable, null>;
+  } catch (error) {
+    release();
+    return { failed: `cannot be started: ${(error as Error).message}` };
+  }
+  signal.addEventListener('abort', end, { once: true });
+  onUse?.(true);
+  const output = outputOf(child.stdout, () => {
+    resolve({ failed: `printed more than ${MAX_BYTES} bytes` });
+    end();
+  });
+  child.on('error', error => resolve({ failed: `cannot be started: ${error.message}` }));
+  child.on('close', async (code, killedBy) => {
+    const stdout = (await output).toString();
+    if (killedBy !== null) resolve({ failed: `was ended by ${killedBy}` });
+    else resolve(code === 0 ? { stdout } : { failed: `failed with exit code ${code}` });
+  });
+  try {
+    return await promise;
+  } finally {
+    onUse?.(false);
+    signal.removeEventListener('abort', end);
+    release();
+  }
+}
+
+/** The plugin's stdout; truncated if the stream is destroyed. */
+async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stdout as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_BYTES) {
+        onTooMuch();
+        break;
+      }
+    }
+  } catch {
+    // The stream was destroyed.
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Terminates the plugin when this process exits or gets a signal: the plugin may ignore the terminal's SIGINT, and does
+ * not get a `kill`. Returns a function that stops this.
+ */
+function endWithUs(end: () => void): () => void {
+  const onSignal = (signal: NodeJS.Signals) => {
+    end();
+    release();
+    // Without another listener, the signal terminates this process, as by default.
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  };
+  const release = () => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+    process.off('exit', end);
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  process.on('exit', end);
+  return release;
 }

@@ -1,8 +1,15 @@
 /** What a change of nodes may affect, beside pods. */
-import type { ImpactPort } from '../../operations/impact-port.ts';
+
+import { isCustomController } from '../../nodepool/custom-controller.ts';
+import { isObject } from '../../nodepool/json.ts';
+import type { CustomSelecting, ImpactPort, SelectingKind, SelectorPath } from '../../operations/impact-port.ts';
+import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
+import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
+import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
+import { placementOf } from '../../scheduling/read-pod.ts';
 import type { Api } from './api.ts';
-import { listCustom } from './custom-selectors.ts';
-import { listCronJobs, listDaemonSets, listParallelSets, listSelecting } from './selecting.ts';
+import { servedResources } from './discovery.ts';
+import { type Resource, RUNTIME_CLASSES } from './resource.ts';
 
 export function impactPort(api: Api): ImpactPort {
   return {
@@ -12,4 +19,187 @@ export function impactPort(api: Api): ImpactPort {
     parallelSets: () => listParallelSets(api),
     custom: (paths, labels) => listCustom(api, paths, labels),
   };
+}
+
+// Custom resources that name labels of nodes in fields that are known beforehand.
+
+interface CustomObject {
+  metadata?: { name?: string; namespace?: string };
+}
+
+/** One request for discovery, and one list for each resource that is served. */
+async function listCustom(
+  api: Api,
+  paths: readonly SelectorPath[],
+  labels: readonly string[],
+): Promise<CustomSelecting> {
+  const byResource = Map.groupBy(paths, ({ resource }) => resource);
+  const served = await servedResources(api, [...byResource.keys()]);
+  const set = new Set<SelectorPath>();
+  const hasObjects = new Set<string>();
+  const lists = [...served].map(([name, resource]) =>
+    api.list(resource, (object: CustomObject): Selecting | undefined => {
+      const found = new Map<string, Set<string>>();
+      hasObjects.add(name);
+      for (const path of byResource.get(name) ?? []) {
+        const { fields } = path;
+        const value = valuesAt(object, fields);
+        if (isSet(value)) set.add(path);
+        for (const label of labels) {
+          // The same path may be a well-known one, and given, too.
+          if (namesLabel(value, label)) found.set(label, (found.get(label) ?? new Set()).add(`.${fields.join('.')}`));
+        }
+      }
+      const keys = new Map<string, KeyUse[]>(
+        [...found].map(([label, wheres]) => [label, [{ where: [...wheres].join(', ') }]]),
+      );
+      const { name: called = '', namespace = '' } = object.metadata ?? {};
+      return keys.size === 0 ? undefined : { kind: resource.kind, namespace, name: called, keys };
+    }),
+  );
+  const selecting = (await Promise.all(lists)).flat();
+  const unset = paths.flatMap(path => {
+    const kind = hasObjects.has(path.resource) && !set.has(path) ? served.get(path.resource)?.kind : undefined;
+    return kind === undefined ? [] : [{ path, kind }];
+  });
+  return { selecting, unserved: paths.filter(({ resource }) => !served.has(resource)), unset };
+}
+
+/** Of a list on the way, in one of its items; in an empty one nobody knows. @param value of valuesAt() */
+function isSet(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 || value.some(isSet) : value !== undefined;
+}
+
+/** Of a list on the way, the values in each of its items. */
+function valuesAt(value: unknown, fields: readonly string[]): unknown {
+  const [field, ...rest] = fields;
+  if (field === undefined) return value;
+  if (Array.isArray(value)) return value.map(item => valuesAt(item, fields));
+  return isObject(value) && Object.hasOwn(value, field) ? valuesAt(value[field], rest) : undefined;
+}
+
+// Objects that select nodes by labels, of all namespaces.
+
+interface Metadata {
+  name?: string;
+  namespace?: string;
+  labels?: Record<string, string>;
+  ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
+}
+
+interface Template {
+  spec?: RawPodSpec;
+}
+
+interface Templated {
+  metadata?: Metadata;
+  spec?: {
+    template?: Template;
+    jobTemplate?: { spec?: { template?: Template } };
+    podManagementPolicy?: string;
+    replicas?: number;
+  };
+}
+
+type Terms = Parameters<typeof keysOfVolume>[1];
+
+/** Of any of the kinds, what selects nodes. */
+interface SelectingObject extends Templated {
+  spec?: Templated['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: Terms } } };
+  /** Of a StorageClass. */
+  allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
+  /** Of a RuntimeClass. */
+  scheduling?: { nodeSelector?: Record<string, string> };
+  /** Of a Job. */
+  status?: { conditions?: { type?: string; status?: string }[] };
+}
+
+const APPS = { group: 'apps', version: 'v1' };
+const BATCH = { group: 'batch', version: 'v1' };
+const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
+  Deployment: { ...APPS, plural: 'deployments', kind: 'Deployment' },
+  StatefulSet: { ...APPS, plural: 'statefulsets', kind: 'StatefulSet' },
+  ReplicaSet: { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' },
+  ReplicationController: { group: '', version: 'v1', plural: 'replicationcontrollers', kind: 'ReplicationController' },
+  Job: { ...BATCH, plural: 'jobs', kind: 'Job' },
+  CronJob: { ...BATCH, plural: 'cronjobs', kind: 'CronJob' },
+  PersistentVolume: { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume' },
+  StorageClass: { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses', kind: 'StorageClass' },
+  RuntimeClass: RUNTIME_CLASSES,
+};
+
+const DAEMON_SETS: Resource = { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' };
+
+function listDaemonSets(api: Api): Promise<DaemonSet[]> {
+  return api.list(DAEMON_SETS, ({ metadata = {}, spec }: Templated) => {
+    const { name = '', namespace = '' } = metadata;
+    return { namespace, name, template: spec?.template?.spec ?? {} };
+  });
+}
+
+/** The name of the CronJob of each Job that has one, by `namespace/name`. */
+async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string>> {
+  const jobs = await api.list(RESOURCES.Job, ({ metadata = {} }: { metadata?: Metadata }) => {
+    const { name = '', namespace = '', ownerReferences = [] } = metadata;
+    const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
+    return owner?.name === undefined ? undefined : ([`${namespace}/${name}`, owner.name] as const);
+  });
+  return new Map(jobs);
+}
+
+async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
+  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: Templated) => {
+    const { name = '', namespace = '' } = metadata;
+    return spec?.podManagementPolicy === 'Parallel' ? `${namespace}/${name}` : undefined;
+  });
+  return new Set(sets);
+}
+
+function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
+  return api.list(RESOURCES[kind], (object: SelectingObject) => {
+    const { name = '', namespace = '' } = object.metadata ?? {};
+    if (isSaidByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
+    const keys = keysOf(kind, object);
+    const spec = templateOf(object);
+    if (keys.size === 0 && spec === undefined) return undefined;
+    // A RuntimeClass adds tolerations to new pods.
+    const isKnown = spec !== undefined && !spec.runtimeClassName;
+    return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };
+  });
+}
+
+function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: SelectingObject): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (owner === undefined) return false;
+  // Of a custom resource nothing is known, so its templates are read, but not those of its earlier revisions.
+  const isTemplate = spec?.template !== undefined || spec?.jobTemplate !== undefined;
+  return !isCustomController(owner) || !isTemplate || (kind === 'ReplicaSet' && spec?.replicas === 0);
+}
+
+/** It creates no pod. */
+function hasEnded({ status }: SelectingObject): boolean {
+  const ends = ['Complete', 'Failed'];
+  return status?.conditions?.some(({ type = '', status }) => ends.includes(type) && status === 'True') === true;
+}
+
+function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {
+  switch (kind) {
+    case 'PersistentVolume':
+      return keysOfVolume(object.metadata?.labels, object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
+    case 'StorageClass': {
+      const expressions = object.allowedTopologies?.flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
+      return new Map((expressions ?? []).map(({ key = '' }) => [key, [{ where: 'allowedTopologies' }]]));
+    }
+    case 'RuntimeClass':
+      return keysOfLabels(object.scheduling?.nodeSelector);
+    default: {
+      const spec = templateOf(object);
+      return spec === undefined ? new Map() : keysOfPod(spec);
+    }
+  }
+}
+
+function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
+  const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
+  return isObject(template?.spec) ? template.spec : undefined;
 }

@@ -1,9 +1,8 @@
 /** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
-
 import { createLimiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { fieldErrors } from '../../nodepool/field-error.ts';
-import { type LabelPatch, labelsToJoin } from '../../nodepool/member-labels.ts';
+import { type LabelPatch, labelOf, labelsToJoin } from '../../nodepool/member-labels.ts';
 import { andMore, firstFew, plural } from '../../nodepool/plural.ts';
 import { parseRecord } from '../../nodepool/record.ts';
 import { pausedError } from '../../nodepool/rollout.ts';
@@ -11,16 +10,19 @@ import { membershipSelector } from '../../nodepool/selector.ts';
 import { isSubdomain } from '../../nodepool/syntax.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { validatePool } from '../../nodepool/validation.ts';
-import { ClusterState } from '../../reconciler/cluster-state.ts';
+import { alteredError, alteredSlots } from '../../reconciler/altered.ts';
+import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts';
+import { ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
+import { stillExistsError } from '../../reconciler/live-reads.ts';
 import { pausedPool } from '../../reconciler/node-plan.ts';
-import type { ClusterPort } from '../../reconciler/ports.ts';
+import type { ClusterPort, NodePatch, NodesClient } from '../../reconciler/ports.ts';
 import { alteredPool } from '../altered-pool.ts';
 import { attempt } from '../attempt.ts';
-import { type Approve, agree, planOrError } from '../consent.ts';
-import { patchLabels, tryLabels } from '../node-labels.ts';
+import { type Approve, agree, NO_CHANGE, planOrError } from '../consent.ts';
 import { nodesNotFound } from '../not-found.ts';
-import type { DryRun, RawPool } from '../ports.ts';
-import { planAll, planCreate } from './plan-create.ts';
+import { allPermitted } from '../permitted.ts';
+import type { ClusterReader, DryRun, RawPool } from '../ports.ts';
+import { mayEvict } from '../taint-evictions.ts';
 import { alreadyExists } from './pool-exists.ts';
 
 export interface CreateOptions {
@@ -230,4 +232,106 @@ function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
   if (others.length === 0) return error;
   const names = others.map(({ metadata }) => metadata.name).join(', ');
   return new NodepoolError(error.kind, `${error.oneLine} (not created: ${names})`, error.next, { cause: error });
+}
+
+// What new pools would do to nodes, before they are created.
+
+/** The youngest of all: a pool that is still to be created takes no node from another. */
+const NOT_YET = '9999-12-31T23:59:59Z';
+
+interface NewPools {
+  pools: NodePool[];
+}
+
+/** What a reconcile of the new pools would do, as far as it may evict pods: nodes are read only then. @param nodes to be labelled */
+async function planCreate(wanted: NewPools, nodes: Node[], cluster: ClusterReader): Promise<ClusterPlan> {
+  // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
+  if (nodes.length === 0 && !mayEvict([], wanted.pools)) return NO_CHANGE;
+  const existing = await cluster.pools.listCoerced();
+  if (!mayEvict(existing, wanted.pools)) return NO_CHANGE;
+  return planAll(wanted, nodes, cluster, existing);
+}
+
+/** As planCreate(), in any case. @param existing pools, where they were read */
+async function planAll(
+  wanted: NewPools,
+  nodes: Node[],
+  cluster: ClusterReader,
+  existing?: NodePool[],
+): Promise<ClusterPlan> {
+  const [pools, listed] = await allPermitted([
+    existing === undefined ? cluster.pools.listCoerced() : Promise.resolve(existing),
+    cluster.nodes.list(),
+  ]);
+  return planCluster(clusterStateOf(cluster, pools, listed), {
+    pools: wanted.pools.map(({ metadata }) => metadata.name),
+    specs: wanted.pools.map(asYoungest),
+    labels: labelsOf(wanted, nodes),
+  });
+}
+
+function asYoungest(pool: NodePool): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
+}
+
+function labelsOf({ pools: [pool] }: NewPools, nodes: Node[]): Map<string, LabelPatch> {
+  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool).labels]));
+}
+
+// Membership labels of nodes, written with one guarded patch a node: no concurrent change is lost.
+
+/** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
+type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
+
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
+ * Undefined when the node is gone. No write when the node already has these labels.
+ */
+async function patchLabels(
+  node: Node,
+  change: (current: Node) => LabelChange,
+  nodes: Pick<NodesClient, 'get' | 'patch'>,
+): Promise<Node | undefined> {
+  let current: Node | undefined = node;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && current !== undefined; attempt++) {
+    const { name, uid, resourceVersion }: Node = current;
+    const wanted = change(current);
+    if (isLabelled(current, wanted)) return current;
+    const write = await nodes.patch(name, { resourceVersion, ...wanted });
+    if (write.kind === 'written') {
+      const patch = { resourceVersion, ...wanted };
+      const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
+      if (altered.length > 0) throw alteredError(`node ${name}`, altered);
+      return write.node;
+    }
+    current = await nodes.get(name);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
+  }
+  if (current === undefined) return undefined;
+  throw new NodepoolError(
+    'cluster',
+    `cannot label node ${node.name}: somebody else keeps changing it`,
+    'run the command again',
+  );
+}
+
+/**
+ * Has the server check the first of these writes, which stands for all: throws NodepoolError when it would refuse it, as
+ * for want of a permission. It is for what has to be written before, and would be there in vain.
+ */
+async function tryLabels(
+  nodes: readonly Node[],
+  labels: Record<string, string>,
+  client: Pick<NodesClient, 'patch'>,
+): Promise<void> {
+  const first = nodes.find(node => !isLabelled(node, { labels }));
+  if (first === undefined) return;
+  // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
+  await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { isTrial: true });
+}
+
+function isLabelled(node: Node, { labels }: LabelChange): boolean {
+  return Object.entries(labels).every(([key, value]) => (labelOf(node, key) ?? null) === value);
 }

@@ -1,7 +1,6 @@
 /** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
-import type { Clock } from '../../controller/clock.ts';
-import { sleep } from '../../controller/clock.ts';
+import { type Clock, sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
 import { LeaderElector } from '../../controller/leader-election.ts';
 import type { Log } from '../../controller/log.ts';
@@ -14,6 +13,7 @@ import type { StandardMetrics } from '../../controller/standard-metrics.ts';
 import { Store } from '../../controller/store.ts';
 import { WorkQueue } from '../../controller/work-queue.ts';
 import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts';
+import { warningText } from '../../nodepool/warning.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { REASON } from '../../reconciler/events.ts';
@@ -24,10 +24,10 @@ import { NodeBirths } from '../../reconciler/node-births.ts';
 import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
 import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
 import { Reconciler } from '../../reconciler/reconciler.ts';
+import { emptyPoolWarnings } from '../no-match.ts';
 import type { PodPlace, PodsPort } from '../pods-port.ts';
 import type { EventsPort, LeasePort } from '../ports.ts';
 import { noExecuteLog } from './no-execute-log.ts';
-import { noMatchLog } from './no-match-log.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 
@@ -248,4 +248,29 @@ function starting(controller: Controller, begin: () => () => void) {
 function referenceTo({ metadata }: NodePool) {
   const { name, uid } = metadata;
   return { apiVersion: API_VERSION, kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
+}
+
+// Logs pools that no node matches, each once while its spec stays as it is: an autoscaler may take all nodes every night.
+
+/** To be called after a reconcile of the pool. */
+function noMatchLog(
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  log: Log,
+): (pool: string) => void {
+  /** Generations, by pool. */
+  const said = new Map<string, number | undefined>();
+  return name => {
+    const pool = state.pool(name);
+    if (pool === undefined) {
+      said.delete(name);
+      return;
+    }
+    const { generation } = pool.metadata;
+    if (said.has(name) && said.get(name) === generation) return;
+    for (const warning of emptyPoolWarnings(state, [name])) {
+      // No warning: a pool may be there before its nodes.
+      log('info', warningText(warning), { pool: name });
+      said.set(name, generation);
+    }
+  };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkNamespaceFlags } from '../../../src/cli/namespace-flags.ts';
+import { checkNamespaceFlags } from '../../../src/cli/base-command.ts';
 
 /** The lines on stderr, or the error. */
 function said(command: string, flags: Parameters<typeof checkNamespaceFlags>[0]): string {

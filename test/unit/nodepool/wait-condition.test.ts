@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
+import { parseWaitCondition } from '../../../src/commands/wait.ts';
 import type { Condition, NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { currentText, isMet } from '../../../src/nodepool/wait-condition.ts';
 

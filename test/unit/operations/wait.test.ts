@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseWaitCondition } from '../../../src/commands/wait/condition.ts';
+import { parseWaitCondition } from '../../../src/commands/wait.ts';
 import type { RawPool } from '../../../src/operations/ports.ts';
 import { type WaitDeps, waitForEach } from '../../../src/operations/wait.ts';
 import type { NodePoolsClient } from '../../../src/reconciler/ports.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
-import { httpConnect } from '../../../src/kube/proxy/http-connect.ts';
+import { httpConnect } from '../../../src/kube/proxy/tunnel.ts';
 import { cutAt, places, property } from './property.ts';
 
 const LOGIN = { username: '', password: '' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tabWriter } from '../../../src/render/tab-writer.ts';
+import { tabWriter } from '../../../src/render/object-template.ts';
 
 const width = (text: string) => text.length;
 const layOut = (text: string) => tabWriter(width)(text);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { helpLines } from '../../../src/view/texts.ts';
+import { helpLines } from '../../../src/view/contents.ts';
 
 const root = join(import.meta.dirname, '../../..');
 

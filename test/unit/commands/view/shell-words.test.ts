@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shellWords } from '../../../../src/commands/view/shell-words.ts';
+import { shellWords } from '../../../../src/commands/view/drain.ts';
 
 test('splits a line as a shell does, and expands nothing', () => {
   const cases: [string, string[] | undefined][] = [

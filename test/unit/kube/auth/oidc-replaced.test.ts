@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { persistTokens } from '../../../../src/kube/auth/oidc-persist.ts';
+import { persistTokens } from '../../../../src/kube/auth/oidc.ts';
 import { run } from '../../../cluster/run.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'oidc-replaced-'));
@@ -110,7 +110,7 @@ test('writes a kubeconfig of another owner in place if it is writable', {
 });
 /** As another user it may not be able to read its own sources. */
 const PROGRAM = `
-  import { persistTokens } from ${JSON.stringify(new URL('../../../../src/kube/auth/oidc-persist.ts', import.meta.url).href)};
+  import { persistTokens } from ${JSON.stringify(new URL('../../../../src/kube/auth/oidc.ts', import.meta.url).href)};
   process.setgid(12_345);
   process.setuid(12_345);
   await persistTokens(process.argv[1], 'u', { 'id-token': 'new' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
-import { httpConnect } from '../../../../src/kube/proxy/http-connect.ts';
+import { httpConnect } from '../../../../src/kube/proxy/tunnel.ts';
 
 /** A proxy that answers with this text and keeps the connection open. */
 function connectThrough(answer: string): Promise<void> {

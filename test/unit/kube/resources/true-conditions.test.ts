@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { trueConditions } from '../../../../src/kube/resources/true-conditions.ts';
+import { trueConditions } from '../../../../src/kube/resources/nodes.ts';
 
 const all = (...types: string[]) => types.map(type => ({ type, status: 'True' }));
 

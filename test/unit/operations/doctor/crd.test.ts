@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { isObject } from '../../../../src/nodepool/json.ts';
-import { checkCrd } from '../../../../src/operations/doctor/crd.ts';
+import { checkCrd } from '../../../../src/operations/doctor/doctor.ts';
 
 type Json = Record<string, unknown>;
 

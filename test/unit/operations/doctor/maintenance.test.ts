@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatMaintenance } from '../../../../src/nodepool/maintenance.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
-import { checkMaintenance } from '../../../../src/operations/doctor/maintenance.ts';
+import { checkMaintenance } from '../../../../src/operations/doctor/state.ts';
 import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { planRuntimeClass } from '../../../../src/nodepool/runtime-class.ts';
 import { type NodePool, POOL_LABEL, type RuntimeClass } from '../../../../src/nodepool/types.ts';
-import { checkRuntimeClasses, strayLabels } from '../../../../src/operations/doctor/runtime-classes.ts';
+import { checkRuntimeClasses, strayLabels } from '../../../../src/operations/doctor/state.ts';
 import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 

@@ -7,7 +7,7 @@ import {
   checkVersion,
   clockSkewMs,
   TRIED_MINOR,
-} from '../../../../src/operations/doctor/server.ts';
+} from '../../../../src/operations/doctor/doctor.ts';
 import type { AccessFacts, Probe } from '../../../../src/operations/doctor-port.ts';
 import { VERSIONS } from '../../../cluster/programs.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ControllerRevision } from '../../../../src/nodepool/revisions.ts';
-import { poolEntries } from '../../../../src/operations/history/pool-entries.ts';
+import { poolEntries } from '../../../../src/operations/history/history.ts';
 import type { RawPool } from '../../../../src/operations/ports.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
-import { beforeGrants, refuseLateShares } from '../../../../src/operations/install/bound-roles.ts';
+import { beforeGrants, refuseLateShares } from '../../../../src/operations/install/install.ts';
 import type { ManifestObject } from '../../../../src/operations/ports.ts';
 
 const apiVersion = 'rbac.authorization.k8s.io/v1';

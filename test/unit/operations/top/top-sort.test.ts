@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { type TopDeps, type TopOptions, top } from '../../../../src/operations/top/top.ts';
-import { parseSortKey } from '../../../../src/operations/top/top-order.ts';
+import { parseSortKey, type TopDeps, type TopOptions, top } from '../../../../src/operations/top/top.ts';
 import { PLAIN, topCluster, topOf } from './top-cluster.ts';
 
 const names = (rows: readonly { pool: string | undefined }[]) => rows.map(({ pool }) => pool ?? '<none>').join(' ');
