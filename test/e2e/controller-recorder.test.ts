@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Recorder } from '../../src/controller/recorder.ts';
+import { Api } from '../../src/kube/resources/api.ts';
 import { eventSink } from '../../src/kube/resources/event-sink.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
@@ -27,7 +28,7 @@ describe('the recorder', () => {
     let ids = 0;
     const log: string[] = [];
     const recorder = new Recorder({
-      sink: eventSink(transport, 'example.com/test', 'test-1'),
+      sink: eventSink(new Api(transport, () => new Date()), 'example.com/test', 'test-1'),
       clock: systemClock,
       wall: () => new Date(),
       random: Math.random,

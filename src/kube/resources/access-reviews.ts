@@ -25,6 +25,6 @@ export async function isAllowed(api: Api, question: AccessQuestion, subject: Sub
     kind: resource.kind,
     spec: { resourceAttributes: question, ...subject },
   };
-  const answer = await api.create<Review>(resource, body, `${question.verb} ${question.resource}`, {}, true);
-  return answer.kind === 'created' && answer.object.status?.allowed === true;
+  const { status } = await api.review<Review>(resource, body, `${question.verb} ${question.resource}`);
+  return status?.allowed === true;
 }

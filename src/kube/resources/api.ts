@@ -5,10 +5,10 @@
 
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { defined, isObject } from '../../nodepool/json.ts';
 import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Answer } from '../transport/answer.ts';
-import type { Query } from '../transport/request.ts';
+import type { Query, Request } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
 import { FIELD_MANAGER } from './field-manager.ts';
@@ -24,11 +24,36 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 /** Items in later pages in protobuf, which are not kept whole. */
 const LATER_PAGE_SIZE = '2000';
 
+/** The parameters of a write. */
+export type WriteQuery = {
+  dryRun?: 'All';
+  fieldManager?: string;
+  fieldValidation?: 'Strict';
+  force?: 'true';
+};
+
+/** The resource has the rest of the path. */
+export type Write =
+  | { method: 'POST'; body: unknown; query?: WriteQuery; name?: never; subresource?: never }
+  | {
+      method: 'PATCH';
+      body: unknown;
+      query?: WriteQuery;
+      name: string;
+      subresource?: 'status';
+      contentType: string;
+    }
+  // The dry run of a delete is in its body.
+  | { method: 'DELETE'; body: object; query?: never; name: string; subresource?: never };
+/** How Transport sends it. */
+export type Sending = Pick<Request, 'accept' | 'replayable' | 'urgent' | 'deadlineMs'>;
+
 export type PatchRequest = {
   contentType: string;
   body: unknown;
-  query?: Query;
-  subresource?: string;
+  /** Default: writeQuery(). */
+  query?: WriteQuery;
+  subresource?: 'status';
   replayable: boolean;
 };
 /** `gone` for a subresource: the object does not exist, or the server does not serve the subresource. */
@@ -48,7 +73,7 @@ export class Api {
   }
 
   /** Of a write that we own the fields of. @param isTrial the server validates it and does not store it, whatever the connection does */
-  writeQuery(isTrial = false): Query {
+  writeQuery(isTrial = false): WriteQuery {
     return { ...(isTrial || this.dryRun ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
   }
 
@@ -112,25 +137,24 @@ export class Api {
     resource: Resource,
     body: unknown,
     name: string,
-    query: Query = {},
-    replayable = false,
+    { query = this.writeQuery(), replayable = false }: Partial<Pick<PatchRequest, 'query' | 'replayable'>> = {},
   ): Promise<{ kind: 'created'; object: T } | { kind: 'exists' }> {
-    const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, query, replayable });
+    const answer = await this.write(resource, { method: 'POST', body, query }, { replayable });
     if (answer.status === 409 && parseStatus(answer.text)?.reason === 'AlreadyExists') return { kind: 'exists' };
-    // Reviews have no name.
-    const isWhole = isObject(body) && isObject(body.metadata) && body.metadata.name !== undefined;
-    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer, isWhole) };
+    return { kind: 'created', object: await this.#body<T>({ verb: 'create', resource, name }, answer, true) };
   }
 
-  async patch<T>(resource: Resource, name: string, request: PatchRequest): Promise<Patched<T>> {
-    const { subresource, ...rest } = request;
-    const path = pathOf(resource, name, subresource);
+  async patch<T>(
+    resource: Resource,
+    name: string,
+    { replayable, query = this.writeQuery(), ...request }: PatchRequest,
+  ): Promise<Patched<T>> {
     // The result of a dry run cannot be read again as JSON if protobuf has an unknown field.
-    const accept = acceptOf(request.query?.dryRun === undefined ? resource : inJson(resource));
-    const answer = await this.#transport.request({ method: 'PATCH', path, accept, ...rest });
+    const accept = acceptOf(query.dryRun === undefined ? resource : inJson(resource));
+    const answer = await this.write(resource, { method: 'PATCH', name, query, ...request }, { accept, replayable });
     if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
-    const asked: Asked = { verb: 'patch', resource, name, ...(subresource === undefined ? {} : { subresource }) };
+    const asked: Asked = { verb: 'patch', resource, name, ...defined({ subresource: request.subresource }) };
     const read = this.#body<T>(asked, answer);
     const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
@@ -138,7 +162,7 @@ export class Api {
 
   /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
   apply<T>(resource: Resource, name: string, body: unknown): Promise<Patched<T>> {
-    const query = { ...this.writeQuery(), force: 'true', fieldValidation: 'Strict' };
+    const query: WriteQuery = { ...this.writeQuery(), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
 
@@ -147,23 +171,34 @@ export class Api {
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
   ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
-    const answer = await this.#transport.request({
-      method: 'DELETE',
-      path: pathOf(resource, name),
-      // With a body, the server ignores dryRun in the query: the delete would be real.
-      body: {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        propagationPolicy: 'Background',
-        ...(uid === undefined ? {} : { preconditions: { uid } }),
-        ...(this.dryRun ? { dryRun: ['All'] } : {}),
-      },
-      replayable: true,
-    });
+    // With a body, the server ignores dryRun in the query: the delete would be real.
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      propagationPolicy: 'Background',
+      ...(uid === undefined ? {} : { preconditions: { uid } }),
+      ...(this.dryRun ? { dryRun: ['All'] } : {}),
+    };
+    const answer = await this.write(resource, { method: 'DELETE', name, body }, { replayable: true });
     if (isConflict(answer)) return 'conflict';
     if (isMissingObject(answer, resource, name)) return 'gone';
-    const body = await this.#body<{ metadata?: { finalizers?: string[] } }>({ verb: 'delete', resource, name }, answer);
-    return (body.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
+    const object = await this.#body<{ metadata?: { finalizers?: string[] } }>(
+      { verb: 'delete', resource, name },
+      answer,
+    );
+    return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
+  }
+
+  /** Sends a write. Resolves with any answer. */
+  async write(resource: Resource, write: Write, sending: Sending): Promise<Answer> {
+    const { name, subresource, ...request } = write;
+    return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
+  }
+
+  /** Sends a review, which the server answers and does not store. @param name of what it asks, for errors */
+  async review<T>(resource: Resource, body: unknown, name: string): Promise<T> {
+    const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true });
+    return this.#body<T>({ verb: 'create', resource, name }, answer);
   }
 
   /** Whether the server serves the resource. Throws on any other error than 404. */

@@ -19,13 +19,8 @@ export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
     /** A replay may return `exists` for its own object: the caller then reads it and checks its owner. */
     async create(revision) {
       const { name } = revision.metadata;
-      const made = await api.create<ControllerRevision>(
-        CONTROLLER_REVISIONS,
-        { ...TYPE, ...revision },
-        name,
-        api.writeQuery(),
-        true,
-      );
+      const body = { ...TYPE, ...revision };
+      const made = await api.create<ControllerRevision>(CONTROLLER_REVISIONS, body, name, { replayable: true });
       return made.kind === 'created' ? { kind: 'created', revision: made.object } : made;
     },
 
@@ -34,7 +29,6 @@ export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
       const write = await api.patch<ControllerRevision>(CONTROLLER_REVISIONS, name, {
         contentType: MERGE_PATCH,
         body: { metadata: { uid, resourceVersion, annotations }, revision },
-        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', revision: write.object } : write;

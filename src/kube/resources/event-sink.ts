@@ -2,34 +2,31 @@
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
-import type { Transport } from '../transport/transport.ts';
-import { MERGE_PATCH } from './api.ts';
+import { type Api, MERGE_PATCH } from './api.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
-import { EVENTS, pathOf } from './resource.ts';
+import { EVENTS } from './resource.ts';
 import { missingObject, parseStatus, reasonOf } from './status.ts';
 
 /**
  * @param controller as `example.com/nodepool-controller`
  * @param instance its process
  */
-export function eventSink(transport: Transport, controller: string, instance: string): EventSink {
+export function eventSink(api: Api, controller: string, instance: string): EventSink {
   return {
     async create(event) {
       const body = toEvent(event, { controller, instance });
       // Replayable: the name is unique.
-      const request = { method: 'POST' as const, path: pathOf(resourceOf(event)), body, replayable: true };
-      const result = toResult(await transport.request(request));
+      const answer = await api.write(resourceOf(event), { method: 'POST', body }, { replayable: true });
+      const result = toResult(answer);
       // A create with 404 lacks the namespace: the recorder must not create the Event again.
       return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
     },
 
     async patch(event) {
-      const path = pathOf(resourceOf(event), eventName(event));
-      const body = { series: seriesOf(event) };
-      return toResult(
-        await transport.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH, replayable: true }),
-      );
+      const [name, body] = [eventName(event), { series: seriesOf(event) }];
+      const patch = { method: 'PATCH', name, body, contentType: MERGE_PATCH } as const;
+      return toResult(await api.write(resourceOf(event), patch, { replayable: true }));
     },
   };
 }

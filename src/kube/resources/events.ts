@@ -83,7 +83,7 @@ export function eventWriter(api: Api, source: EventSource): ClusterPort['createE
   return async (pool, recorded) => {
     const event = toEvent(pool, recorded, source);
     // Replayable: the name is unique.
-    await api.create(EVENTS, event, event.metadata?.name ?? '', api.writeQuery(), true);
+    await api.create(EVENTS, event, event.metadata?.name ?? '', { replayable: true });
   };
 }
 
@@ -116,7 +116,7 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
     watch: pool => watch(toRecord, pool),
     listObjects: pool => list(toObject, pool),
     watchObjects: pool => watch(toObject, pool),
-    sink: () => eventSink(transport, CONTROLLER, `${CONTROLLER}-${hostname()}`),
+    sink: () => eventSink(api, CONTROLLER, `${CONTROLLER}-${hostname()}`),
   };
 }
 

@@ -4,12 +4,12 @@ import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../../controller
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
-import { type Api, MERGE_PATCH } from './api.ts';
+import { type Api, MERGE_PATCH, type Write } from './api.ts';
 import { pathOf, type Resource } from './resource.ts';
 import { isMissingObject } from './status.ts';
 
 /** Half of the renew deadline: a second attempt, on another connection, is in time. */
-const DEADLINE_MS = 5_000;
+const URGENTLY = { urgent: true, deadlineMs: 5_000 };
 
 type WireLease = Wire<V1Lease>;
 
@@ -27,14 +27,8 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
   };
   /** Not by PUT: a PATCH with the resourceVersion keeps fields of other managers. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
-    const answer = await transport.request({
-      method,
-      path: pathOf(resource, method === 'POST' ? undefined : name),
-      body,
-      urgent: true,
-      deadlineMs: DEADLINE_MS,
-      ...(method === 'PATCH' ? { contentType: MERGE_PATCH } : {}),
-    });
+    const request: Write = method === 'POST' ? { method, body } : { method, name, body, contentType: MERGE_PATCH };
+    const answer = await api.write(resource, request, URGENTLY);
     // A lease that was deleted counts as changed by another process.
     if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))
       return { kind: 'conflict' };
@@ -42,7 +36,7 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
   };
   return {
     async get() {
-      const answer = await transport.request({ path: pathOf(resource, name), urgent: true, deadlineMs: DEADLINE_MS });
+      const answer = await transport.request({ path: pathOf(resource, name), ...URGENTLY });
       return isMissingObject(answer, resource, name) ? undefined : read('get', answer);
     },
     create: (record: LeaseRecord) =>

@@ -46,7 +46,6 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
         contentType: STRATEGIC_MERGE_PATCH,
         body: { metadata: { resourceVersion }, status: { conditions: [condition] } },
         subresource: 'status',
-        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind;
@@ -54,7 +53,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
     async record(node, recorded) {
       const event = toNodeEvent(node, recorded, { hostname: hostname(), now: () => new Date() });
       // Replayable: the name is unique.
-      await api.create(EVENTS, event, event.metadata?.name ?? '', api.writeQuery(), true);
+      await api.create(EVENTS, event, event.metadata?.name ?? '', { replayable: true });
     },
   };
 }

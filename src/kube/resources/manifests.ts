@@ -34,7 +34,6 @@ export function manifestsPort(api: Api): ManifestsPort {
           { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
           { op: 'replace', path: '/spec', value: spec },
         ],
-        query: api.writeQuery(),
         replayable: true,
       });
       if (write.kind !== 'written') throw changedMeanwhile(live);

@@ -7,9 +7,8 @@ import { SPEC_FIELDS } from '../../nodepool/schema.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { NodePoolsClient, PoolWrite, RawPool } from '../../reconciler/ports.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
-import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, JSON_PATCH, MERGE_PATCH } from './api.ts';
+import { type Api, JSON_PATCH, MERGE_PATCH, type WriteQuery } from './api.ts';
 import { managerOf } from './field-manager.ts';
 import type { KeptAnnotations } from './kept-annotations.ts';
 import { PAGE_SIZE, requestPage, UnreadableError } from './page.ts';
@@ -75,7 +74,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     },
     assertServed: () => api.assertServed(NODE_POOLS),
     async create(pool) {
-      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, strictQuery(api));
+      const made = await api.create<RawPool>(NODE_POOLS, pool, pool.metadata.name, { query: strictQuery(api) });
       return made.kind === 'created' ? { kind: 'created', pool: withSpec(made.object) } : made;
     },
     async patch(name, patch) {
@@ -122,7 +121,6 @@ async function patchGuarded(
       ...kept.map(field => ({ op: 'test', path: `/spec/${field}`, value: spec[field] })),
       change,
     ],
-    query: api.writeQuery(),
     ...(subresource === undefined ? {} : { subresource }),
     replayable: true,
   });
@@ -145,6 +143,6 @@ export function withoutManagedFields<T extends { metadata: object }>(object: T):
   return { ...object, metadata: metadata as T['metadata'] };
 }
 
-function strictQuery(api: Api): Query {
+function strictQuery(api: Api): WriteQuery {
   return { ...api.writeQuery(), fieldValidation: 'Strict' };
 }

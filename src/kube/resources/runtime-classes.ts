@@ -20,7 +20,7 @@ export function runtimeClassesClient(api: Api, transport: Transport): RuntimeCla
     async create(runtimeClass) {
       const body = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', ...runtimeClass };
       const { name } = runtimeClass.metadata;
-      const made = await api.create<RuntimeClass>(RUNTIME_CLASSES, body, name, api.writeQuery(), true);
+      const made = await api.create<RuntimeClass>(RUNTIME_CLASSES, body, name, { replayable: true });
       return made.kind === 'created' ? { kind: 'created', runtimeClass: made.object } : made;
     },
 
@@ -32,7 +32,6 @@ export function runtimeClassesClient(api: Api, transport: Transport): RuntimeCla
           { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
           { op: 'add', path: '/scheduling', value: scheduling },
         ],
-        query: api.writeQuery(),
         replayable: true,
       });
       return write.kind === 'written' ? { kind: 'written', runtimeClass: write.object } : write;
