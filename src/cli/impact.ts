@@ -1,5 +1,6 @@
 /** The impact of a plan, for `diff --impact`, in dry runs and above the question of other commands. */
 import type { FoundImpact } from '../operations/impact/find-impact.ts';
+import type { ImpactPorts } from '../operations/impact-port.ts';
 import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
 import type { ClusterState } from '../reconciler/cluster-state.ts';
 import { errorWidth, showWarning } from './error-line.ts';
@@ -13,7 +14,7 @@ const PATHS_ENV = 'KUBECTL_NODEPOOL_IMPACT_PATHS';
 export async function impactFinder(
   paths: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  connection: Omit<ImpactAccess, 'cluster'>,
+  connection: ImpactPorts,
 ): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
   const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('../operations/impact/selector-paths.ts');
   const { findImpact } = await import('../operations/impact/find-impact.ts');
@@ -31,13 +32,11 @@ export async function impactText(
   return renderImpact(found, makeStyle(color), width);
 }
 
-export type ImpactAccess = Pick<Connection, 'cluster' | 'impact' | 'scheduling' | 'drain'>;
-
 /** @param onlyIfWorthAsking nothing where the impact is known, and not worth a question of its own */
 export type TellImpact = (plan: ClusterPlan, onlyIfWorthAsking: boolean) => Promise<string | undefined>;
 
 /** The impact of a plan for stderr, before a person is asked about it. Nothing where no label and no taint changes. */
-export function impactTeller(io: Io, connection: ImpactAccess): TellImpact {
+export function impactTeller(io: Io, connection: Connection): TellImpact {
   return async (plan, onlyIfWorthAsking) => {
     const found = await impactOrWarning(plan, io, connection);
     if (found === 'none') return undefined;
@@ -53,7 +52,7 @@ export function impactTeller(io: Io, connection: ImpactAccess): TellImpact {
 export async function impactPreview(
   plan: ClusterPlan,
   io: Io,
-  connection: ImpactAccess,
+  connection: Connection,
   state?: ClusterState,
 ): Promise<string | undefined> {
   const found = await impactOrWarning(plan, io, connection, state);
@@ -65,7 +64,7 @@ export async function impactPreview(
 async function impactOrWarning(
   plan: ClusterPlan,
   io: Io,
-  connection: ImpactAccess,
+  connection: Connection,
   state?: ClusterState,
 ): Promise<FoundImpact | 'none' | 'unknown'> {
   const { allChanges } = await import('../nodepool/plan.ts');

@@ -110,8 +110,11 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
         podSelector: flags['pod-selector'],
         gracePeriodSeconds: grace < 0 ? undefined : grace,
         disableEviction: flags['disable-eviction'],
-        maintenance: parseMaintenance(flags, deps.io.now()),
-        takeover: flags.takeover,
+        cordon: {
+          unschedulable: true,
+          maintenance: parseMaintenance(flags, deps.io.now()),
+          takeover: flags.takeover,
+        },
         timeoutMs: parseDuration(flags.timeout, '--timeout'),
       },
       deps,

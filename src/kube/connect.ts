@@ -70,7 +70,6 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const now = () => new Date();
   const api = new Api(transport, now, options.dryRun);
   const kept = new KeptAnnotations();
-  const drain = async () => (await import('./resources/evictions.ts')).drainPort(api, transport);
   return {
     cluster: {
       isDryRun: api.dryRun,
@@ -79,7 +78,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       runtimeClasses: runtimeClassesClient(api, transport),
       revisions: controllerRevisionsClient(api),
       createEvent: eventWriter(api, { hostname: hostname(), now }),
-      evictions: drain,
+      evictions: async removal => (await import('./resources/evictions.ts')).evictionsClient(api, transport, removal),
       ...(transientKeys === undefined ? {} : { rules: { transient: transientKeys } }),
     },
     events: eventsPort(api, transport),
@@ -97,7 +96,6 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     datedNode: name => datedNode(api, kept, name),
     nodeUsage: async signal => (await import('./resources/metrics.ts')).nodeUsage(transport, signal),
     podUsage: async signal => (await import('./resources/metrics.ts')).podUsage(transport, signal),
-    drain,
     scheduling: async () => (await import('./resources/scheduling.ts')).schedulingPort(api, transport),
     impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),

@@ -28,24 +28,16 @@ import {
 import { poolMembers } from './pool-members.ts';
 import type { ClusterReader, DryRun } from './ports.ts';
 
-export interface CordonOptions extends CordonChange {
-  pools: readonly string[];
-  /** Only these of the members; empty: all. */
-  nodes: readonly string[];
-}
-
-export interface CordonNodeDeps {
+/** What writes of nodes work with. */
+export interface CordonOptions {
   cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
   maintenance: MaintenanceClient;
   dryRun: DryRun;
   now: () => Date;
+  /** Between two attempts after a conflict. */
   sleep: (ms: number) => Promise<void>;
   /** Who has cordoned a node since the user agreed to the uncordon. Undefined: any cordon is lifted. */
   laterCordon?: ((node: Node) => Promise<{ by: string } | undefined>) | undefined;
-}
-
-export interface CordonDeps extends CordonNodeDeps {
-  cluster: CordonNodeDeps['cluster'] & ClusterReader;
 }
 
 export type CordonResult =
@@ -66,15 +58,14 @@ export type CordonResult =
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 20;
 
-/** The nodes that are meant, by pool and name. Throws when a pool does not exist or a node is no member; writes nothing. */
+/** The nodes that are meant, by pool and name; without names, all. Throws when a pool does not exist or a node is no member; writes nothing. */
 export async function findNodes(
-  options: Pick<CordonOptions, 'pools' | 'nodes' | 'unschedulable'>,
-  deps: { cluster: ClusterReader },
+  command: 'cordon' | 'uncordon',
+  named: { pools: readonly string[]; nodes: readonly string[] },
+  cluster: ClusterReader,
 ): Promise<Node[]> {
-  const { nodes: names } = options;
-  const pools = [...new Set(options.pools)];
-  const command = options.unschedulable ? 'cordon' : 'uncordon';
-  return chooseMembers([...(await poolMembers(command, pools, deps.cluster)).values()].flat(), names, pools);
+  const pools = [...new Set(named.pools)];
+  return chooseMembers([...(await poolMembers(command, pools, cluster)).values()].flat(), named.nodes, pools);
 }
 
 /** Of the members those with these names; without names, all. Throws when a name is no member's. */
@@ -89,26 +80,26 @@ export function chooseMembers(members: Node[], names: readonly string[], pools: 
 export function cordonNodes(
   nodes: readonly Node[],
   change: CordonChange,
-  deps: CordonNodeDeps,
+  options: CordonOptions,
 ): Promise<CordonResult>[] {
-  return nodes.map(node => cordonNode(node, change, deps));
+  return nodes.map(node => cordonNode(node, change, options));
 }
 
 /**
  * A refusal is a value.
  * @param node as it was seen last: another one that has its name by now is left alone, and `gone` is the answer
  */
-export async function cordonNode(node: Node, change: CordonChange, deps: CordonNodeDeps): Promise<CordonResult> {
+export async function cordonNode(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
   try {
-    return await writeCordon(node, change, deps);
+    return await writeCordon(node, change, options);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     return { kind: 'failed', node: node.name, error };
   }
 }
 
-async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDeps): Promise<CordonResult> {
-  const { cluster, dryRun, sleep, now, maintenance } = deps;
+async function writeCordon(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
+  const { cluster, dryRun, sleep, now, maintenance } = options;
   const { name, uid } = node;
   let current: Node | undefined = node;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -124,7 +115,7 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
       if (current?.resourceVersion === node.resourceVersion) throw heldError(plan.holder, now());
       continue;
     }
-    if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, deps)) };
+    if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, options)) };
     const done = {
       kind: writtenKind(plan),
       node: name,
@@ -132,7 +123,7 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
     } as const;
     if (dryRun === 'client') return done;
     const later =
-      current !== node && plan.patch.unschedulable === false ? await deps.laterCordon?.(current) : undefined;
+      current !== node && plan.patch.unschedulable === false ? await options.laterCordon?.(current) : undefined;
     if (later !== undefined) throw laterCordonError(later.by);
     const { resourceVersion }: Node = current;
     const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch });
@@ -141,7 +132,7 @@ async function writeCordon(node: Node, change: CordonChange, deps: CordonNodeDep
       const ended = dryRun === 'none' ? endedBy(current, plan, owner) : undefined;
       const unrecorded = ended && (await maintenance.record(write.node, ended));
       const warnings = unrecorded === undefined ? [] : [unrecordedWarning(unrecorded)];
-      return { ...done, ...(await published(write.node, deps, warnings)) };
+      return { ...done, ...(await published(write.node, options, warnings)) };
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
     await sleep(conflictDelay(attempt, Math.random()));
@@ -177,7 +168,7 @@ function endedBy(
 
 async function published(
   node: Node,
-  { dryRun, maintenance }: CordonNodeDeps,
+  { dryRun, maintenance }: CordonOptions,
   others: Warning[] = [],
 ): Promise<{ warnings?: Warning[] }> {
   const refusal = dryRun === 'none' ? await maintenance.publish(node) : undefined;

@@ -1,11 +1,10 @@
 /** Nodes that an uncordon would open although this program has not cordoned them: somebody may still need them closed. */
-import { needsOwner, planCordon } from '../nodepool/plan-cordon.ts';
+import { type CordonChange, needsOwner, planCordon } from '../nodepool/plan-cordon.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { NodesClient } from '../reconciler/ports.ts';
 import { attempt } from './attempt.ts';
 import type { Question } from './consent.ts';
-import type { CordonOptions } from './cordon.ts';
 import type { MaintenanceClient } from './maintenance.ts';
 
 export interface ForeignCordon {
@@ -30,7 +29,7 @@ interface Deps {
  */
 export async function foreignCordons(
   nodes: readonly Node[],
-  change: Pick<CordonOptions, 'takeover'>,
+  change: Pick<CordonChange, 'takeover'>,
   { cluster, maintenance, now }: Deps,
 ): Promise<ForeignCordon[]> {
   const uncordon = { ...change, unschedulable: false };
@@ -51,10 +50,10 @@ export async function foreignCordons(
   return found.flat().toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1));
 }
 
-/** Finds a cordon that a yes to these did not cover: see CordonNodeDeps. */
+/** Finds a cordon that a yes to these did not cover: see CordonOptions. */
 export function laterCordonOf(
   theirs: readonly ForeignCordon[],
-  change: Pick<CordonOptions, 'takeover'>,
+  change: Pick<CordonChange, 'takeover'>,
   deps: Deps,
 ): (node: Node) => Promise<ForeignCordon | undefined> {
   const covered = new Set(theirs.map(coverOf));

@@ -1,6 +1,6 @@
 /** The client for what a change of nodes may affect. src/kube implements it. */
+import type { EvictionsClient } from '../reconciler/ports.ts';
 import type { DaemonSet, Selecting } from '../scheduling/impact/types.ts';
-import type { DrainPort } from './drain-port.ts';
 import type { SchedulingPort } from './scheduling-port.ts';
 
 /** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
@@ -50,5 +50,5 @@ export interface ImpactPort {
 export interface ImpactPorts {
   impact(): Promise<ImpactPort>;
   scheduling(): Promise<SchedulingPort>;
-  drain(): Promise<Pick<DrainPort, 'budgets'>>;
+  cluster: { evictions(): Promise<Pick<EvictionsClient, 'budgets'>> };
 }

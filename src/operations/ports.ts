@@ -9,7 +9,6 @@ import type { DatedNode } from '../nodepool/dated-node.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from '../reconciler/ports.ts';
 import type { DoctorPort } from './doctor-port.ts';
-import type { DrainPort } from './drain-port.ts';
 import type { ImpactPort } from './impact-port.ts';
 import type { MaintenancePort } from './maintenance-port.ts';
 import type { PodsPort, PodUsage, Usage } from './pods-port.ts';
@@ -152,7 +151,6 @@ export interface Connection {
   nodeUsage(signal: AbortSignal): Promise<Usage>;
   /** The same of all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
-  drain(): Promise<DrainPort>;
   scheduling(): Promise<SchedulingPort>;
   impact(): Promise<ImpactPort>;
   workloads(): Promise<WorkloadsPort>;

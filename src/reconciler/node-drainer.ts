@@ -213,7 +213,7 @@ export class NodeDrainer {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
-      const removal = await client.evict(pod, { gracePeriodSeconds: undefined });
+      const removal = await client.evict(pod);
       if (removal.kind === 'accepted' && !hasBegun) {
         hasBegun = true;
         entry.rowsLeft--;
@@ -259,7 +259,7 @@ export class NodeDrainer {
       if (signal?.aborted) return 'waits';
       if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
       try {
-        const removal = alike ?? (await client.evict(pod, { gracePeriodSeconds: undefined }));
+        const removal = alike ?? (await client.evict(pod));
         if (removal.kind === 'accepted') rememberEviction(entry, pod, listed);
         this.#take(removal, pod, node, entry);
         if (removal.kind === 'budget') refused.set(kind, removal);

@@ -115,10 +115,12 @@ export interface ControllerRevisionsClient {
   delete(current: ControllerRevision): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
-/** How a pod is evicted or deleted. */
+/** How a client removes pods. */
 export interface PodRemoval {
   /** Undefined: the pod's terminationGracePeriodSeconds. */
-  gracePeriodSeconds: number | undefined;
+  gracePeriodSeconds?: number | undefined;
+  /** Deletes pods instead of evicting them: no budget is checked. */
+  disableEviction?: boolean;
 }
 
 /** The result of an eviction or delete. A permanent refusal is thrown. */
@@ -143,8 +145,9 @@ export interface EvictionsClient {
   podsOn(node: string, podSelector?: string): Promise<DrainPod[]>;
   /** PodDisruptionBudgets. @param namespace default: of all */
   budgets(namespace?: string): Promise<Budget[]>;
-  /** Throws NodepoolError when the server refuses it for another reason. */
-  evict(pod: DrainPod, removal: PodRemoval): Promise<Removal>;
+  hasDaemonSet(namespace: string, name: string): Promise<boolean>;
+  /** As the PodRemoval says with which the client was opened. Throws NodepoolError when the server refuses it for another reason. */
+  evict(pod: DrainPod): Promise<Removal>;
 }
 
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
@@ -158,6 +161,5 @@ export interface ClusterPort {
   runtimeClasses: RuntimeClassesClient;
   revisions: ControllerRevisionsClient;
   createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
-  /** Only pools with `noExecute: Drain` need it. */
-  evictions(): Promise<EvictionsClient>;
+  evictions(removal?: PodRemoval): Promise<EvictionsClient>;
 }

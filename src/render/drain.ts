@@ -1,8 +1,7 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
 import type { DrainPace } from '../nodepool/drain-slots.ts';
 import { andMore, firstFew, plural } from '../nodepool/plural.ts';
-import type { NodeDrain } from '../operations/drain/drain-node.ts';
-import type { DrainEvent, DrainOptions } from '../operations/drain/drain-work.ts';
+import type { DrainChoice, DrainEvent, NodeDrain } from '../operations/drain/options.ts';
 import type { PlannedPool } from '../operations/drain/plan-drain.ts';
 import { shorten } from './cells.ts';
 import { cordonLine, type NodeLine, unable } from './cordon.ts';
@@ -74,7 +73,7 @@ export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined
 /** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.` */
 export function drainHeading(
   { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
-  { pace, isRolling, timeoutMs }: Pick<DrainOptions, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
+  { pace, isRolling, timeoutMs }: Pick<DrainChoice, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },
 ): string {
   const rate =
     pace.kind === 'parallel'

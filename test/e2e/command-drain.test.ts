@@ -189,18 +189,19 @@ test('--skip-wait-for-delete-timeout skips pods that are terminating for longer'
 test('does not evict a pod that was recreated under the same name', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
-  const { drain: port } = await testEnv.connection();
-  const [before] = await (await port()).podsOn('w-1');
+  const connection = await testEnv.connection();
+  const evicts = await connection.cluster.evictions({ gracePeriodSeconds: 0 });
+  const deletes = await connection.cluster.evictions({ gracePeriodSeconds: 0, disableEviction: true });
+  const [before] = await evicts.podsOn('w-1');
   assert.ok(before);
   await api().expect('DELETE', '/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0');
   await pod({ name: 'p', node: 'w-1' });
-  const removal = { gracePeriodSeconds: 0, dryRun: false };
-  assert.deepEqual(await (await port()).evict(before, removal), { kind: 'changed' });
-  assert.deepEqual(await (await port()).delete(before, removal), { kind: 'changed' });
-  const [after] = await (await port()).podsOn('w-1');
+  assert.deepEqual(await evicts.evict(before), { kind: 'changed' });
+  assert.deepEqual(await deletes.evict(before), { kind: 'changed' });
+  const [after] = await evicts.podsOn('w-1');
   assert.ok(after && after.uid !== before.uid);
-  assert.deepEqual(await (await port()).evict(after, removal), { kind: 'accepted' });
-  assert.deepEqual(await (await port()).evict(after, removal), { kind: 'gone' });
+  assert.deepEqual(await evicts.evict(after), { kind: 'accepted' });
+  assert.deepEqual(await evicts.evict(after), { kind: 'gone' });
 });
 
 test('several pools: cordons all their nodes, then drains pool after pool', async () => {

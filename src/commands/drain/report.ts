@@ -7,8 +7,7 @@ import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain-fil
 import { toleratesCordon } from '../../nodepool/placement.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { warningText } from '../../nodepool/warning.ts';
-import type { NodeDrain } from '../../operations/drain/drain-node.ts';
-import type { PoolDrain } from '../../operations/drain/drain-work.ts';
+import type { NodeDrain, PoolDrain } from '../../operations/drain/options.ts';
 import type { PlannedPool } from '../../operations/drain/plan-drain.ts';
 import type { DryRun } from '../../operations/ports.ts';
 import { renderDrains } from '../../render/drain.ts';

@@ -13,15 +13,12 @@ import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import type { Node } from '../../nodepool/types.ts';
-import type { Warning } from '../../nodepool/warning.ts';
 import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
 import { agree, NO_CHANGE } from '../../operations/consent.ts';
 import { drain, paceOf } from '../../operations/drain/drain.ts';
-import type { DrainDeps, DrainOptions } from '../../operations/drain/drain-work.ts';
-import { type DrainPlan, type PlanDeps, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
-import { heldNodes, heldWarnings, maintenanceClient } from '../../operations/maintenance.ts';
-import type { DryRun } from '../../operations/ports.ts';
+import type { DrainChoice, DrainOptions } from '../../operations/drain/options.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
+import { maintenanceClient } from '../../operations/maintenance.ts';
 import type { NodeLine } from '../../render/cordon.ts';
 import { drainColor, drainHeading, drainLine, drainProgress } from '../../render/drain.ts';
 import { wishText } from '../../render/maintenance.ts';
@@ -32,9 +29,10 @@ import { question } from './question.ts';
 import { report } from './report.ts';
 import { requireFit } from './require-fit.ts';
 
-export interface DrainChoice extends DrainOptions {
+export interface ShownDrain extends DrainChoice {
   pools: PoolChoice;
-  dryRun: DryRun;
+  /** Undefined: that of each pod. */
+  gracePeriodSeconds: number | undefined;
   yes: boolean;
   /** Refuses, before anything is written, where a pod that is evicted would find no place. */
   checkFit: boolean;
@@ -52,31 +50,18 @@ function notCheckedText({ knowsVolumes }: DrainPlan): string {
 const NOT_TRIED =
   'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
 
-type BaseDeps = Pick<
-  DrainDeps,
-  'cluster' | 'maintenance' | 'port' | 'clock' | 'now' | 'dryRun' | 'sleep' | 'onWarning'
-> &
-  Pick<PlanDeps, 'volumes'>;
-
 /** Returns the exit code. */
-export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number> {
+export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number> {
   const { io } = deps;
   const { dryRun } = choice;
   // Refuses wrong flags before the first request.
   choice.pace(1);
   const connection = await deps.connect({ dryRun: dryRun !== 'none' });
-  const drainDeps = await drainDepsOf(connection, dryRun, deps);
+  const options = await optionsOf(choice, connection, io);
   const said = new Set<string>();
   const propose = async () => {
     const names = await chosenNames(choice.pools, connection.cluster.pools);
-    const warnings: Warning[] = [];
-    const heldByOthers = async (nodes: readonly Node[]) => {
-      const held = await heldNodes(nodes, choice, drainDeps.maintenance);
-      warnings.push(...heldWarnings(held, io.now));
-      return new Set(held.map(({ name }) => name));
-    };
-    const found = await planDrain(names, choice, { ...drainDeps, heldByOthers });
-    const drainPlan = { ...found, warnings: [...found.warnings, ...warnings] };
+    const drainPlan = await planDrain(names, options);
     // First what stands in the way all the same: people see all of it in one run.
     tell(drainPlan, choice, said, io);
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
@@ -93,18 +78,18 @@ export async function showDrain(choice: DrainChoice, deps: Deps): Promise<number
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
   // A warning has named the nodes in maintenance of others.
   const begun = pools.filter(({ nodes }) => nodes.some(({ isLeftAlone }) => isLeftAlone !== true));
-  if (begun.length > 0 && choice.maintenance !== undefined)
-    showNote(io, wishText(await drainDeps.maintenance.owner(), choice.maintenance, io.now()));
+  const wish = choice.cordon.maintenance;
+  if (begun.length > 0 && wish !== undefined) showNote(io, wishText(await options.maintenance.owner(), wish, io.now()));
   for (const each of begun) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
-  return interruptibleDrain({ ...plan, pools }, choice, { ...drainDeps, cordoned }, deps).finally(async () => {
+  return interruptibleDrain({ ...plan, pools }, options, cordoned, deps).finally(async () => {
     const names = pools.map(({ pool }) => pool);
     if (dryRun === 'none' && cordoned.size > 0) await showCordonedStatus(names, connection.cluster, io);
   });
 }
 
 /** What stands in the way; each line once. */
-function tell(plan: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): void {
+function tell(plan: DrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
   const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
@@ -118,17 +103,20 @@ function tell(plan: DrainPlan, choice: DrainChoice, said: Set<string>, io: Io): 
   for (const line of lines) said.add(line);
 }
 
-async function drainDepsOf(
-  { cluster, drain, maintenance, scheduling }: Connection,
-  dryRun: DryRun,
-  { io }: Deps,
-): Promise<BaseDeps> {
+async function optionsOf(choice: ShownDrain, connection: Connection, io: Io): Promise<DrainOptions> {
+  const { cluster, maintenance, scheduling } = connection;
+  const { gracePeriodSeconds, disableEviction } = choice;
   const pause = (ms: number) => sleep(ms);
   const warn = warnOnce(io);
   return {
-    ...{ cluster, port: await drain(), clock: systemClock, now: io.now, dryRun, sleep: pause },
-    volumes: async namespaces => (await scheduling()).boundVolumes(namespaces),
+    ...choice,
+    cluster,
+    evictions: await cluster.evictions({ gracePeriodSeconds, disableEviction }),
     maintenance: maintenanceClient(maintenance, pause),
+    volumes: async namespaces => (await scheduling()).boundVolumes(namespaces),
+    clock: systemClock,
+    now: io.now,
+    sleep: pause,
     onWarning: warning => warn([warning]),
   };
 }
@@ -136,8 +124,8 @@ async function drainDepsOf(
 /** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
   plan: DrainPlan,
-  options: DrainChoice,
-  { cordoned, ...drainDeps }: BaseDeps & { cordoned: Set<string> },
+  options: DrainOptions,
+  cordoned: Set<string>,
   deps: Deps,
 ): Promise<number> {
   const { io, progress } = deps;
@@ -148,7 +136,7 @@ async function interruptibleDrain(
   const words = { disableEviction: options.disableEviction, suffix: dryRunSuffix(options.dryRun) };
   const planned = new Map(plan.pools.map(each => [each.pool, each]));
   const run = async (signal: AbortSignal) => {
-    const onEvent: DrainDeps['onEvent'] = (event, { pool, drains }) => {
+    const onEvent: DrainOptions['onEvent'] = (event, { pool, drains }) => {
       if (!signal.aborted) live.update(drainProgress(pool, drains));
       if (event.kind === 'cordon' && event.result.kind === 'changed') cordoned.add(event.result.node);
       // `uncordon` of the pool refuses it.
@@ -157,7 +145,7 @@ async function interruptibleDrain(
       if (live === SILENT || !isDetail) print(drainLine(event, words), drainColor(event), io);
     };
     const codes: number[] = [];
-    for await (const drained of drain(plan, options, { ...drainDeps, onEvent, signal })) {
+    for await (const drained of drain(plan, { ...options, onEvent, signal })) {
       const ends = { interrupted: signal.aborted, dryRun: options.dryRun, cordoned };
       codes.push(report(drained, planned.get(drained.pool), ends, deps));
     }

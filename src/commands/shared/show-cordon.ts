@@ -51,7 +51,7 @@ export async function showCordon(
   const maintenance = maintenanceClient(open, pause);
   const deps = { cluster, maintenance, dryRun, now: io.now, sleep: pause };
   const find = async () => {
-    const nodes = await findNodes({ pools, nodes: node, unschedulable: change.unschedulable }, deps);
+    const nodes = await findNodes(change.unschedulable ? 'cordon' : 'uncordon', { pools, nodes: node }, cluster);
     return { nodes, theirs: change.unschedulable ? [] : await foreignCordons(nodes, change, deps) };
   };
   let { nodes, theirs } = await find();

@@ -1,5 +1,7 @@
 /** What a plan changes on nodes, and what that does to pods: for dry runs. */
-import { type ImpactAccess, impactPreview } from '../../cli/impact.ts';
+
+import type { Connection } from '../../cli/factory.ts';
+import { impactPreview } from '../../cli/impact.ts';
 import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
@@ -9,7 +11,7 @@ import type { ClusterState } from '../../reconciler/cluster-state.ts';
 export async function showPlanned(
   plan: ClusterPlan,
   io: Io,
-  connection: ImpactAccess,
+  connection: Connection,
   state?: ClusterState,
 ): Promise<void> {
   const { renderDiff } = await import('../../render/diff.ts');
@@ -24,13 +26,13 @@ export async function showPlanned(
 export async function showImpactToPerson(
   plan: ClusterPlan | NodepoolError,
   io: Io,
-  connection: ImpactAccess,
+  connection: Connection,
   state?: ClusterState,
 ): Promise<void> {
   if (io.stdoutIsTTY && !(plan instanceof NodepoolError)) await showImpact(plan, io, connection, state);
 }
 
-async function showImpact(plan: ClusterPlan, io: Io, connection: ImpactAccess, state?: ClusterState): Promise<void> {
+async function showImpact(plan: ClusterPlan, io: Io, connection: Connection, state?: ClusterState): Promise<void> {
   const impact = await impactPreview(plan, io, connection, state);
   if (impact !== undefined) io.out(`${impact}\n`);
 }

@@ -5,7 +5,7 @@
 import type { Budget } from '../../nodepool/budgets.ts';
 import type { DrainPod } from '../../nodepool/drain-filters.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
-import type { DrainPort, PodRemoval, Removal } from '../../operations/drain-port.ts';
+import type { EvictionsClient, PodRemoval, Removal } from '../../reconciler/ports.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -22,55 +22,52 @@ const BUDGETS: Resource = {
   kind: 'PodDisruptionBudget',
 };
 
-export function drainPort(api: Api, transport: Transport): DrainPort {
+export function evictionsClient(api: Api, transport: Transport, removal: PodRemoval = {}): EvictionsClient {
+  const deleteOptions = ({ uid }: DrainPod) => ({
+    ...(removal.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: removal.gracePeriodSeconds }),
+    preconditions: { uid },
+    ...(api.dryRun ? { dryRun: ['All'] } : {}),
+  });
+
+  async function evict(pod: DrainPod): Promise<Removal> {
+    const { namespace, name } = pod;
+    const resource = { ...inJson(PODS), namespace };
+    const answer = await transport.request({
+      method: 'POST',
+      path: pathOf(resource, name, 'eviction'),
+      // The registry reads dryRun from the body, webhooks get that of the query.
+      query: api.dryRun ? { dryRun: 'All' } : {},
+      body: {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name, namespace },
+        deleteOptions: deleteOptions(pod),
+      },
+      replayable: true,
+      tooManyIsAnswer: true,
+    });
+    const outcome = evictionOf(answer);
+    if (outcome === 'many budgets') return { kind: outcome, budgets: await budgetsOf(api, pod).catch(() => []) };
+    if (outcome !== undefined) return outcome;
+    throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+  }
+
+  async function remove(pod: DrainPod): Promise<Removal> {
+    const { namespace, name } = pod;
+    const resource = { ...inJson(PODS), namespace };
+    const path = pathOf(resource, name);
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod) };
+    const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
+    const outcome = commonOutcome(answer, parseStatus(answer.text));
+    if (outcome !== undefined) return outcome;
+    throw api.refusal({ verb: 'delete', resource, name }, answer);
+  }
+
   return {
     podsOn: (node, podSelector) => podsOnNode(api, node, podSelector),
-
     hasDaemonSet: async (namespace, name) => (await api.get({ ...DAEMON_SETS, namespace }, name)) !== undefined,
-
     budgets: namespace => api.list(namespace === undefined ? BUDGETS : { ...BUDGETS, namespace }, toBudget),
-
-    async evict(pod, removal) {
-      const { namespace, name } = pod;
-      const resource = { ...inJson(PODS), namespace };
-      const answer = await transport.request({
-        method: 'POST',
-        path: pathOf(resource, name, 'eviction'),
-        // The registry reads dryRun from the body, webhooks get that of the query.
-        query: api.dryRun ? { dryRun: 'All' } : {},
-        body: {
-          apiVersion: 'policy/v1',
-          kind: 'Eviction',
-          metadata: { name, namespace },
-          deleteOptions: deleteOptions(pod, removal, api.dryRun),
-        },
-        replayable: true,
-        tooManyIsAnswer: true,
-      });
-      const outcome = evictionOf(answer);
-      if (outcome === 'many budgets') return { kind: outcome, budgets: await budgetsOf(api, pod).catch(() => []) };
-      if (outcome !== undefined) return outcome;
-      throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
-    },
-
-    async delete(pod, removal) {
-      const { namespace, name } = pod;
-      const resource = { ...inJson(PODS), namespace };
-      const path = pathOf(resource, name);
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod, removal, api.dryRun) };
-      const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
-      const outcome = commonOutcome(answer, parseStatus(answer.text));
-      if (outcome !== undefined) return outcome;
-      throw api.refusal({ verb: 'delete', resource, name }, answer);
-    },
-  };
-}
-
-function deleteOptions({ uid }: DrainPod, { gracePeriodSeconds }: PodRemoval, dryRun: boolean): object {
-  return {
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-    preconditions: { uid },
-    ...(dryRun ? { dryRun: ['All'] } : {}),
+    evict: removal.disableEviction ? remove : evict,
   };
 }
 

@@ -2,68 +2,30 @@
  * Evicts the pods of one node, retries where a budget refuses, and waits until they are gone. Killed at any point, the next
  * run finds the pods that are left.
  */
-import { type Clock, sleep } from '../../controller/clock.ts';
+import { sleep } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import { canReturn, type DrainPod, groupByOutcome, isStuck, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { holdText, manyBudgetsError } from '../../reconciler/eviction-hold.ts';
-import type { DrainPort, Removal } from '../drain-port.ts';
-import type { DrainScope, PodReader } from './drain-pods.ts';
+import type { Removal } from '../../reconciler/ports.ts';
+import type { PodReader } from './drain-pods.ts';
+import type { DrainOptions, NodeDrain, PodEvent } from './options.ts';
 
 /** Between two lists of the pods that are left, as kubectl drain. */
 const LOOK_MS = 1_000;
 /** Between two evictions of a pod that a budget holds back, as kubectl drain. */
 const RETRY_MS = 5_000;
 
-export interface NodeDrain {
-  node: string;
-  /** `waits`: in a dry run, some of its pods would wait. */
-  phase: 'not begun' | 'under way' | 'drained' | 'failed' | 'waits';
-  /** Pods to evict, and those of them that are gone. */
-  pods: number;
-  gone: number;
-  /** Why pods are not evicted yet, by their name. */
-  held: Map<string, string>;
-  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
-  terminating?: Set<string>;
-  /** Pods came that the drain did not list. */
-  hasNewcomers?: boolean;
-  /** How many of them are there at its last look; undefined: not known. */
-  returned?: number;
-  /** Another node has its name. */
-  isReplaced?: boolean;
-}
-
-export interface RemovalOptions extends DrainScope {
-  gracePeriodSeconds: number | undefined;
-  /** Deletes pods instead of evicting them: no budget is checked. */
-  disableEviction: boolean;
-  /** For one node, in milliseconds; 0: no timeout. */
-  timeoutMs: number;
-  /** The server checks every removal and keeps the pods; a pod that would wait is reported and skipped. */
-  dryRun: boolean;
-}
-
-/** Events for people, in order. */
-export type PodEvent =
-  | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
-  /** About pods that the plan did not have. */
-  | { kind: 'warning'; node: string; text: string }
-  /** @param why what it waits for */
-  | { kind: 'held'; node: string; pod: string; why: string };
-
-export interface NodeDrainDeps {
-  port: DrainPort;
+/** The drain of one node. */
+interface NodeRun {
+  options: DrainOptions;
   pods: PodReader;
-  clock: Clock;
-  now: () => Date;
-  onEvent: (event: PodEvent) => void;
-  /** Bounds the pods and nodes that are written, over all nodes together; requests are bounded by the transport. */
   limitObjects: Limiter;
-  /** Ends the drain: an object that waits for the limiter is not written. */
-  signal: AbortSignal;
-  /** Whether another node has the name of the drained one by now. Default: not asked. */
-  isReplaced?: () => Promise<boolean>;
+  report: (event: PodEvent) => void;
+  /** UIDs of pods whose warnings were shown. */
+  warned: ReadonlySet<string>;
+  /** Whether another node has the name of the drained one by now. */
+  isReplaced: () => Promise<boolean>;
 }
 
 export type NodeEnd = 'drained' | 'not drained' | 'replaced';
@@ -78,40 +40,35 @@ interface PendingEviction {
 /**
  * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
  * node was deleted, and another one has its name. Throws when it cannot be drained.
- * @param warned UIDs of pods whose warnings were shown
  */
-export async function drainNode(
-  drain: NodeDrain,
-  options: RemovalOptions,
-  deps: NodeDrainDeps,
-  warned: ReadonlySet<string>,
-): Promise<NodeEnd> {
-  const { clock, signal } = deps;
+export async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd> {
+  const { options, report } = run;
+  const { clock, signal, timeoutMs } = options;
   const began = clock.now();
   // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
-  const { evict, warnings, refusals, terminating } = await deps.pods.read(drain.node);
+  const { evict, warnings, refusals, terminating } = await run.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
-  const late = warnings.filter(({ evicts }) => evicts !== undefined && !warned.has(evicts));
-  for (const text of groupByOutcome(late)) deps.onEvent({ kind: 'warning', node: drain.node, text });
+  const late = warnings.filter(({ evicts }) => evicts !== undefined && !run.warned.has(evicts));
+  for (const text of groupByOutcome(late)) report({ kind: 'warning', node: drain.node, text });
   drain.pods = evict.length;
   drain.terminating = new Set(terminating.map(podName));
   const listed = new Set([...evict, ...terminating].map(({ uid }) => uid));
   const left = new Map(
     evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
   );
-  const work: Work = { drain, options, deps, left, listed, errors: [] };
+  const work: Work = { drain, options, report, left, listed, errors: [] };
   let askedAt = began;
-  while (left.size > 0 && !signal.aborted) {
-    if (options.timeoutMs > 0 && clock.now() - began >= options.timeoutMs) throw timedOut(work);
+  while (left.size > 0 && !signal?.aborted) {
+    if (timeoutMs > 0 && clock.now() - began >= timeoutMs) throw timedOut(work);
     const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
-    await Promise.all(due.map(pending => deps.limitObjects(() => ask(pending, work))));
+    await Promise.all(due.map(pending => run.limitObjects(() => ask(pending, work))));
     if (left.size === 0) break;
     await sleep(clock, pauseMs(work, began), signal);
-    if (signal.aborted) break;
+    if (signal?.aborted) break;
     await look(work);
     if (left.size > 0 && clock.now() - askedAt < RETRY_MS) continue;
     askedAt = clock.now();
-    if (await deps.isReplaced?.()) return 'replaced';
+    if (await run.isReplaced()) return 'replaced';
   }
   if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
   return left.size === 0 && drain.held.size === 0 ? 'drained' : 'not drained';
@@ -119,8 +76,8 @@ export async function drainNode(
 
 interface Work {
   drain: NodeDrain;
-  options: RemovalOptions;
-  deps: NodeDrainDeps;
+  options: DrainOptions;
+  report: NodeRun['report'];
   /** By UID. */
   left: Map<string, PendingEviction>;
   /** UIDs of the pods that were listed first. */
@@ -131,15 +88,13 @@ interface Work {
 
 /** A pod that cannot be evicted does not stop the others. */
 async function ask(pending: PendingEviction, work: Work): Promise<void> {
-  const { drain, options, deps, left, errors } = work;
+  const { drain, options, report, left, errors } = work;
   const { pod } = pending;
-  const { gracePeriodSeconds, disableEviction } = options;
-  if (deps.signal.aborted) return;
-  if (!pending.wasAsked) deps.onEvent({ kind: 'asking', node: drain.node, pod: podName(pod) });
+  if (options.signal?.aborted) return;
+  if (!pending.wasAsked) report({ kind: 'asking', node: drain.node, pod: podName(pod) });
   pending.wasAsked = true;
   try {
-    const removal = { gracePeriodSeconds };
-    take(await (disableEviction ? deps.port.delete(pod, removal) : deps.port.evict(pod, removal)), pending, work);
+    take(await options.evictions.evict(pod), pending, work);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     left.delete(pod.uid);
@@ -150,12 +105,13 @@ async function ask(pending: PendingEviction, work: Work): Promise<void> {
 
 function take(removal: Removal, pending: PendingEviction, work: Work): void {
   const { pod } = pending;
-  const now = work.deps.clock.now();
+  const { clock, dryRun } = work.options;
+  const now = clock.now();
   switch (removal.kind) {
     case 'accepted':
       pending.askAt = undefined;
       work.drain.held.delete(podName(pod));
-      if (work.options.dryRun) finish('gone', pod, work);
+      if (dryRun === 'server') finish('gone', pod, work);
       return;
     case 'gone':
       finish('gone', pod, work);
@@ -175,7 +131,7 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
     case 'many budgets':
       throw manyBudgetsError(pod, removal.budgets, ', or use --disable-eviction');
     case 'namespace ends':
-      if (pod.deletionTimestamp !== undefined && !work.options.dryRun) {
+      if (pod.deletionTimestamp !== undefined && dryRun !== 'server') {
         pending.askAt = undefined;
         return;
       }
@@ -185,15 +141,15 @@ function take(removal: Removal, pending: PendingEviction, work: Work): void {
 }
 
 /** Reported once for each reason, not with each retry. */
-function hold(why: string, { pod }: PendingEviction, { drain, options, deps, left }: Work): void {
+function hold(why: string, { pod }: PendingEviction, { drain, options, report, left }: Work): void {
   const name = podName(pod);
-  if (options.dryRun) left.delete(pod.uid);
+  if (options.dryRun === 'server') left.delete(pod.uid);
   if (drain.held.get(name) === why) return;
   drain.held.set(name, why);
-  deps.onEvent({ kind: 'held', node: drain.node, pod: name, why });
+  report({ kind: 'held', node: drain.node, pod: name, why });
 }
 
-function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Work): void {
+function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, report, left }: Work): void {
   left.delete(pod.uid);
   drain.held.delete(podName(pod));
   if (kind === 'gone') drain.gone++;
@@ -201,13 +157,13 @@ function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, deps, left }: Wo
     drain.pods--;
     drain.terminating?.add(podName(pod));
   }
-  deps.onEvent({ kind, node: drain.node, pod: podName(pod) });
+  report({ kind, node: drain.node, pod: podName(pod) });
 }
 
 /** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
 async function look(work: Work): Promise<void> {
-  const { drain, options, deps, left, listed } = work;
-  const there = new Map((await deps.port.podsOn(drain.node)).map(pod => [pod.uid, pod]));
+  const { drain, options, left, listed } = work;
+  const there = new Map((await options.evictions.podsOn(drain.node)).map(pod => [pod.uid, pod]));
   const newcomers = [...there.values()].filter(pod => !listed.has(pod.uid) && canReturn(pod)).length;
   if (newcomers > 0) drain.hasNewcomers = true;
   // With a selector, others were there before.
@@ -215,15 +171,15 @@ async function look(work: Work): Promise<void> {
   for (const pending of [...left.values()]) {
     const current = there.get(pending.pod.uid);
     if (current === undefined) finish('gone', pending.pod, work);
-    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, deps.now())) finish('stuck', current, work);
+    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, options.now())) finish('stuck', current, work);
     else pending.pod = current;
   }
 }
 
 /** A list each second while a pod is terminating; else the delay until the next eviction. */
-function pauseMs({ left, options, deps: { clock } }: Work, began: number): number {
+function pauseMs({ left, options: { clock, timeoutMs } }: Work, began: number): number {
   const asks = [...left.values()].map(({ askAt }) => (askAt === undefined ? LOOK_MS : askAt - clock.now()));
-  const end = options.timeoutMs > 0 ? began + options.timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
+  const end = timeoutMs > 0 ? began + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.min(end, ...asks));
 }
 

@@ -4,8 +4,8 @@ import { type DrainPod, groupByOutcome } from '../../nodepool/drain-filters.ts';
 import { plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
+import type { EvictionsClient } from '../../reconciler/ports.ts';
 import { attempt } from '../attempt.ts';
-import type { DrainPort } from '../drain-port.ts';
 import { type ReadVolumes, type Unplaced, unplacedLines, unplacedPods, volumesOf } from './unplaced-pods.ts';
 
 export interface Outlook {
@@ -42,10 +42,14 @@ interface Scope {
   isGradual: boolean;
 }
 
-export async function outlookOf(scope: Scope, port: DrainPort, readVolumes: ReadVolumes): Promise<Outlook> {
+export async function outlookOf(
+  scope: Scope,
+  evictions: Pick<EvictionsClient, 'budgets'>,
+  readVolumes: ReadVolumes,
+): Promise<Outlook> {
   const { pods, others, disableEviction } = scope;
   const budgets = async () =>
-    disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => port.budgets());
+    disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => evictions.budgets());
   const [read, { storage, isRefused }] = await Promise.all([budgets(), volumesOf(pods, readVolumes)]);
   const pending = unplacedPods(pods, others, storage);
   const unplaced = unplacedLines(pending, scope.isGradual);

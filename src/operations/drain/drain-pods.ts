@@ -1,14 +1,7 @@
 /** The pods of a node, and whether a drain may evict each. */
-import {
-  type DrainPod,
-  type DrainRules,
-  daemonSetOf,
-  judgePod,
-  podName,
-  type RefusalReason,
-} from '../../nodepool/drain-filters.ts';
-import type { DrainPort } from '../drain-port.ts';
+import { type DrainPod, daemonSetOf, judgePod, podName, type RefusalReason } from '../../nodepool/drain-filters.ts';
 import { selectorError } from '../selector-error.ts';
+import type { DrainOptions } from './options.ts';
 
 /** In the words of kubectl drain. */
 const REASONS: Readonly<Record<RefusalReason, { pods: string; remedy: string }>> = {
@@ -17,12 +10,6 @@ const REASONS: Readonly<Record<RefusalReason, { pods: string; remedy: string }>>
   localStorage: { pods: 'pods with local storage', remedy: 'use --delete-emptydir-data to override' },
   noController: { pods: 'pods that declare no controller', remedy: 'use --force to override' },
 };
-
-export interface DrainScope {
-  rules: DrainRules;
-  /** Only pods with these labels, as the server takes it. */
-  podSelector: string | undefined;
-}
 
 /** A warning or refusal about one pod, to be grouped by its text. */
 export type PodOutcome = { what: string; pod: string };
@@ -47,8 +34,10 @@ export interface PodReader {
   read(node: string): Promise<JudgedPods>;
 }
 
+type PodReaderOptions = Pick<DrainOptions, 'rules' | 'podSelector' | 'evictions' | 'now'>;
+
 /** Reads each DaemonSet once: the nodes of a pool have the same. */
-export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, now: () => Date): PodReader {
+export function podReader({ rules, podSelector, evictions, now }: PodReaderOptions): PodReader {
   const asked = new Map<string, Promise<boolean>>();
   const hasDaemonSet = (pod: DrainPod): Promise<boolean> => {
     const name = daemonSetOf(pod);
@@ -56,7 +45,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
     const key = podName({ namespace: pod.namespace, name });
     const known = asked.get(key);
     if (known !== undefined) return known;
-    const answer = port.hasDaemonSet(pod.namespace, name);
+    const answer = evictions.hasDaemonSet(pod.namespace, name);
     asked.set(key, answer);
     // A failure is not remembered: the next node reads it again.
     answer.catch(() => asked.delete(key));
@@ -90,7 +79,7 @@ export function podReader({ rules, podSelector }: DrainScope, port: DrainPort, n
   };
   const list = async (node: string): Promise<DrainPod[]> => {
     try {
-      return await port.podsOn(node, podSelector);
+      return await evictions.podsOn(node, podSelector);
     } catch (error) {
       throw podSelector === undefined ? error : selectorError(error, '--pod-selector', podSelector);
     }

@@ -7,12 +7,11 @@ import { noun } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { type Warning, warningText } from '../../nodepool/warning.ts';
 import { chooseMembers } from '../cordon.ts';
-import type { DrainPort } from '../drain-port.ts';
+import { heldNodes, heldWarnings } from '../maintenance.ts';
 import { readMembers } from '../pool-members.ts';
-import type { ClusterReader } from '../ports.ts';
 import { type BlockedPods, outlookOf } from './drain-outlook.ts';
-import { type DrainScope, type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
-import type { ReadVolumes } from './unplaced-pods.ts';
+import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
+import type { DrainOptions } from './options.ts';
 
 export interface DrainPlan {
   pools: PlannedPool[];
@@ -48,31 +47,14 @@ export interface PlannedNode {
   isLeftAlone?: boolean;
 }
 
-export interface PlanOptions extends DrainScope {
-  /** Only these members; empty: all. */
-  nodes: readonly string[];
-  /** Pods are deleted, not evicted: no budget is checked. */
-  disableEviction: boolean;
-  /** Each node is cordoned right before it is drained, not all at the start. */
-  isRolling: boolean;
-}
-
-export interface PlanDeps {
-  cluster: ClusterReader;
-  port: DrainPort;
-  now: () => Date;
-  /** See SchedulingPort.boundVolumes(). */
-  volumes: ReadVolumes;
-  /** Names of those that are in the maintenance of others. Default: none. */
-  heldByOthers?: (nodes: readonly Node[]) => Promise<ReadonlySet<string>>;
-}
-
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
-export async function planDrain(names: readonly string[], options: PlanOptions, deps: PlanDeps): Promise<DrainPlan> {
-  const { members, nodes: all, ownerOf } = await readMembers('drain', names, deps.cluster);
+export async function planDrain(names: readonly string[], options: DrainOptions): Promise<DrainPlan> {
+  const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
+  const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
-  const held = (await deps.heldByOthers?.([...chosen])) ?? new Set();
-  const reader = podReader(options, deps.port, deps.now);
+  const others = await heldNodes([...chosen], cordon, maintenance);
+  const held = new Set(others.map(({ name }) => name));
+  const reader = podReader(options);
   const judged = await Promise.all(
     [...members].flatMap(([pool, nodes]) =>
       nodes
@@ -84,12 +66,11 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
   const drained = new Set(judged.map(({ node }) => node.name));
   const isOther = ({ name }: Node) => !drained.has(name);
   const pods = judged.flatMap(({ evict, refused }) => [...evict, ...refused]);
-  const { disableEviction, isRolling } = options;
   const isGradual = isRolling && judged.length > 1;
   const { obstacles, warnings, ...outlook } = await outlookOf(
     { pods, others: all.filter(isOther), disableEviction, isGradual },
-    deps.port,
-    deps.volumes,
+    options.evictions,
+    options.volumes,
   );
   const refusing = judged.filter(({ refusals }) => refusals.length > 0);
   if (refusing.length > 0) throw refusedBy(refusing, obstacles);
@@ -113,6 +94,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
       ...groupByOutcome(judged.flatMap(each => [...each.warnings, ...lastingPods(each, options)])),
       ...obstacles,
       ...warnings,
+      ...heldWarnings(others, options.now),
     ],
     ...outlook,
     ownerOf,
@@ -120,7 +102,7 @@ export async function planDrain(names: readonly string[], options: PlanOptions, 
 }
 
 /** Pods that are there after the drain, or may be. */
-function lastingPods({ evict, terminating }: JudgedPods, { rules }: PlanOptions): PodOutcome[] {
+function lastingPods({ evict, terminating }: JudgedPods, { rules }: DrainOptions): PodOutcome[] {
   const slow = `not waiting for pods that are terminating for more than ${rules.skipWaitForDeleteSeconds} s`;
   return [
     ...evict

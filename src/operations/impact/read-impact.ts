@@ -75,7 +75,7 @@ export async function readAll(
   const kinds = labels.length > 0 ? SELECTING_KINDS : mayShutOut ? WITHOUT_PODS : [];
   const asked = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
   const none = { selecting: [], warnings: [] };
-  const budgets = async () => (await ports.drain()).budgets();
+  const budgets = async () => (await ports.cluster.evictions()).budgets();
   const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
     reading(PODS, () => readRunningPods(nodes, changed, classes, scheduling), noPods(nodes)),
     reading(DAEMON_SETS, () => port.daemonSets(), []),

@@ -4,8 +4,9 @@ import type { FieldSetter } from '../../../src/nodepool/change.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { CordonChange } from '../../../src/nodepool/plan-cordon.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
-import { type CordonDeps, cordonNodes, findNodes } from '../../../src/operations/cordon.ts';
+import { type CordonOptions, cordonNodes, findNodes } from '../../../src/operations/cordon.ts';
 import { type ForeignCordon, laterCordonOf } from '../../../src/operations/foreign-cordons.ts';
+import type { ClusterReader } from '../../../src/operations/ports.ts';
 import type { NodeWrite } from '../../../src/reconciler/ports.ts';
 
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -19,7 +20,7 @@ function makeNode(name: string, more: Partial<Node> = {}): Node {
 /** @param answer the response to the nth write of the node */
 function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeWrite | NodepoolError) {
   const writes: string[] = [];
-  const deps: CordonDeps = {
+  const deps: CordonOptions & { cluster: ClusterReader } = {
     cluster: {
       pools: {
         listCoerced: async () => [pool],
@@ -109,7 +110,7 @@ test('reports failures without stopping; a deleted node is not a failure', async
 test('finds members by name, and refuses non-members before any write', async () => {
   const { deps } = fakeCluster([makeNode('b'), makeNode('a'), makeNode('c', { labels: {} })], written);
   const find = async (...nodes: string[]) =>
-    (await findNodes({ pools: ['p', 'p'], nodes, unschedulable: true }, deps)).map(({ name }) => name);
+    (await findNodes('cordon', { pools: ['p', 'p'], nodes }, deps.cluster)).map(({ name }) => name);
   assert.deepEqual(await find(), ['a', 'b']);
   assert.deepEqual(await find('b'), ['b']);
   const one = { kind: 'input', message: '--node: node "c" is not a member of nodepool p' };
@@ -131,7 +132,7 @@ test('an uncordon that conflicts leaves a cordon that somebody set after the yes
   const theirs: ForeignCordon[] = ['agreed', 'again'].map(name => {
     return { node: makeNode(name), by: 'kubectl-cordon, 12:00' };
   });
-  const uncordon = async (laterCordon?: CordonDeps['laterCordon']) =>
+  const uncordon = async (laterCordon?: CordonOptions['laterCordon']) =>
     (await Promise.all(cordonNodes([...nodes], { unschedulable: false }, { ...deps, laterCordon }))).map(result =>
       result.kind === 'failed' ? result.error.message : result.kind,
     );

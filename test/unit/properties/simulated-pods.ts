@@ -49,6 +49,10 @@ export class SimulatedPods implements EvictionsClient {
     return [makeBudget({ namespace: 'ns', name: 'all', selector: {}, status })];
   }
 
+  async hasDaemonSet(): Promise<boolean> {
+    return false;
+  }
+
   /** The taints of the node from now on. */
   sees({ name, taints }: Node): void {
     const versions = this.#versions.get(name) ?? [];

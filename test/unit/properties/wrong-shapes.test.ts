@@ -7,7 +7,7 @@ import { Api } from '../../../src/kube/resources/api.ts';
 import { controllerRevisionsClient } from '../../../src/kube/resources/controller-revisions.ts';
 import { crdPort } from '../../../src/kube/resources/crd.ts';
 import { eventsPort } from '../../../src/kube/resources/events.ts';
-import { drainPort } from '../../../src/kube/resources/evictions.ts';
+import { evictionsClient } from '../../../src/kube/resources/evictions.ts';
 import { impactPort } from '../../../src/kube/resources/impact.ts';
 import { KeptAnnotations } from '../../../src/kube/resources/kept-annotations.ts';
 import { leasePort } from '../../../src/kube/resources/leases.ts';
@@ -143,8 +143,8 @@ const SAMPLES = {
 };
 
 type Read = (api: Api, transport: Transport) => Promise<unknown>;
-const drain: (read: (port: ReturnType<typeof drainPort>) => unknown) => Read = read => async (api, transport) =>
-  read(drainPort(api, transport));
+const drain: (read: (port: ReturnType<typeof evictionsClient>) => unknown) => Read = read => async (api, transport) =>
+  read(evictionsClient(api, transport));
 const KINDS = ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController', 'Job', 'CronJob'] as const;
 const pods = async (api: Api, transport: Transport) => {
   const seen: unknown[] = [];

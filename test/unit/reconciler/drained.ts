@@ -50,6 +50,7 @@ export function drained(
       server.requests.push('list');
       return [...on.values()];
     },
+    hasDaemonSet: async () => false,
     async evict(one) {
       server.requests.push(`evict ${one.name}`);
       const answer = answers.get(one.name) ?? { kind: 'accepted' };

@@ -188,8 +188,8 @@ test('a pod that is back before the taint is set keeps it away: its budget would
   on.clear();
   on.set('c', bound('c'));
   const { evict } = evictions;
-  evictions.evict = async (one, options) => {
-    const removal = await evict(one, options);
+  evictions.evict = async one => {
+    const removal = await evict(one);
     on.set('d', bound('d'));
     return removal;
   };
@@ -227,9 +227,9 @@ test('pods that come back and whose budget needs none of them, or that have none
     await write();
     await clock.advance(LOOK_MS);
     const { evict } = evictions;
-    evictions.evict = async (one, options) => {
+    evictions.evict = async one => {
       on.set('a2', tolerant('a2'));
-      return evict(one, options);
+      return evict(one);
     };
     assert.deepEqual(await write(), ['list', 'evict a', 'list', 'budgets', 'patch n1']);
   }
@@ -328,9 +328,9 @@ test('nodes that share a budget are asked about one after the other, and wait fo
 test('a pod that comes during the row keeps the taint away', async () => {
   const { write, on, clock, evictions, taints } = await returnedTo('b');
   const { evict } = evictions;
-  evictions.evict = async (one, options) => {
+  evictions.evict = async one => {
     on.set('other', tolerant('other', { creationTimestamp: '2020-01-01T00:00:00Z' }));
-    return evict(one, options);
+    return evict(one);
   };
   assert.deepEqual(await write(), ['list', 'budgets', 'evict b', 'list']);
   evictions.evict = evict;
@@ -352,6 +352,7 @@ function twoNodes() {
   const client: EvictionsClient = {
     podsOn: async node => [...(pods.get(node) ?? [])],
     budgets: async () => [structuredClone(shared)],
+    hasDaemonSet: async () => false,
     async evict({ name }) {
       if (shared.status.disruptionsAllowed === 0) return BUDGET;
       shared.status.disruptionsAllowed--;

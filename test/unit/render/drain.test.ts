@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { NodeDrain } from '../../../src/operations/drain/drain-node.ts';
+import type { NodeDrain } from '../../../src/operations/drain/options.ts';
 import { cordonLine } from '../../../src/render/cordon.ts';
 import { drainHeading, drainLine, drainProgress, renderDrains } from '../../../src/render/drain.ts';
 import { aNode } from '../nodepool/fixtures.ts';

@@ -3,10 +3,10 @@ import type { Connection, Deps } from '../../../../src/cli/factory.ts';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
-import { type DrainChoice, showDrain } from '../../../../src/commands/drain/show-drain.ts';
+import { type ShownDrain, showDrain } from '../../../../src/commands/drain/show-drain.ts';
 import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Node, Toleration } from '../../../../src/nodepool/types.ts';
-import type { Removal } from '../../../../src/operations/drain-port.ts';
+import type { Removal } from '../../../../src/reconciler/ports.ts';
 import { testIo } from '../../cli/test-io.ts';
 
 const pool = { apiVersion: '', kind: '', metadata: { name: 'worker' }, spec: { nodeSelector: { in: 'worker' } } };
@@ -19,7 +19,7 @@ function makeNode(name: string): Node {
 
 /** Two nodes with a pod each, which ends at once or as the test says; cordoned nodes are empty. */
 export async function runDrain(
-  choice: Partial<DrainChoice> = {},
+  choice: Partial<ShownDrain> = {},
   {
     io = testIo(),
     live = SILENT as Progress,
@@ -59,13 +59,13 @@ export async function runDrain(
         get: async (name: string) => ({ ...makeNode(name), unschedulable: !choice.isRolling }),
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
+      evictions: async () => ({
+        podsOn: async (node: string) =>
+          isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
+        budgets: async () => budgets,
+        evict: async () => removal,
+      }),
     },
-    drain: async () => ({
-      podsOn: async (node: string) =>
-        isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
-      budgets: async () => budgets,
-      evict: async () => removal,
-    }),
   } as unknown as Connection;
   const deps = { io, connect: async () => connection, progress: async () => live } as unknown as Deps;
   const code = await showDrain(
@@ -81,6 +81,7 @@ export async function runDrain(
       isRolling: false,
       checkFit: false,
       gracePeriodSeconds: undefined,
+      cordon: { unschedulable: true },
       disableEviction: false,
       timeoutMs: 0,
       ...choice,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
-import type { Removal } from '../../../../src/operations/drain-port.ts';
+import type { Removal } from '../../../../src/reconciler/ports.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { DONE, HEADING, runDrain, WARNING } from './run-drain.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Api } from '../../../../src/kube/resources/api.ts';
-import { drainPort, evictionOf, toBudget } from '../../../../src/kube/resources/evictions.ts';
+import { evictionOf, evictionsClient, toBudget } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
 import { makePod } from '../../operations/drain/fake-drain-cluster.ts';
@@ -92,9 +92,10 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
   const pod = makePod({ namespace: 'ns', name: 'p', uid: 'u' });
   const run = async (dryRun: boolean, gracePeriodSeconds?: number) => {
     asked.length = 0;
-    const port = drainPort({ dryRun } as Api, { request } as unknown as Transport);
-    await port.evict(pod, { gracePeriodSeconds });
-    await port.delete(pod, { gracePeriodSeconds });
+    for (const disableEviction of [false, true]) {
+      const removal = { gracePeriodSeconds, disableEviction };
+      await evictionsClient({ dryRun } as Api, { request } as unknown as Transport, removal).evict(pod);
+    }
     return asked.map(({ method, path, query, body }) => ({ method, path, query, body }));
   };
   const path = '/api/v1/namespaces/ns/pods/p';

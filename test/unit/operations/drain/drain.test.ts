@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPod } from '../../../../src/nodepool/drain-filters.ts';
-import { type PlanDeps, planDrain } from '../../../../src/operations/drain/plan-drain.ts';
+import type { DrainOptions } from '../../../../src/operations/drain/options.ts';
+import { planDrain } from '../../../../src/operations/drain/plan-drain.ts';
 import { flushPromises } from '../../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
@@ -46,19 +47,11 @@ describe('planning', () => {
   });
 
   test('reports a pool that does not exist', async () => {
-    const deps = {
+    const options = {
       cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => [] } },
-    } as unknown as PlanDeps;
+    } as unknown as DrainOptions;
     const message = 'nodepool "worker" not found';
-    await assert.rejects(
-      () =>
-        planDrain(
-          ['worker'],
-          { rules: RULES, podSelector: undefined, nodes: [], disableEviction: false, isRolling: false },
-          deps,
-        ),
-      { message },
-    );
+    await assert.rejects(() => planDrain(['worker'], options), { message });
   });
 });
 

@@ -6,12 +6,11 @@ import type { DrainPace } from '../../../../src/nodepool/drain-slots.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
 import { drain } from '../../../../src/operations/drain/drain.ts';
-import type { NodeDrain } from '../../../../src/operations/drain/drain-node.ts';
-import type { DrainDeps, DrainOptions } from '../../../../src/operations/drain/drain-work.ts';
+import type { DrainChoice, DrainOptions, NodeDrain } from '../../../../src/operations/drain/options.ts';
 import { planDrain } from '../../../../src/operations/drain/plan-drain.ts';
 import type { ReadVolumes } from '../../../../src/operations/drain/unplaced-pods.ts';
-import type { DrainPort, PodRemoval, Removal } from '../../../../src/operations/drain-port.ts';
 import type { DryRun } from '../../../../src/operations/ports.ts';
+import type { EvictionsClient, Removal } from '../../../../src/reconciler/ports.ts';
 import { drainLine } from '../../../../src/render/drain.ts';
 import type { Storage } from '../../../../src/scheduling/storage.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
@@ -31,7 +30,7 @@ interface Setup {
   nodes?: Partial<Node>[];
   /** By node. */
   pods?: Record<string, Partial<DrainPod>[]>;
-  options?: Partial<Omit<DrainOptions, 'pace'>> & { pace?: DrainPace };
+  options?: Partial<Omit<DrainChoice, 'pace'>> & { pace?: DrainPace };
   dryRun?: DryRun;
   /** The answers, one after the other; the last one is repeated. */
   budgets?: Budget[] | NodepoolError;
@@ -81,7 +80,7 @@ export function fakeDrainCluster(setup: Setup) {
   const pods = new Map(Object.entries(setup.pods ?? {}).map(([node, some]) => [node, some.map(makePod)]));
   const [log, reported, lists]: [string[], string[], string[]] = [[], [], []];
   const tries = new Map<string, number>();
-  const removals: PodRemoval[] = [];
+  let removals = 0;
   let daemonSetReads = 0;
   const removePods = (...names: string[]) => {
     for (const [node, some] of pods)
@@ -90,15 +89,15 @@ export function fakeDrainCluster(setup: Setup) {
         some.filter(({ name }) => !names.includes(name)),
       );
   };
-  const remove = (how: string) => async (pod: DrainPod, removal: PodRemoval) => {
+  const evict = async (pod: DrainPod) => {
     const nth = tries.get(pod.name) ?? 0;
     tries.set(pod.name, nth + 1);
-    removals.push(removal);
-    log.push(`${how} ${pod.name} @${clock.now() / 1000}`);
-    if (removals.length === setup.stopAtRemoval) interrupt.abort();
+    removals++;
+    log.push(`evict ${pod.name} @${clock.now() / 1000}`);
+    if (removals === setup.stopAtRemoval) interrupt.abort();
     return nthOf(setup.answers?.[pod.name] ?? [ACCEPTED], nth);
   };
-  const port: DrainPort = {
+  const evictions: EvictionsClient = {
     async podsOn(node, podSelector) {
       lists.push(`${node}${podSelector === undefined ? '' : ` ${podSelector}`}`);
       return [...(pods.get(node) ?? [])];
@@ -111,11 +110,14 @@ export function fakeDrainCluster(setup: Setup) {
       lists.push('budgets');
       return nthOf([setup.budgets ?? []], 0);
     },
-    evict: remove('evict'),
-    delete: remove('delete'),
+    evict,
   };
   const words = { disableEviction: false, suffix: '' };
-  const deps: DrainDeps = {
+  const volumes: ReadVolumes = async namespaces => {
+    lists.push(`volumes ${[...namespaces].join()}`);
+    return nthOf(setup.storage === undefined ? [] : [setup.storage], 0);
+  };
+  const options: DrainOptions = {
     cluster: {
       pools: {
         listCoerced: async () => [pool],
@@ -141,7 +143,8 @@ export function fakeDrainCluster(setup: Setup) {
       record: async () => undefined,
     },
     onWarning: () => {},
-    port,
+    evictions,
+    volumes,
     clock,
     now: clock.wall,
     dryRun: setup.dryRun ?? 'none',
@@ -151,30 +154,24 @@ export function fakeDrainCluster(setup: Setup) {
       const line = drainLine(event, words);
       reported.push(line.to === 'error' ? `error: ${line.message}` : line.text);
     },
-  };
-  const options: DrainOptions = {
     rules: RULES,
     podSelector: undefined,
     nodes: [],
     isRolling: false,
-    gracePeriodSeconds: undefined,
+    cordon: { unschedulable: true },
     disableEviction: false,
     timeoutMs: 0,
     ...setup.options,
     pace: () => setup.options?.pace ?? ONE,
   };
-  const volumes: ReadVolumes = async namespaces => {
-    lists.push(`volumes ${[...namespaces].join()}`);
-    return nthOf(setup.storage === undefined ? [] : [setup.storage], 0);
-  };
-  const plan = () => planDrain(['worker'], options, { ...deps, volumes });
+  const plan = () => planDrain(['worker'], options);
   /** Plans and drains; `between` runs after the plan. */
   const start = async (between: () => void) => {
     const made = await plan();
     between();
     lists.length = 0;
     const ended: NodeDrain[] = [];
-    for await (const { drains } of drain(made, options, deps)) ended.push(...drains);
+    for await (const { drains } of drain(made, options)) ended.push(...drains);
     return ended;
   };
   return {
@@ -185,7 +182,6 @@ export function fakeDrainCluster(setup: Setup) {
     log,
     reported,
     lists,
-    removals,
     removePods,
     plan,
     start,
