@@ -6,6 +6,7 @@ import { showNote, showWarning, warnOnce } from '../cli/error-line.ts';
 import type { Deps } from '../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../cli/flags.ts';
 import { impactTeller } from '../cli/impact.ts';
+import type { Io } from '../cli/io.ts';
 import {
   deletingWarning,
   readProtection,
@@ -17,8 +18,9 @@ import {
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../cli/pool-flags.ts';
 import { EXIT, EXIT_STATUS } from '../cli/report-error.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { EditDeps, EditResult } from '../operations/edit/edit.ts';
+import type { EditResult } from '../operations/edit/edit.ts';
 import { mayCostPods } from '../operations/edit/may-cost-pods.ts';
+import type { EditOptions } from '../operations/edit/plan-edit.ts';
 import type { RawPool } from '../operations/ports.ts';
 import { poolRef } from '../render/pool-ref.ts';
 import type { ObjectFormat } from '../render/printers.ts';
@@ -75,10 +77,10 @@ ${EXIT_STATUS}`;
     // A controller that runs applies the edit as soon as it is saved.
     const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
-    const editDeps: EditDeps = { cluster, workloads, approve, warn, reconciles: reconciling, looksAhead };
+    const options: EditOptions = { cluster, workloads, dryRun, approve, warn, reconciles: reconciling, looksAhead };
     const result = byFlags
-      ? await (await import('../operations/edit/edit.ts')).editByFlags(args.name, edits, { dryRun }, editDeps)
-      : await editInEditor(args.name, editDeps, deps);
+      ? await (await import('../operations/edit/edit.ts')).editByFlags(args.name, edits, options)
+      : await editInEditor(args.name, options, io);
     if (result.kind === 'cancelled') {
       io.err(`Edit cancelled: ${result.why}.`);
       return 0;
@@ -121,24 +123,20 @@ function keptRoleNote(pool: string, role: string): string {
   return `note: pool ${pool} still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`;
 }
 
-async function editInEditor(name: string, editDeps: EditDeps, { io }: Deps): Promise<EditResult> {
+async function editInEditor(name: string, options: EditOptions, io: Io): Promise<EditResult> {
   const { createEditSession } = await import('../cli/editor.ts');
   const { parseDocuments } = await import('../cli/yaml.ts');
   const { decodePool } = await import('../nodepool/decode.ts');
   const { editAsText } = await import('../operations/edit/edit-text.ts');
   const { printYaml } = await import('../render/printers.ts');
-  return editAsText(name, {
-    ...editDeps,
-    print: printYaml,
-    editor: createEditSession(io),
-    decode(text) {
-      const [document, ...more] = parseDocuments(text, 'edit');
-      if (document === undefined || more.length > 0) {
-        throw new NodepoolError('input', `expected one pool, found ${more.length + (document ? 1 : 0)} documents`);
-      }
-      return decodePool(document.value, document.source, document.placeOf);
-    },
-  });
+  const decode = (text: string) => {
+    const [document, ...more] = parseDocuments(text, 'edit');
+    if (document === undefined || more.length > 0) {
+      throw new NodepoolError('input', `expected one pool, found ${more.length + (document ? 1 : 0)} documents`);
+    }
+    return decodePool(document.value, document.source, document.placeOf);
+  };
+  return editAsText(name, { editor: createEditSession(io), decode, print: printYaml }, options);
 }
 
 async function show(

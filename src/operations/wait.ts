@@ -11,61 +11,29 @@ import type { RawPool } from './ports.ts';
 
 export interface WaitOptions {
   pools: PoolChoice;
-  condition: WaitCondition;
+  /** A pool that meets one goes on with the next; creation comes first. */
+  conditions: readonly WaitCondition[];
   /** In milliseconds; 0 looks once. */
   timeoutMs: number;
 }
 
 export interface WaitDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw' | 'firstNames'>;
-  /** Called for each pool that meets the condition. */
-  onMet: (pool: string) => void;
-}
-
-interface WaitEachDeps extends Omit<WaitDeps, 'onMet'> {
   /** Called for each pool and condition that it meets. */
   onMet: (pool: string, isLast: boolean) => void;
 }
 
-/**
- * Returns an error for each pool that does not meet the condition. A pool that does not exist is an error, unless the condition is
- * its deletion or creation; for others, one that is deleted meanwhile may be recreated until the time is up. Pools are selected
- * once, at the start; that none is selected is an error as well.
- */
-export async function waitForPools(options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
-  const { condition, timeoutMs } = options;
-  const { found, missing } = await chosenPools(options.pools, deps.pools);
-  const { kind } = condition;
-  // As kubectl wait.
-  if (found.length + missing.length === 0 && kind !== 'delete')
-    return [new NodepoolError('input', 'no matching pools found')];
-  const errors =
-    kind === 'delete' || kind === 'create'
-      ? []
-      : poolsNotFound('wait', missing, await namesToSuggest('wait', missing, deps));
-  const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
-  for (const pool of found) {
-    const answer = judge(condition, pool);
-    if (answer === true) deps.onMet(pool.metadata.name);
-    else if (answer === false) open.set(pool.metadata.name, pool);
-    else errors.push(answer);
-  }
-  if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
-  const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
-  for (const [name, pool] of open) {
-    const now = pool === undefined ? goneText(condition) : currentText(condition, pool);
-    errors.push(new NodepoolError('cluster', `${what} nodepools/${name}${now === undefined ? '' : `: ${now}`}`));
-  }
-  return errors;
+interface OneWait {
+  pools: PoolChoice;
+  condition: WaitCondition;
+  timeoutMs: number;
+  onMet: (pool: string) => void;
 }
 
-/**
- * As waitForPools(), for one condition after the other, creation first, as kubectl wait: a pool that meets one goes on with the
- * next. onMet() is called for each.
- */
+/** As kubectl wait. Returns an error for each pool that does not meet all conditions. */
 export async function waitForEach(
-  { pools, conditions, timeoutMs }: Omit<WaitOptions, 'condition'> & { conditions: readonly WaitCondition[] },
-  deps: WaitEachDeps,
+  { pools, conditions, timeoutMs }: WaitOptions,
+  deps: WaitDeps,
 ): Promise<NodepoolError[]> {
   const end = deps.clock.now() + timeoutMs;
   const errors: NodepoolError[] = [];
@@ -78,9 +46,41 @@ export async function waitForEach(
       deps.onMet(name, condition === sorted.at(-1));
     };
     const leftMs = Math.max(0, end - deps.clock.now());
-    errors.push(...(await waitForPools({ pools: left, condition, timeoutMs: leftMs }, { ...deps, onMet })));
+    errors.push(...(await waitForOne({ pools: left, condition, timeoutMs: leftMs, onMet }, deps)));
     if (met.length === 0) break;
     left = { names: met };
+  }
+  return errors;
+}
+
+/**
+ * Returns an error for each pool that does not meet the condition. A pool that does not exist is an error, unless the condition is
+ * its deletion or creation; for others, one that is deleted meanwhile may be recreated until the time is up. Pools are selected
+ * once, at the start; that none is selected is an error as well.
+ */
+async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
+  const { condition, timeoutMs, onMet } = options;
+  const { found, missing } = await chosenPools(options.pools, deps.pools);
+  const { kind } = condition;
+  // As kubectl wait.
+  if (found.length + missing.length === 0 && kind !== 'delete')
+    return [new NodepoolError('input', 'no matching pools found')];
+  const errors =
+    kind === 'delete' || kind === 'create'
+      ? []
+      : poolsNotFound('wait', missing, await namesToSuggest('wait', missing, deps));
+  const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
+  for (const pool of found) {
+    const answer = judge(condition, pool);
+    if (answer === true) onMet(pool.metadata.name);
+    else if (answer === false) open.set(pool.metadata.name, pool);
+    else errors.push(answer);
+  }
+  if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
+  const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
+  for (const [name, pool] of open) {
+    const now = pool === undefined ? goneText(condition) : currentText(condition, pool);
+    errors.push(new NodepoolError('cluster', `${what} nodepools/${name}${now === undefined ? '' : `: ${now}`}`));
   }
   return errors;
 }
@@ -106,8 +106,7 @@ function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError
 }
 
 /** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
-async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<NodepoolError[]> {
-  const { condition, timeoutMs } = options;
+async function watch(open: Open, { condition, timeoutMs, onMet }: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
   const errors: NodepoolError[] = [];
   const over = new AbortController();
   const leave = (name: string) => {
@@ -115,7 +114,7 @@ async function watch(open: Open, options: WaitOptions, deps: WaitDeps): Promise<
     if (open.size === 0) over.abort();
   };
   const met = (name: string) => {
-    deps.onMet(name);
+    onMet(name);
     leave(name);
   };
   const gone = (name: string) => {

@@ -40,8 +40,8 @@ export async function undo(
     shown = text;
   };
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
-  const deps = { cluster, workloads, approve, warn: warnOnce(io), show, reconciles: false };
-  const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, dryRun }, deps);
+  const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false };
+  const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, show }, options);
   const suffix = dryRunSuffix(dryRun);
   if (output !== undefined) {
     const { printObjects } = await import('../../render/printers.ts');

@@ -14,7 +14,8 @@ import {
   type UserEntry,
 } from './kubeconfig-file.ts';
 
-export interface AccessOptions extends FlagOverrides {
+/** The flags that choose cluster and user, and override fields of both. */
+export interface AccessOptions {
   /** Read in place of KUBECONFIG and ~/.kube/config. Must exist. */
   kubeconfig?: string;
   context?: string;
@@ -26,6 +27,15 @@ export interface AccessOptions extends FlagOverrides {
   /** `KEY=VALUE` each. */
   asUserExtra?: string[];
   env: Record<string, string | undefined>;
+  server?: string;
+  tlsServerName?: string;
+  /** Files; relative to the working directory. */
+  certificateAuthority?: string;
+  clientCertificate?: string;
+  clientKey?: string;
+  insecureSkipTlsVerify?: boolean;
+  disableCompression?: boolean;
+  token?: string;
 }
 
 /** The chosen cluster and user. */
@@ -255,20 +265,8 @@ function extrasOf(flags: string[]): Record<string, string[]> {
 
 // The flags that override fields of the chosen cluster and user, by client-go's rules (clientcmd's ConfigOverrides).
 
-interface FlagOverrides {
-  server?: string;
-  tlsServerName?: string;
-  /** Files; relative to the working directory. */
-  certificateAuthority?: string;
-  clientCertificate?: string;
-  clientKey?: string;
-  insecureSkipTlsVerify?: boolean;
-  disableCompression?: boolean;
-  token?: string;
-}
-
 /** The flags that take a value; kubectl ignores an empty one, which is an unset variable of a script here. */
-const VALUES: Record<string, keyof FlagOverrides> = {
+const VALUES: Record<string, keyof AccessOptions> = {
   '--server': 'server',
   '--tls-server-name': 'tlsServerName',
   '--certificate-authority': 'certificateAuthority',
@@ -278,7 +276,7 @@ const VALUES: Record<string, keyof FlagOverrides> = {
 };
 
 /** Throws NodepoolError (usage) for an empty value, and for two flags that exclude each other. */
-function checkOverrides(overrides: FlagOverrides): void {
+function checkOverrides(overrides: AccessOptions): void {
   for (const [flag, name] of Object.entries(VALUES)) {
     if (overrides[name] === '')
       throw new NodepoolError('usage', `${flag}: the value is empty`, 'look for a variable that is not set');
@@ -293,7 +291,7 @@ function checkOverrides(overrides: FlagOverrides): void {
 }
 
 /** As in client-go, --server drops the file's tls-server-name, and a flag about trust drops all that the file trusts. */
-function overrideCluster(cluster: ClusterEntry, overrides: FlagOverrides): ClusterEntry {
+function overrideCluster(cluster: ClusterEntry, overrides: AccessOptions): ClusterEntry {
   const { server, tlsServerName, certificateAuthority, insecureSkipTlsVerify, disableCompression } = overrides;
   const { caFile, caData, tlsServerName: named, ...rest } = cluster;
   const isTrustGiven = certificateAuthority !== undefined || insecureSkipTlsVerify === true;
@@ -310,7 +308,7 @@ function overrideCluster(cluster: ClusterEntry, overrides: FlagOverrides): Clust
 }
 
 /** As in client-go, a token takes precedence over a plugin; a certificate stays, and the server looks at it first. */
-function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: FlagOverrides): UserEntry {
+function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: AccessOptions): UserEntry {
   const { certFile, certData, keyFile, keyData, ...others } = user;
   const { tokenFile, exec, authProvider, username, password, ...rest } = others;
   return defined({

@@ -9,9 +9,9 @@ import { agree } from '../consent.ts';
 import { assertValid } from '../create/create.ts';
 import { namesToSuggest, poolNotFound } from '../not-found.ts';
 import type { RawPool } from '../ports.ts';
-import { assertRestored, type EditDeps, type EditResult } from './edit.ts';
+import { assertRestored, type EditResult } from './edit.ts';
 import { guarded, MAX_ATTEMPTS } from './guarded-patch.ts';
-import { type ProposedEdit, proposeEdit } from './plan-edit.ts';
+import { type EditOptions, type ProposedEdit, proposeEdit } from './plan-edit.ts';
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
 export interface EditSession {
@@ -22,7 +22,7 @@ export interface EditSession {
   remove(): Promise<void>;
 }
 
-export interface TextEditDeps extends EditDeps {
+export interface TextEdit {
   editor: EditSession;
   /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
   decode: (text: string) => NodePool;
@@ -35,11 +35,12 @@ const HEAD = [
   'If the edit cannot be saved, this file opens again with the reason at its head.',
 ];
 
-export async function editAsText(name: string, deps: TextEditDeps): Promise<EditResult> {
-  const { cluster, editor } = deps;
+export async function editAsText(name: string, text: TextEdit, options: EditOptions): Promise<EditResult> {
+  const { cluster } = options;
+  const { editor } = text;
   let original = await cluster.pools.get(name);
   if (original === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
-  let body = deps.print(editable(original));
+  let body = text.print(editable(original));
   let problem: NodepoolError | undefined;
   while (true) {
     const saved = withoutComments(await editor.edit(head(problem) + body));
@@ -50,11 +51,11 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
     }
     body = saved;
     try {
-      const edited = decodeSame(saved, original, deps);
+      const edited = decodeSame(saved, original, text.decode);
       assertRestored(original, edited.spec);
       const patch = mergePatch(editable(original), editable(edited));
       if (patch === undefined) return cancel(editor, 'no changes made');
-      const result = await save(original, patch, deps);
+      const result = await save(original, patch, editor, options);
       if (result.kind === 'written') {
         if (result.altered !== undefined)
           throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
@@ -67,7 +68,7 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
       }
       problem = overlapError(name, result);
       original = result.latest;
-      body = deps.print(applyMergePatch(editable(original), patch));
+      body = text.print(applyMergePatch(editable(original), patch));
     } catch (error) {
       if (!(error instanceof NodepoolError) || error instanceof KeptError || error instanceof DeclinedError)
         throw error;
@@ -77,10 +78,15 @@ export async function editAsText(name: string, deps: TextEditDeps): Promise<Edit
 }
 
 /** What is not agreed to is not edited again: the text is kept. */
-async function agreeOrKeep(before: RawPool, after: RawPool, deps: TextEditDeps): Promise<ProposedEdit['released']> {
-  const { approve, editor, warn } = deps;
+async function agreeOrKeep(
+  before: RawPool,
+  after: RawPool,
+  editor: EditSession,
+  options: EditOptions,
+): Promise<ProposedEdit['released']> {
+  const { approve, warn } = options;
   const propose = async () => {
-    const proposal = await proposeEdit(before, after, deps);
+    const proposal = await proposeEdit(before, after, options);
     warn(proposal.warnings);
     return proposal;
   };
@@ -103,17 +109,23 @@ type Saved =
   | { kind: 'overlaps'; latest: RawPool; paths: string[][] };
 
 /** What somebody else wrote meanwhile to other fields stays, as with kubectl edit; a list is one field. */
-async function save(original: RawPool, patch: Record<string, unknown>, deps: TextEditDeps): Promise<Saved> {
+async function save(
+  original: RawPool,
+  patch: Record<string, unknown>,
+  editor: EditSession,
+  options: EditOptions,
+): Promise<Saved> {
+  const { pools } = options.cluster;
   const { name } = original.metadata;
   let read = original;
   for (let attempt = 1; ; attempt++) {
     const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
     assertValid(sent);
-    const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, deps);
-    const result = await deps.cluster.pools.patch(name, guarded(patch, read));
+    const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, editor, options);
+    const result = await pools.patch(name, guarded(patch, read));
     if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
     if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
-    const latest = await deps.cluster.pools.get(name);
+    const latest = await pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     if (latest.metadata.uid !== original.metadata.uid) return { kind: 'conflict' };
     const paths = overlap(patch, mergePatch(editable(original), editable(latest)) ?? {});
@@ -153,18 +165,18 @@ function editable(pool: NodePool): Record<string, unknown> {
   return { ...rest, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
 }
 
-function decodeSame(text: string, original: RawPool, deps: TextEditDeps): NodePool {
+function decodeSame(text: string, original: RawPool, decode: TextEdit['decode']): NodePool {
   try {
-    return decodePoolOf(text, original, deps);
+    return decodePoolOf(text, original, decode);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
-    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, deps);
+    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, decode);
   }
 }
 
-function decodePoolOf(text: string, original: RawPool, deps: TextEditDeps): NodePool {
-  const pool = deps.decode(text);
+function decodePoolOf(text: string, original: RawPool, decode: TextEdit['decode']): NodePool {
+  const pool = decode(text);
   if (pool.metadata.name !== original.metadata.name) {
     throw new NodepoolError(
       'input',

@@ -9,20 +9,12 @@ import { mergePatch } from '../../nodepool/merge-patch.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
 import { recreatedError } from '../../reconciler/live-reads.ts';
-import type { NodePoolsClient } from '../../reconciler/ports.ts';
 import { type Approve, agree, NO_CHANGE, type Proposal } from '../consent.ts';
 import { assertValid } from '../create/create.ts';
-import { type NamesDeps, namesToSuggest, poolNotFound } from '../not-found.ts';
-import type { DryRun, RawPool } from '../ports.ts';
+import { namesToSuggest, poolNotFound } from '../not-found.ts';
+import type { RawPool } from '../ports.ts';
 import { patchPool } from './guarded-patch.ts';
-import { type PlanEditDeps, proposeEdit } from './plan-edit.ts';
-
-export interface EditDeps extends PlanEditDeps {
-  cluster: PlanEditDeps['cluster'] & NamesDeps & { pools: Pick<NodePoolsClient, 'get' | 'patch'> };
-  approve: Approve;
-  /** Gets the warnings of each proposal. */
-  warn: (warnings: readonly string[]) => void;
-}
+import { type EditOptions, proposeEdit } from './plan-edit.ts';
 
 export type EditResult =
   /** released: see ProposedEdit. */
@@ -35,19 +27,14 @@ export type EditResult =
       keptRole?: string | undefined;
       /** The pool as it was. */
       before: RawPool;
-      /** What a reconcile would do, where the deps look ahead. */
+      /** What a reconcile would do, where the edit looks ahead. */
       ahead?: ClusterPlan | undefined;
     }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
 
-export async function editByFlags(
-  name: string,
-  edits: SpecEdits,
-  options: { dryRun: DryRun },
-  deps: EditDeps,
-): Promise<EditResult> {
-  const { cluster, approve, warn } = deps;
+export async function editByFlags(name: string, edits: SpecEdits, options: EditOptions): Promise<EditResult> {
+  const { cluster, dryRun, approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {
     const before = await cluster.pools.get(name);
@@ -63,11 +50,10 @@ export async function editByFlags(
     assertValid(after);
     const patch = mergePatch({ spec: before.spec }, { spec });
     if (patch === undefined) return { before, after, patch, notFound, keptRole, plan: NO_CHANGE, ...NOTHING_AHEAD };
-    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    const { warnings, ...proposal } = await proposeEdit(before, after, options);
     warn(warnings);
     return { before, after, patch, notFound, keptRole, ...proposal };
   };
-  const { dryRun } = options;
   const edited = await patchPool(name, 'edit', { pools: cluster.pools, dryRun }, () => agreedTo(propose, approve));
   const { pool, before, patch, notFound, keptRole, released, asksImpactOf: ahead } = edited;
   if (patch === undefined) return { kind: 'unchanged', pool, notFound };

@@ -12,20 +12,26 @@ import { type ClusterPlan, planCluster } from '../../reconciler/cluster-plan.ts'
 import { type ClusterState, clusterStateOf } from '../../reconciler/cluster-state.ts';
 import { stateAfter } from '../../reconciler/intent.ts';
 import { noExecuteOf } from '../../reconciler/no-execute-consent.ts';
-import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
+import type { ClusterPort } from '../../reconciler/ports.ts';
 import { attempt } from '../attempt.ts';
-import { NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
+import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent.ts';
 import { leavesText, wouldLeaveText } from '../leaving.ts';
 import { noMatchWarnings } from '../no-match.ts';
 import { allPermitted } from '../permitted.ts';
-import type { ClusterReader } from '../ports.ts';
+import type { DryRun } from '../ports.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../runtime-class-users.ts';
 import { wideWarning } from '../wide-selector.ts';
 import type { WorkloadsPort } from '../workloads-port.ts';
 
-export interface PlanEditDeps {
-  cluster: ClusterReader & { runtimeClasses: Pick<RuntimeClassesClient, 'list'> };
+/** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
+export interface EditOptions {
+  cluster: ClusterPort;
   workloads: () => Promise<WorkloadsPort>;
+  /** `client`: what would be written is the result. */
+  dryRun: DryRun;
+  approve: Approve;
+  /** Gets the warnings of each proposal. */
+  warn: (warnings: readonly string[]) => void;
   /** The command reconciles the pool after the edit; else the controller does, if there is one. */
   reconciles: boolean;
   /** Also plans what a reconcile of the edited pool would do to all its nodes, where they can be read. */
@@ -49,7 +55,7 @@ interface Leaving {
 const MAX_NAMED = 5;
 
 /** Reads only what the fields that are edited need. */
-export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanEditDeps): Promise<ProposedEdit> {
+export async function proposeEdit(before: NodePool, after: NodePool, options: EditOptions): Promise<ProposedEdit> {
   // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
   const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
@@ -58,7 +64,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   const selection: Warning[] = [];
   let reading: Promise<{ state: ClusterState; nodes: Node[] }> | undefined;
   const read = () => {
-    reading ??= readState(deps);
+    reading ??= readState(options);
     return reading;
   };
   const plan = await planOrError(async () => {
@@ -71,8 +77,8 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
     }
     return planEvictions(state, is);
   });
-  const ahead = deps.looksAhead ? await attempt(read) : undefined;
-  const { warnings, ...users } = await usersOf(was, is, deps);
+  const ahead = options.looksAhead ? await attempt(read) : undefined;
+  const { warnings, ...users } = await usersOf(was, is, options);
   const { name } = is.metadata;
   const asksImpactOf =
     ahead === undefined || 'refusal' in ahead
@@ -99,11 +105,11 @@ export async function proposeEdit(before: NodePool, after: NodePool, deps: PlanE
   ];
   if (reasons.length === 0) return proposed;
   const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
-  const text = `Save pool ${name}${deps.reconciles ? ' and reconcile it' : ''}?`;
+  const text = `Save pool ${name}${options.reconciles ? ' and reconcile it' : ''}?`;
   return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
 }
 
-async function readState({ cluster }: PlanEditDeps) {
+async function readState({ cluster }: EditOptions) {
   const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
   return { state: clusterStateOf(cluster, pools, nodes), nodes };
 }
@@ -148,7 +154,7 @@ function leavingText(pool: string, leaving: readonly Leaving[], members: number)
   return `with the new selector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
 }
 
-async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: PlanEditDeps) {
+async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: EditOptions) {
   if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
   const existing = await attempt(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);

@@ -15,38 +15,31 @@ import {
 import { type SpecChange, specChanges } from '../../nodepool/spec-changes.ts';
 import { validatePool } from '../../nodepool/validation.ts';
 import { recreatedError } from '../../reconciler/live-reads.ts';
-import type { NodePoolsClient } from '../../reconciler/ports.ts';
-import { type Approve, NO_CHANGE, type Question } from '../consent.ts';
+import { NO_CHANGE, type Question } from '../consent.ts';
 import { agreedTo, assertRestored } from '../edit/edit.ts';
 import { patchPool } from '../edit/guarded-patch.ts';
-import { type PlanEditDeps, proposeEdit } from '../edit/plan-edit.ts';
-import type { DryRun, RawPool } from '../ports.ts';
-import { type RolloutHistory, type RolloutHistoryDeps, rolloutHistory, whereToLook } from './rollout-history.ts';
-
-export interface RolloutUndoDeps extends PlanEditDeps {
-  cluster: PlanEditDeps['cluster'] &
-    RolloutHistoryDeps['cluster'] & { pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'> };
-  approve: Approve;
-  /** Gets what each proposal would change, before it is asked about. */
-  show: (changes: readonly SpecChange[]) => void;
-  /** Gets the warnings of each proposal. */
-  warn: (warnings: readonly string[]) => void;
-}
+import { type EditOptions, proposeEdit } from '../edit/plan-edit.ts';
+import type { RawPool } from '../ports.ts';
+import { type RolloutHistory, rolloutHistory, whereToLook } from './rollout-history.ts';
 
 export type RolloutUndoResult =
   /** The pool as it is now, or would be. */
   { kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number };
 
-/** @param toRevision 0: see revisionToRestore(). Throws NodepoolError. */
+/**
+ * Throws NodepoolError.
+ * @param toRevision 0: see revisionToRestore()
+ * @param show gets what each proposal would change, before it is asked about
+ */
 export async function rolloutUndo(
   name: string,
-  { toRevision, dryRun }: { toRevision: number; dryRun: DryRun },
-  deps: RolloutUndoDeps,
+  { toRevision, show }: { toRevision: number; show: (changes: readonly SpecChange[]) => void },
+  options: EditOptions,
 ): Promise<RolloutUndoResult> {
-  const { cluster, approve, show, warn } = deps;
+  const { cluster, dryRun, approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {
-    const history = await rolloutHistory(name, deps);
+    const history = await rolloutHistory(name, options);
     const { pool: before } = history;
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name, 'rolled back');
@@ -57,7 +50,7 @@ export async function rolloutUndo(
     const after = restored(before, chosen);
     const patch = mergePatch(partsOf(before), partsOf(after)) ?? {};
     show(specChanges(before.spec, after.spec));
-    const { warnings, ...proposal } = await proposeEdit(before, after, deps);
+    const { warnings, ...proposal } = await proposeEdit(before, after, options);
     warn(warnings);
     const question = withWriter(proposal.question, chosen, name);
     return { before, after, patch, revision, ...proposal, ...(question === undefined ? {} : { question }) };

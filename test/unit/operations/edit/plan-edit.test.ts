@@ -5,6 +5,7 @@ import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../src/nodepool/types.ts';
 import { proposeEdit } from '../../../../src/operations/edit/plan-edit.ts';
 import { noExecuteOf } from '../../../../src/reconciler/no-execute-consent.ts';
+import type { ClusterPort } from '../../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const runtimeClass: RuntimeClass = {
@@ -43,7 +44,10 @@ async function propose(
       pools: { listCoerced: reading('pools', [before, ...others]) },
       nodes: { list: reading('nodes', nodes), serverTime: () => new Date() },
       runtimeClasses: { list: reading('classes', classes) },
-    },
+    } as unknown as ClusterPort,
+    dryRun: 'none',
+    approve: async () => 'yes' as never,
+    warn: () => {},
     workloads: async () => ({
       pods: reading('pods', []),
       templates: async kind =>
