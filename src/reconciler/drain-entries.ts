@@ -3,6 +3,7 @@ import type { Clock } from '../controller/clock.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import type { NodePlan, PlannedDrain } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
+import { type Evictor, type HeldPod, RETRY_MS } from './evictor.ts';
 import { NodeWriteError } from './node-write-error.ts';
 
 /** A node with a drain. */
@@ -21,8 +22,6 @@ export interface DrainState {
 
 /** Between two looks while pods terminate. */
 const LOOK_MS = 2_000;
-/** Between two evictions of a pod that is held back, as kubectl drain. */
-export const RETRY_MS = 5_000;
 /** After an error that only somebody else can mend. */
 const PERMANENT_MS = 30_000;
 /** Rows of evictions, of which all but the last one were interrupted. */
@@ -33,15 +32,6 @@ const KEPT_MS = 10 * 60_000;
 /** A pod that is held back for so long is worth an Event. */
 const STUCK_MS = 30_000;
 
-export interface Held {
-  pod: string;
-  why: string;
-  /** When it was refused first, and when it is evicted again. */
-  since: number;
-  askAt: number;
-  isTold: boolean;
-}
-
 export interface Entry {
   uid: string;
   taints: string;
@@ -50,10 +40,7 @@ export interface Entry {
   lookAt: number;
   /** Pods that were left at the last look. */
   pods: number;
-  /** Names of pods whose eviction was accepted, by UID. */
-  evicted: Map<string, string>;
-  /** By UID. */
-  held: Map<string, Held>;
+  evictor: Evictor;
   /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
   owners: Map<string, Set<string>>;
   /** UIDs of the pods that were there before schedulers had seen the twin. */
@@ -76,11 +63,12 @@ export interface Entry {
 export class DrainEntries {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #serverTime: () => Date;
+  readonly #newEvictor: (node: string) => Evictor;
   /** By name of the node. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(clock: Pick<Clock, 'now'>, serverTime: () => Date) {
-    [this.#clock, this.#serverTime] = [clock, serverTime];
+  constructor(clock: Pick<Clock, 'now'>, serverTime: () => Date, newEvictor: (node: string) => Evictor) {
+    [this.#clock, this.#serverTime, this.#newEvictor] = [clock, serverTime, newEvictor];
   }
 
   /** Made anew for another node of the name, and for other taints. */
@@ -97,8 +85,7 @@ export class DrainEntries {
       since: now,
       lookAt: now,
       pods: 0,
-      evicted: new Map(),
-      held: new Map(),
+      evictor: this.#newEvictor(name),
       owners: new Map(),
       first: new Set<string>(),
       firstEvictions: 0,
@@ -133,7 +120,7 @@ export class DrainEntries {
       const entry = this.#entries.get(node);
       return entry === undefined || entry.error !== undefined ? [] : [{ node, ...entry }];
     });
-    const [first] = known.flatMap(({ node, held }) => sentences(node, [...held.values()]));
+    const [first] = known.flatMap(({ node, evictor }) => sentences(node, [...evictor.held.values()]));
     return {
       nodes: [...nodes],
       pods: known.reduce((sum, { pods }) => sum + pods, 0),
@@ -146,7 +133,7 @@ export class DrainEntries {
   takeStuck(nodes: readonly string[]): string[] {
     const now = this.#clock.now();
     return nodes.flatMap(node => {
-      const stuck = [...(this.#entries.get(node)?.held.values() ?? [])].filter(
+      const stuck = [...(this.#entries.get(node)?.evictor.held.values() ?? [])].filter(
         ({ since, isTold }) => !isTold && now - since >= STUCK_MS,
       );
       for (const held of stuck) held.isTold = true;
@@ -170,9 +157,10 @@ function begunAt(since: number, now: number): number {
 }
 
 /** Milliseconds until the next look. */
-export function pauseMs({ pods, evicted, held }: Entry, now: number): number {
+export function pauseMs({ pods, evictor }: Entry): number {
+  const { evicted, held } = evictor;
   if (evicted.size > 0 || held.size < pods || held.size === 0) return LOOK_MS;
-  return Math.max(LOOK_MS, Math.min(...[...held.values()].map(({ askAt }) => askAt)) - now);
+  return Math.max(LOOK_MS, evictor.heldMs());
 }
 
 /** Up to a quarter more, so that the nodes of a pool do not stay in step. */
@@ -180,7 +168,7 @@ export function withJitter(ms: number): number {
   return ms * (1 + Math.random() / 4);
 }
 
-function sentences(node: string, held: readonly Held[]): string[] {
+function sentences(node: string, held: readonly HeldPod[]): string[] {
   return held
     .toSorted((a, b) => (a.pod < b.pod ? -1 : 1))
     .map(({ pod, why }) => `pod ${pod} on node ${node} waits for ${why}`);

@@ -22,8 +22,8 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import { DrainEntries, type DrainingPlan, type Entry, pauseMs, RETRY_MS, withJitter } from './drain-entries.ts';
-import { holdText, manyBudgetsError } from './eviction-hold.ts';
+import { DrainEntries, type DrainingPlan, type Entry, pauseMs, withJitter } from './drain-entries.ts';
+import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { EvictionsClient, NodesClient, Removal } from './ports.ts';
 
@@ -38,22 +38,10 @@ export interface NodeDrainerDeps {
   onEviction?: (event: EvictionEvent) => void;
 }
 
-/** Of a pod, as `namespace/name`. `held`: why it is not evicted, once for each reason. */
-export type EvictionEvent =
-  | { kind: 'asking' | 'gone'; node: string; pod: string }
-  | { kind: 'held'; node: string; pod: string; why: string };
-
-/**
- * Why a look ends before all pods were evicted. `again`: the node is planned again. `waits`: its turn has passed, the pool is
- * another one by now, the process stops, or pods are left.
- */
-type Stop = 'again' | 'waits';
 /** `cleared`: no pod is left. */
-export type Look = Stop | 'cleared';
-/** `late`: see LIMIT_MS. */
-type Late = 'late';
+export type Look = Exclude<Stop, 'late'> | 'cleared';
 /** Whether the pods of the node are still to be evicted. */
-export type GoesOn = () => Promise<Stop | 'goes on'>;
+export type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
 
 /** The reconcile of a pool waits for its looks. After that none is begun or goes on: the next reconcile goes on at once. */
 const LIMIT_MS = 2_000;
@@ -74,7 +62,12 @@ export class NodeDrainer {
 
   constructor(deps: NodeDrainerDeps) {
     this.#deps = deps;
-    this.entries = new DrainEntries(deps.clock, () => deps.cluster.nodes.serverTime());
+    const { cluster, clock, signal, onEviction: onEvent } = deps;
+    this.entries = new DrainEntries(
+      clock,
+      () => cluster.nodes.serverTime(),
+      node => new Evictor({ node, clock, signal, jitter: withJitter, onEvent }),
+    );
   }
 
   /**
@@ -94,7 +87,7 @@ export class NodeDrainer {
       const isLate = () => clock.now() - asked >= LIMIT_MS;
       const look = await limitLooks(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
       if (look === 'late') return 'waits';
-      if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry, clock.now()));
+      if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry));
       return look;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
@@ -103,7 +96,7 @@ export class NodeDrainer {
     }
   }
 
-  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Late> {
+  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Stop> {
     // It may have waited for the limiter.
     if (this.#deps.signal?.aborted) return 'waits';
     const before = await goesOn();
@@ -112,7 +105,7 @@ export class NodeDrainer {
     for (let lists = 1; ; lists++) {
       const listedAt = this.#deps.clock.now();
       const listed = await client.podsOn(plan.node.name);
-      this.#forgetGone(plan.node.name, entry, listed);
+      entry.evictor.see(listed);
       // Until then, a scheduler that has not seen the stand-in may bind pods.
       if (!entry.isSettled) {
         for (const pod of listed) {
@@ -133,10 +126,16 @@ export class NodeDrainer {
       if (areLast && !isSettled) return 'waits';
       // Of pods that come back, the first would be back.
       const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
-      const evicted = await this.#evict(plan.node.name, entry, { pods, limitMs, listed }, { client, goesOn });
+      const evicted = await entry.evictor.evictInTurn(pods, client, {
+        limitMs,
+        goesOn,
+        onAnswer(pod, { kind }) {
+          if (kind === 'accepted') rememberEviction(entry, pod, listed);
+        },
+      });
       if (evicted !== 'goes on') return evicted;
       // Pods that come back are gone for a moment only: the next look would find others.
-      if (!areLast || lists > 1 || entry.held.size > 0) return 'waits';
+      if (!areLast || lists > 1 || entry.evictor.held.size > 0) return 'waits';
     }
   }
 
@@ -164,14 +163,14 @@ export class NodeDrainer {
     entry: Entry,
     { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
     { client, goesOn }: Evicting,
-  ): Promise<Look | Late> {
+  ): Promise<Look | Stop> {
     const { name } = plan.node;
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
     if (covered.length === 0) return 'cleared';
     if (entry.rowsLeft === 0) throw returnedError(plan, covered, entry.isRefused ? NOT_AT_ONCE : EACH_TIME);
     if (this.#deps.clock.now() - listedAt >= LIMIT_MS) return 'late';
-    if (!this.#allowRow(plan, entry, covered, budgets)) return 'waits';
+    if (!allowRow(plan, entry, covered, budgets)) return 'waits';
     const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
     if (row !== 'goes on') return row;
     const left = this.#left(plan, entry, await client.podsOn(name));
@@ -181,23 +180,6 @@ export class NodeDrainer {
     if (back.length === 0) return 'cleared';
     entry.rowsLeft = 0;
     throw returnedError(plan, back, EACH_TIME);
-  }
-
-  /** Whether budgets allow all evictions now. Throws where waiting does not help. */
-  #allowRow(plan: DrainingPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
-    const hindrances = forecast(pods, budgets);
-    for (const each of hindrances) {
-      if (each.kind === 'several') throw severalBudgetsError(pods, each);
-      if (each.kind === 'never' || (each.kind === 'waits' && each.pods > mostAllowed(each.budget, budgets)))
-        throw returnedError(plan, pods, NOT_AT_ONCE);
-    }
-    const [first] = hindrances.filter(each => each.kind !== 'several');
-    if (first === undefined) return true;
-    entry.pods = pods.length;
-    const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
-    const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
-    for (const pod of pods) if (matching(pod).length > 0) this.#hold(why, 0, pod, plan.node.name, entry);
-    return false;
   }
 
   /** A row that is interrupted begins again, but not for ever. */
@@ -213,12 +195,11 @@ export class NodeDrainer {
       const next = await goesOn();
       if (next !== 'goes on') return next;
       if (this.#deps.signal?.aborted) return 'waits';
-      const removal = await client.evict(pod);
+      const removal = await entry.evictor.ask(pod, client);
       if (removal.kind === 'accepted' && !hasBegun) {
         hasBegun = true;
         entry.rowsLeft--;
       }
-      this.#take(removal, pod, plan.node.name, entry);
       // The budget changed in the middle of the row, or somebody else has used it.
       if (removal.kind === 'budget' && hasBegun) {
         Object.assign(entry, { rowsLeft: 0, isRefused: true });
@@ -229,79 +210,23 @@ export class NodeDrainer {
     }
     return isWhole ? 'goes on' : 'waits';
   }
+}
 
-  /** One after the other: evictions of one budget exclude each other on the server. */
-  async #evict(
-    node: string,
-    entry: Entry,
-    { pods, limitMs, listed }: { pods: readonly DrainPod[]; limitMs: number; listed: readonly DrainPod[] },
-    { client, goesOn }: Evicting,
-  ): Promise<Stop | Late | 'goes on'> {
-    const { clock, signal, onEviction } = this.#deps;
-    // Budgets select by labels: of pods that are alike, the first is refused for all of them.
-    const refused = new Map<string, Removal>();
-    let failure: NodepoolError | undefined;
-    const begun = clock.now();
-    let isLate = false;
-    for (const pod of pods) {
-      const { uid } = pod;
-      const held = entry.held.get(uid);
-      const isDue = held === undefined || held.askAt <= clock.now();
-      if (pod.deletionTimestamp !== undefined || entry.evicted.has(uid) || !isDue) continue;
-      const kind = kindOf(pod);
-      const alike = refused.get(kind);
-      isLate ||= clock.now() - begun >= limitMs;
-      // Those that are alike are held back all the same.
-      if (isLate && alike === undefined) continue;
-      // An eviction that the server tries anew takes seconds.
-      const next = alike === undefined ? await goesOn() : 'goes on';
-      if (next !== 'goes on') return next;
-      if (signal?.aborted) return 'waits';
-      if (held === undefined && alike === undefined) onEviction?.({ kind: 'asking', node, pod: podName(pod) });
-      try {
-        const removal = alike ?? (await client.evict(pod));
-        if (removal.kind === 'accepted') rememberEviction(entry, pod, listed);
-        this.#take(removal, pod, node, entry);
-        if (removal.kind === 'budget') refused.set(kind, removal);
-      } catch (error) {
-        if (!(error instanceof NodepoolError) || error.isGeneral) throw error;
-        failure ??= error;
-      }
-    }
-    if (failure !== undefined) throw failure;
-    return isLate ? 'late' : 'goes on';
+/** Whether budgets allow all evictions now. Throws where waiting does not help. */
+function allowRow(plan: DrainingPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
+  const hindrances = forecast(pods, budgets);
+  for (const each of hindrances) {
+    if (each.kind === 'several') throw severalBudgetsError(pods, each);
+    if (each.kind === 'never' || (each.kind === 'waits' && each.pods > mostAllowed(each.budget, budgets)))
+      throw returnedError(plan, pods, NOT_AT_ONCE);
   }
-
-  #take(removal: Removal, pod: DrainPod, node: string, entry: Entry): void {
-    if (removal.kind === 'accepted') {
-      entry.evicted.set(pod.uid, podName(pod));
-      entry.held.delete(pod.uid);
-    }
-    if (removal.kind === 'many budgets') throw manyBudgetsError(pod, removal.budgets);
-    // Whether it is gone, or another by now, is seen in the next list.
-    if (removal.kind === 'accepted' || removal.kind === 'gone' || removal.kind === 'changed') return;
-    const afterMs = removal.kind === 'busy' ? (removal.afterMs ?? 0) : 0;
-    this.#hold(holdText(removal, pod), afterMs, pod, node, entry);
-  }
-
-  #hold(why: string, ms: number, pod: DrainPod, node: string, entry: Entry): void {
-    const now = this.#deps.clock.now();
-    const before = entry.held.get(pod.uid);
-    const { since = now, isTold = false } = before ?? {};
-    const askAt = now + withJitter(Math.max(ms, RETRY_MS));
-    entry.held.set(pod.uid, { pod: podName(pod), why, since, askAt, isTold });
-    if (before?.why !== why) this.#deps.onEviction?.({ kind: 'held', node, pod: podName(pod), why });
-  }
-
-  #forgetGone(node: string, entry: Entry, listed: readonly DrainPod[]): void {
-    const uids = new Set(listed.map(({ uid }) => uid));
-    for (const [uid, pod] of entry.evicted) {
-      if (uids.has(uid)) continue;
-      entry.evicted.delete(uid);
-      this.#deps.onEviction?.({ kind: 'gone', node, pod });
-    }
-    for (const uid of entry.held.keys()) if (!uids.has(uid)) entry.held.delete(uid);
-  }
+  const [first] = hindrances.filter(each => each.kind !== 'several');
+  if (first === undefined) return true;
+  entry.pods = pods.length;
+  const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
+  const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
+  for (const pod of pods) if (matching(pod).length > 0) entry.evictor.hold(pod, why);
+  return false;
 }
 
 /** Of their namespaces. */
@@ -365,9 +290,4 @@ function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod
 /** Pods without a controller count as those of one owner: whoever makes them anew may give them new names. */
 function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'controller'>): string {
   return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
-}
-
-/** What the answer of a budget depends on. */
-function kindOf({ namespace, labels, isReady }: DrainPod): string {
-  return JSON.stringify([namespace, Object.entries(labels).toSorted(), isReady]);
 }

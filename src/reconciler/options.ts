@@ -3,11 +3,11 @@ import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { NodePlan } from '../nodepool/plan.ts';
 import type { ClusterState } from './cluster-state.ts';
+import type { EvictionEvent } from './evictor.ts';
 import type { Contests } from './limits/contests.ts';
 import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
 import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import type { MembershipChanges } from './membership-change.ts';
-import type { EvictionEvent } from './node-drainer.ts';
 import type { NodeMove } from './node-move.ts';
 import type { ClusterPort } from './ports.ts';
 

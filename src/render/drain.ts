@@ -114,14 +114,14 @@ function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
-function waiting(held: ReadonlyMap<string, string>, width: number): string {
+function waiting(held: NodeDrain['held'], width: number): string {
   // What follows the colon counts healthy pods, and differs from one refusal to the next.
-  const groups = [...Map.groupBy(held.values(), why => why.split(':', 1)[0]).values()];
+  const groups = [...Map.groupBy(held.values(), ({ why }) => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
-    .map(([why = '', ...same]) => {
+    .map(([first, ...same]) => {
       const count = same.length + 1;
-      return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(why, width)}`;
+      return `${plural(count, 'pod')} ${count === 1 ? 'waits' : 'wait'} for ${shorten(first?.why ?? '', width)}`;
     });
   return firstFew(texts, MAX_REASONS);
 }

@@ -1,10 +1,7 @@
 /** A line about a pod that is evicted, in the words of kubectl drain. */
+import type { EvictionEvent } from '../reconciler/evictor.ts';
 import { shorten } from './cells.ts';
 import { sanitizeLine } from './sanitize.ts';
-
-export type EvictionEvent =
-  | { kind: 'asking' | 'gone'; pod: string }
-  | { kind: 'held'; node: string; pod: string; why: string };
 
 /** Characters of a reason. */
 export const REASON_WIDTH = 1000;

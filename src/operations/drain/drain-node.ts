@@ -1,20 +1,17 @@
 /**
- * Evicts the pods of one node, retries where a budget refuses, and waits until they are gone. Killed at any point, the next
- * run finds the pods that are left.
+ * Evicts the pods of one node, and waits until they are gone. Killed at any point, the next run finds the pods that are left.
  */
 import { sleep } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import { canReturn, type DrainPod, groupByOutcome, isStuck, podName } from '../../nodepool/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { holdText, manyBudgetsError } from '../../reconciler/eviction-hold.ts';
+import { Evictor, RETRY_MS } from '../../reconciler/evictor.ts';
 import type { Removal } from '../../reconciler/ports.ts';
 import type { PodReader } from './drain-pods.ts';
 import type { DrainOptions, NodeDrain, PodEvent } from './options.ts';
 
 /** Between two lists of the pods that are left, as kubectl drain. */
 const LOOK_MS = 1_000;
-/** Between two evictions of a pod that a budget holds back, as kubectl drain. */
-const RETRY_MS = 5_000;
 
 /** The drain of one node. */
 interface NodeRun {
@@ -30,20 +27,13 @@ interface NodeRun {
 
 export type NodeEnd = 'drained' | 'not drained' | 'replaced';
 
-interface PendingEviction {
-  pod: DrainPod;
-  /** By the clock; undefined while the pod is terminating. */
-  askAt: number | undefined;
-  wasAsked: boolean;
-}
-
 /**
  * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
  * node was deleted, and another one has its name. Throws when it cannot be drained.
  */
 export async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd> {
   const { options, report } = run;
-  const { clock, signal, timeoutMs } = options;
+  const { clock, signal, timeoutMs, evictions } = options;
   const began = clock.now();
   // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
   const { evict, warnings, refusals, terminating } = await run.pods.read(drain.node);
@@ -52,16 +42,25 @@ export async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd
   for (const text of groupByOutcome(late)) report({ kind: 'warning', node: drain.node, text });
   drain.pods = evict.length;
   drain.terminating = new Set(terminating.map(podName));
-  const listed = new Set([...evict, ...terminating].map(({ uid }) => uid));
-  const left = new Map(
-    evict.map((pod): [string, PendingEviction] => [pod.uid, { pod, askAt: began, wasAsked: false }]),
-  );
-  const work: Work = { drain, options, report, left, listed, errors: [] };
+  const evictor = new Evictor({
+    ...{ node: drain.node, clock, signal, onEvent: report },
+    isDryRun: options.dryRun === 'server',
+    otherwise: ', or use --disable-eviction',
+  });
+  drain.held = evictor.held;
+  const work: Work = {
+    ...{ drain, options, report, evictor },
+    left: new Map(evict.map(pod => [pod.uid, pod])),
+    listed: new Set([...evict, ...terminating].map(({ uid }) => uid)),
+    errors: [],
+  };
+  const { left, errors } = work;
   let askedAt = began;
   while (left.size > 0 && !signal?.aborted) {
     if (timeoutMs > 0 && clock.now() - began >= timeoutMs) throw timedOut(work);
-    const due = [...left.values()].filter(({ askAt }) => askAt !== undefined && askAt <= clock.now());
-    await Promise.all(due.map(pending => run.limitObjects(() => ask(pending, work))));
+    await evictor.evictAtOnce([...left.values()], evictions, run.limitObjects, (pod, answer) =>
+      take(answer, pod, work),
+    );
     if (left.size === 0) break;
     await sleep(clock, pauseMs(work, began), signal);
     if (signal?.aborted) break;
@@ -70,7 +69,7 @@ export async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd
     askedAt = clock.now();
     if (await run.isReplaced()) return 'replaced';
   }
-  if (work.errors.length > 0) throw new NodepoolError('cluster', work.errors.join('; '));
+  if (errors.length > 0) throw new NodepoolError('cluster', errors.join('; '));
   return left.size === 0 && drain.held.size === 0 ? 'drained' : 'not drained';
 }
 
@@ -78,80 +77,30 @@ interface Work {
   drain: NodeDrain;
   options: DrainOptions;
   report: NodeRun['report'];
-  /** By UID. */
-  left: Map<string, PendingEviction>;
+  evictor: Evictor;
+  /** Pods that are to go, by UID. */
+  left: Map<string, DrainPod>;
   /** UIDs of the pods that were listed first. */
   listed: ReadonlySet<string>;
   /** Of pods that cannot be evicted; the others are evicted all the same. */
   errors: string[];
 }
 
-/** A pod that cannot be evicted does not stop the others. */
-async function ask(pending: PendingEviction, work: Work): Promise<void> {
-  const { drain, options, report, left, errors } = work;
-  const { pod } = pending;
-  if (options.signal?.aborted) return;
-  if (!pending.wasAsked) report({ kind: 'asking', node: drain.node, pod: podName(pod) });
-  pending.wasAsked = true;
-  try {
-    take(await options.evictions.evict(pod), pending, work);
-  } catch (error) {
-    if (!(error instanceof NodepoolError)) throw error;
+/** A dry run does not wait: a pod that would go counts as gone, and one that would be held back is not asked about again. */
+function take(answer: Removal | NodepoolError, pod: DrainPod, work: Work): void {
+  const { options, evictor, left, errors } = work;
+  const isDry = options.dryRun === 'server';
+  if (answer instanceof NodepoolError) {
     left.delete(pod.uid);
-    drain.held.delete(podName(pod));
-    errors.push(error.next === undefined ? error.message : `${error.message} (${error.next})`);
-  }
+    evictor.forget(pod.uid);
+    errors.push(answer.next === undefined ? answer.message : `${answer.message} (${answer.next})`);
+  } else if (answer.kind === 'gone' || (isDry && answer.kind === 'accepted')) finish('gone', pod, work);
+  else if (isDry && evictor.held.has(pod.uid)) left.delete(pod.uid);
 }
 
-function take(removal: Removal, pending: PendingEviction, work: Work): void {
-  const { pod } = pending;
-  const { clock, dryRun } = work.options;
-  const now = clock.now();
-  switch (removal.kind) {
-    case 'accepted':
-      pending.askAt = undefined;
-      work.drain.held.delete(podName(pod));
-      if (dryRun === 'server') finish('gone', pod, work);
-      return;
-    case 'gone':
-      finish('gone', pod, work);
-      return;
-    case 'changed':
-      // The next list finds out whether the name is another pod's by now.
-      pending.askAt = now + LOOK_MS;
-      return;
-    case 'budget':
-      hold(holdText(removal, pod), pending, work);
-      pending.askAt = now + RETRY_MS;
-      return;
-    case 'busy':
-      hold(holdText(removal, pod), pending, work);
-      pending.askAt = now + Math.max(RETRY_MS, removal.afterMs ?? 0);
-      return;
-    case 'many budgets':
-      throw manyBudgetsError(pod, removal.budgets, ', or use --disable-eviction');
-    case 'namespace ends':
-      if (pod.deletionTimestamp !== undefined && dryRun !== 'server') {
-        pending.askAt = undefined;
-        return;
-      }
-      hold(holdText(removal, pod), pending, work);
-      pending.askAt = now + RETRY_MS;
-  }
-}
-
-/** Reported once for each reason, not with each retry. */
-function hold(why: string, { pod }: PendingEviction, { drain, options, report, left }: Work): void {
-  const name = podName(pod);
-  if (options.dryRun === 'server') left.delete(pod.uid);
-  if (drain.held.get(name) === why) return;
-  drain.held.set(name, why);
-  report({ kind: 'held', node: drain.node, pod: name, why });
-}
-
-function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, report, left }: Work): void {
+function finish(kind: 'gone' | 'stuck', pod: DrainPod, { drain, report, evictor, left }: Work): void {
   left.delete(pod.uid);
-  drain.held.delete(podName(pod));
+  evictor.forget(pod.uid);
   if (kind === 'gone') drain.gone++;
   else {
     drain.pods--;
@@ -168,26 +117,25 @@ async function look(work: Work): Promise<void> {
   if (newcomers > 0) drain.hasNewcomers = true;
   // With a selector, others were there before.
   if (options.podSelector === undefined) drain.returned = newcomers;
-  for (const pending of [...left.values()]) {
-    const current = there.get(pending.pod.uid);
-    if (current === undefined) finish('gone', pending.pod, work);
+  for (const pod of [...left.values()]) {
+    const current = there.get(pod.uid);
+    if (current === undefined) finish('gone', pod, work);
     else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, options.now())) finish('stuck', current, work);
-    else pending.pod = current;
+    else left.set(pod.uid, current);
   }
 }
 
 /** A list each second while a pod is terminating; else the delay until the next eviction. */
-function pauseMs({ left, options: { clock, timeoutMs } }: Work, began: number): number {
-  const asks = [...left.values()].map(({ askAt }) => (askAt === undefined ? LOOK_MS : askAt - clock.now()));
+function pauseMs({ left, evictor, options: { clock, timeoutMs } }: Work, began: number): number {
+  const asks = [...left.values()].map(pod => evictor.dueInMs(pod) ?? LOOK_MS);
   const end = timeoutMs > 0 ? began + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.min(end, ...asks));
 }
 
-function timedOut({ drain, options, left, errors }: Work): NodepoolError {
-  const outcomes = [...left.values()].map(({ pod }) => {
-    const name = podName(pod);
-    const why = drain.held.get(name);
-    return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: name };
+function timedOut({ evictor, options, left, errors }: Work): NodepoolError {
+  const outcomes = [...left.values()].map(pod => {
+    const why = evictor.held.get(pod.uid)?.why;
+    return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: podName(pod) };
   });
   const pods = groupByOutcome(outcomes, (what, names) => `${names} ${what}`).join('; ');
   const late = `gave up after ${options.timeoutMs / 1000} s (--timeout): ${pods}`;

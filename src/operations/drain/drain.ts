@@ -145,7 +145,7 @@ function preview(each: NodeDrain, pods: readonly DrainPod[], { plan, report }: P
   for (const pod of pods) {
     const why = plan.blocked.why.get(pod.uid);
     if (why === undefined) continue;
-    each.held.set(podName(pod), why);
+    each.held.set(pod.uid, { pod: podName(pod), why });
     report({ kind: 'held', node: each.node, pod: podName(pod), why });
   }
   each.gone = each.pods - each.held.size;

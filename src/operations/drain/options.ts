@@ -5,6 +5,7 @@ import type { DrainPace } from '../../nodepool/drain-slots.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { CordonChange } from '../../nodepool/plan-cordon.ts';
 import type { Warning } from '../../nodepool/warning.ts';
+import type { EvictionEvent, HeldPod } from '../../reconciler/evictor.ts';
 import type { EvictionsClient } from '../../reconciler/ports.ts';
 import type { CordonOptions, CordonResult } from '../cordon.ts';
 import type { MaintenanceClient } from '../maintenance.ts';
@@ -68,8 +69,8 @@ export interface NodeDrain {
   /** Pods to evict, and those of them that are gone. */
   pods: number;
   gone: number;
-  /** Why pods are not evicted yet, by their name. */
-  held: Map<string, string>;
+  /** Pods that are not evicted yet, with what they wait for, by UID. */
+  held: Map<string, Pick<HeldPod, 'pod' | 'why'>>;
   /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
   terminating?: Set<string>;
   /** Pods came that the drain did not list. */
@@ -87,15 +88,15 @@ export type DrainEvent =
   /** @param returned as in NodeDrain */
   | { kind: 'drained'; node: string; returned: number }
   /** Only in a dry run. @param held as in NodeDrain */
-  | { kind: 'waits'; node: string; held: ReadonlyMap<string, string> }
+  | { kind: 'waits'; node: string; held: NodeDrain['held'] }
   /** The node is no longer a member. */
   | { kind: 'left'; node: string; pool: string; isCordoned: boolean }
   | { kind: 'replaced'; node: string }
   | { kind: 'failed'; node: string; error: NodepoolError };
 
 export type PodEvent =
-  | { kind: 'asking' | 'gone' | 'stuck'; node: string; pod: string }
+  | EvictionEvent
+  /** It is terminating for too long to be waited for. */
+  | { kind: 'stuck'; node: string; pod: string }
   /** About pods that the plan did not have. */
-  | { kind: 'warning'; node: string; text: string }
-  /** @param why what it waits for */
-  | { kind: 'held'; node: string; pod: string; why: string };
+  | { kind: 'warning'; node: string; text: string };

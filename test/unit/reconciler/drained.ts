@@ -3,7 +3,7 @@ import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePoolSpec } from '../../../src/nodepool/types.ts';
-import type { EvictionEvent } from '../../../src/reconciler/node-drainer.ts';
+import type { EvictionEvent } from '../../../src/reconciler/evictor.ts';
 import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
 import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';

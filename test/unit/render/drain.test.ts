@@ -10,7 +10,7 @@ import { colored, plain } from './fixtures.ts';
 const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
 
 function makeDrain(node: string, phase: NodeDrain['phase'], gone: number, pods: number, ...held: string[]): NodeDrain {
-  return { node, phase, gone, pods, held: new Map(held.map(pod => [pod, WHY])) };
+  return { node, phase, gone, pods, held: new Map(held.map(pod => [pod, { pod, why: WHY }])) };
 }
 
 const drains = [
@@ -59,7 +59,8 @@ test('counts the pods of each budget', () => {
   const texts =
     '2 pods wait for PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently, 1 pod waits for PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently';
   const suffix = ' (server dry run)';
-  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', held }, { disableEviction: false, suffix }), {
+  const heldPods = new Map([...held].map(([pod, why]) => [pod, { pod, why }]));
+  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', held: heldPods }, { disableEviction: false, suffix }), {
     to: 'out',
     text: `node/a not drained: ${texts}${suffix}`,
   });
@@ -72,7 +73,7 @@ test("prints a webhook's message as one short line", () => {
   assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\u001b[2J\\nnode/a drained` });
   assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
-  long.held.set('ns/p', 'x'.repeat(1e6));
+  long.held.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
   assert.ok(renderDrains([long], plain, true).endsWith(cut));
@@ -102,7 +103,7 @@ node-4   not begun   0/8
   );
   assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
-  evil.held.set('p', 'a\u001b[2J\nb');
+  evil.held.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
   assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 
