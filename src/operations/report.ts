@@ -23,8 +23,11 @@ export interface ReportOptions {
   selector: string | undefined;
 }
 
-export interface ReportDeps extends Pick<TopDeps, 'pods' | 'nodeUsage' | 'podUsage'> {
+export interface ReportDeps {
   cluster: ClusterReader & { nodes: Pick<NodesClient, 'list' | 'fieldSetters'> };
+  pods: TopDeps['pods'];
+  nodeUsage: Connection['nodeUsage'];
+  podUsage: Connection['podUsage'];
   events: Pick<EventsPort, 'list'>;
   serverFacts: Connection['serverFacts'];
   contextName: string | undefined;

@@ -34,10 +34,8 @@ export interface PodReader {
   read(node: string): Promise<JudgedPods>;
 }
 
-type PodReaderOptions = Pick<DrainOptions, 'rules' | 'podSelector' | 'evictions' | 'now'>;
-
 /** Reads each DaemonSet once: the nodes of a pool have the same. */
-export function podReader({ rules, podSelector, evictions, now }: PodReaderOptions): PodReader {
+export function podReader({ rules, podSelector, evictions, now }: DrainOptions): PodReader {
   const asked = new Map<string, Promise<boolean>>();
   const hasDaemonSet = (pod: DrainPod): Promise<boolean> => {
     const name = daemonSetOf(pod);
