@@ -13,6 +13,7 @@ import { isPaused } from '../../nodepool/rollout.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type Warning, warningAbout } from '../../nodepool/warning.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
+import type { EvictionEvent } from '../../reconciler/evictor.ts';
 import { addOnce, messagesOf, specChangedFailure } from '../../reconciler/failure.ts';
 import { type Intent, nodesOf, stateBefore } from '../../reconciler/intent.ts';
 import { Contests } from '../../reconciler/limits/contests.ts';
@@ -45,12 +46,16 @@ export interface ApplyOptions {
   timeoutMs?: number;
 }
 
-export interface ApplyDeps extends Pick<ReconcilerOptions, 'onEviction'> {
+export interface ApplyDeps {
   cluster: ClusterPort;
+  /** The wall clock. */
   now: () => Date;
+  /** Monotonic. */
   clock: Clock;
   sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
+  /** Evictions, for people, in order. */
+  onEviction?: (event: EvictionEvent) => void;
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
   /** Where the Events of a pool are read, for EarlierRepairs. */
@@ -192,11 +197,6 @@ function reconcilerOf(
   return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...own });
 }
 
-interface UntilIdleDeps extends Pick<ApplyDeps, 'clock' | 'signal'> {
-  cluster: Pick<ClusterPort, 'pools'>;
-  state: ClusterState;
-}
-
 /** A pool of which nodes wait for their pods to be evicted. */
 interface Draining {
   /** The pool with which the run began. */
@@ -216,7 +216,7 @@ export async function untilIdle(
   pools: readonly string[],
   reconciler: Pick<Reconciler, 'reconcile'>,
   { timeoutMs = EVICTION_TIMEOUT_MS }: { timeoutMs?: number },
-  { cluster, state, clock, signal }: UntilIdleDeps,
+  { cluster, state, clock, signal }: Pick<ApplyDeps, 'cluster' | 'clock' | 'signal'> & { state: ClusterState },
 ): Promise<PoolResult[]> {
   const results = new Map<string, PoolResult>();
   const draining = new Map(
