@@ -13,6 +13,7 @@ import { ClusterState } from '../../src/reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../src/reconciler/ports.ts';
 import { Reconciler } from '../../src/reconciler/reconciler.ts';
 import { override } from '../override.ts';
+import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -52,15 +53,14 @@ for (const [what, spec, later] of lost) {
         assert.ok(++reads <= MANY, 'it reads the pool again and again');
         return cluster.pools.getCoerced(name);
       };
-      const reconciler = new Reconciler({
-        cluster: override(cluster, { pools: { getCoerced } }),
-        state: await stateAhead(cluster, later),
-        limitObjects: createLimiter(4),
-        now: () => new Date(),
-        sleep: ms => sleep(ms),
-        clock: systemClock,
-        isFollowed,
-      });
+      const reconciler = new Reconciler(
+        reconcilerOptions(override(cluster, { pools: { getCoerced } }), await stateAhead(cluster, later), {
+          limitObjects: createLimiter(4),
+          sleep: ms => sleep(ms),
+          clock: systemClock,
+          isFollowed,
+        }),
+      );
       await assert.rejects(reconciler.reconcile('w'), {
         message: 'the server has an older version of nodepool w than it had before (etcd was restored)',
         next: 'run `kubectl nodepool reconcile w`',

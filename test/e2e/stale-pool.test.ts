@@ -7,6 +7,7 @@ import { parseRecord } from '../../src/nodepool/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { ClusterState } from '../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../src/reconciler/node-writer.ts';
+import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -31,16 +32,7 @@ test('a node that another process wrote for a newer spec keeps it, and so does o
 
   const nodes = [await cluster.nodes.get('a'), await cluster.nodes.get('b')].flatMap(node => node ?? []);
   const state = new ClusterState([lagging], nodes, []);
-  const sleep = async () => {};
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep,
-    clock: systemClock,
-    now: () => new Date(),
-    isFollowed: true,
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { clock: systemClock, isFollowed: true }));
   assert.deepEqual([writer.needsWrite('a'), writer.needsWrite('b')], [true, true]);
   await Promise.all([writer.write('a'), writer.write('b')]);
   assert.deepEqual([await tierOf('a'), await tierOf('b')], ['silver', 'silver']);

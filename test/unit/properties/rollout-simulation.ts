@@ -20,6 +20,7 @@ import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../reconciler/reconciler-options.ts';
 import { SimulatedPods } from './simulated-pods.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -202,15 +203,14 @@ export class Simulation {
       },
       evictions: async () => this.pods,
     } as unknown as ClusterPort;
-    const nodes = new PoolNodes({
-      cluster,
-      state,
-      limitObjects: createLimiter(4),
-      sleep: async () => {},
-      clock: this.#clock,
-      now: () => new Date(this.now),
-      isFollowed: true,
-    });
+    const nodes = new PoolNodes(
+      reconcilerOptions(cluster, state, {
+        limitObjects: createLimiter(4),
+        clock: this.#clock,
+        now: () => new Date(this.now),
+        isFollowed: true,
+      }),
+    );
     return { state, nodes };
   }
 

@@ -7,8 +7,8 @@ import { type MembershipChange, planMembershipChange } from '../../../src/reconc
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const a = aPool({ labels: { tier: 'a', own: '1' }, taints: [taint('d=a:NoSchedule')] }, { name: 'a' });
@@ -107,15 +107,7 @@ test('reads and plans again on a conflict, and keeps what someone else set', asy
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-    changes,
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes }));
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -137,15 +129,7 @@ test('fails without a write when the change is no longer possible', async () => 
     },
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-    changes: new Map([['n1', moveTo(b, a)]]),
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes: new Map([['n1', moveTo(b, a)]]) }));
   await assert.rejects(writer.write('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
@@ -163,15 +147,7 @@ test('writes a change once: does not remove a label that a pool restores', async
     },
   } as unknown as ClusterPort;
   const state = new ClusterState([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-    changes: new Map([['n1', outOf(a)]]),
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes: new Map([['n1', outOf(a)]]) }));
   await writer.write('n1');
   assert.deepEqual([state.ownership('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');

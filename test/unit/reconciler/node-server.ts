@@ -7,6 +7,7 @@ import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
 import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 export const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 export const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
@@ -83,15 +84,6 @@ export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<Re
   const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster: server.port,
-    state,
-    sleep,
-    clock,
-    now: () => new Date(),
-    isFollowed: true,
-    ...more,
-  });
+  const writer = new NodeWriter(reconcilerOptions(server.port, state, { sleep, clock, isFollowed: true, ...more }));
   return { server, state, clock, writer };
 }

@@ -6,8 +6,8 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { MembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
 const joining: MembershipChange = {
@@ -21,15 +21,7 @@ const cluster = {} as ClusterPort;
 function begin(pools: (typeof worker)[], nodes: Node[]) {
   const state = new ClusterState(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
-  return new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-    changes,
-  });
+  return new NodeWriter(reconcilerOptions(cluster, state, { changes }));
 }
 
 test('fails the change of a node that was deleted in the meantime', async () => {

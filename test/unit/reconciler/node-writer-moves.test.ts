@@ -8,8 +8,8 @@ import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { type NodeOutcome, PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const a = aPool({ labels: { tier: 'a' } }, { name: 'a', uid: 'a', finalizers: [FINALIZER] });
 const b = aPool({ labels: { tier: 'b' } }, { name: 'b', uid: 'b', finalizers: [FINALIZER] });
@@ -30,15 +30,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
   const cluster = { nodes: { patch: patchNode } } as unknown as ClusterPort;
-  const nodes = new PoolNodes({
-    cluster,
-    state,
-    limitObjects: createLimiter(4),
-    sleep: async () => {},
-    isFollowed: true,
-    clock: new FakeClock(),
-    now: () => new Date(),
-  });
+  const nodes = new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), isFollowed: true }));
   const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
   return { nodes, outcome };
 }

@@ -5,8 +5,8 @@ import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const unused = {} as ClusterPort;
@@ -19,14 +19,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const state = new ClusterState([pool], [node], []);
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster: unused,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-  });
+  const writer = new NodeWriter(reconcilerOptions(unused, state));
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
@@ -72,14 +65,7 @@ test('reads a pool that disappears during its writes before it releases the next
         },
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter({
-      limitObjects: work => work(),
-      cluster,
-      state,
-      sleep: async () => {},
-      clock: new FakeClock(),
-      now: () => new Date(),
-    });
+    const writer = new NodeWriter(reconcilerOptions(cluster, state));
     const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

@@ -9,8 +9,8 @@ import type { NodeMove } from '../../../src/reconciler/node-move.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
 import type { ClusterPort, NodesClient } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const collect = globalThis.gc;
 afterEach(() => {
@@ -35,14 +35,7 @@ async function settle(error: NodepoolError) {
   };
   const cluster = { nodes: { patch: patchNode } } as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes({
-    cluster,
-    state,
-    limitObjects: createLimiter(4),
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-  }).apply('worker', outcome);
+  await new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4) })).apply('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
 }
@@ -66,14 +59,7 @@ test('counts members that differ or failed; with caches only those that failed, 
     [...nodes, aNode({ name: 'other' })],
     [],
   );
-  const options = {
-    cluster: {} as ClusterPort,
-    state,
-    limitObjects: createLimiter(1),
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-  };
+  const options = reconcilerOptions({} as ClusterPort, state);
   const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
   assert.deepEqual(new PoolNodes(options).differing('worker', failures), ['a', 'b', 'c']);
   assert.deepEqual(new PoolNodes({ ...options, isFollowed: true }).differing('worker', failures), ['c']);
@@ -88,19 +74,8 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
-  const options = {
-    cluster: {} as ClusterPort,
-    state,
-    limitObjects: createLimiter(4),
-    sleep: async () => {},
-  };
   const due = (only?: Set<string>) =>
-    new PoolNodes({
-      ...options,
-      clock: new FakeClock(),
-      now: () => new Date(),
-      ...(only === undefined ? {} : { only }),
-    }).due('worker');
+    new PoolNodes(reconcilerOptions({} as ClusterPort, state, only && { only })).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });
@@ -114,14 +89,8 @@ test('a rollout in progress triggers garbage collections, one that is complete d
   const record = recordOf({ pool: 'worker', labels: GOLD });
   const nodes = NAMES.map(name => aNode({ name, uid: name, labels, record }));
   const reconcile = (tier: string) => {
-    const options = {
-      cluster: {} as ClusterPort,
-      state: new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []),
-      limitObjects: createLimiter(1),
-      sleep: async () => {},
-      clock: new FakeClock(),
-      now: () => new Date(),
-    };
+    const state = new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []);
+    const options = reconcilerOptions({} as ClusterPort, state);
     const poolNodes = new PoolNodes(options);
     // All of the heap in the end, at 480 KiB each time: half of it is collected, or 14 MiB.
     const reconciles = Math.ceil(process.memoryUsage().heapTotal / (480 * 1024)) + 30;
@@ -143,15 +112,12 @@ test('after the signal a node is not written again, and counts as not written', 
     return { kind: 'conflict' };
   };
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes({
-    cluster: { nodes: { patch, get: async (_name: string) => node } } as ClusterPort,
-    state,
-    limitObjects: createLimiter(1),
-    sleep: async () => {},
-    isFollowed: true,
-    signal: stopping.signal,
-    clock: new FakeClock(),
-    now: () => new Date(),
-  }).apply('worker', outcome);
+  await new PoolNodes(
+    reconcilerOptions({ nodes: { patch, get: async (_name: string) => node } } as ClusterPort, state, {
+      limitObjects: createLimiter(1),
+      isFollowed: true,
+      signal: stopping.signal,
+    }),
+  ).apply('worker', outcome);
   assert.deepEqual([patches, outcome], [1, { moves: [], failures: [], unwritten: 1 }]);
 });

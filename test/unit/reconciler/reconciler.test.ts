@@ -8,8 +8,8 @@ import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
 import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { type Overrides, override } from '../../override.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
@@ -21,14 +21,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   state.observe({ concerned: names => reported.push(...names), nodeGone: () => {} });
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, answers);
   const now = () => new Date('2026-01-01T00:00:00Z');
-  const options = {
-    cluster,
-    state,
-    limitObjects: <T>(work: () => Promise<T>) => work(),
-    now,
-    sleep: async () => {},
-    clock: new FakeClock(),
-  };
+  const options = reconcilerOptions(cluster, state, { now });
   return { state, reported, reconciler: new Reconciler({ ...options, isFollowed: true }) };
 }
 

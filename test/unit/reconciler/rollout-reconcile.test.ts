@@ -11,6 +11,7 @@ import type { ClusterPort, NodePatch, RawPool } from '../../../src/reconciler/po
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { resourceVersion: '10', generation: 2, finalizers: [FINALIZER] };
@@ -68,19 +69,13 @@ function begin(
     },
   });
   let last = 0;
-  const reconciler = new Reconciler({
-    cluster,
-    state,
-    limitObjects: work => work(),
-    now: () => {
-      last = now();
-      return new Date(last);
-    },
-    sleep: async () => {},
-    // Both clocks agree.
-    clock: { now: () => last },
-    isFollowed: true,
-  });
+  const wall = () => {
+    last = now();
+    return new Date(last);
+  };
+  // Both clocks agree.
+  const clocks = { now: wall, clock: { now: () => last } };
+  const reconciler = new Reconciler(reconcilerOptions(cluster, state, { ...clocks, isFollowed: true }));
   return { reconciler, tried, state };
 }
 

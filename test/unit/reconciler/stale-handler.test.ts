@@ -5,8 +5,8 @@ import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/node
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 import { owned } from './runtime-class-server.ts';
 
 const METADATA = { name: 'worker', uid: 'uid-worker', finalizers: [FINALIZER] };
@@ -32,14 +32,11 @@ async function requestsOf(live: NodePool | undefined, hasClass = true): Promise<
       },
     },
   } as unknown as ClusterPort;
-  const reconciler = new Reconciler({
-    cluster,
-    state: new ClusterState([known], [], hasClass ? [owned()] : []),
-    limitObjects: work => work(),
-    now: () => new Date('2026-01-03T00:00:00Z'),
-    sleep: async () => {},
-    clock: new FakeClock(),
-  });
+  const reconciler = new Reconciler(
+    reconcilerOptions(cluster, new ClusterState([known], [], hasClass ? [owned()] : []), {
+      now: () => new Date('2026-01-03T00:00:00Z'),
+    }),
+  );
   await reconciler.reconcile('worker');
   return requests;
 }

@@ -6,9 +6,9 @@ import { FINALIZER, type NodePool, type NodePoolSpec } from '../../../src/nodepo
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { Server } from './node-server.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const pool = (generation: number, spec: NodePoolSpec): NodePool =>
   aPool(spec, { generation, resourceVersion: `${10 + generation}`, finalizers: [FINALIZER] });
@@ -45,15 +45,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
       },
     },
   } as unknown as ClusterPort;
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-    isFollowed: true,
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { isFollowed: true }));
   return { state, writer, serverOf, reads: () => reads };
 }
 

@@ -4,8 +4,8 @@ import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../../src/node
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePoolsClient } from '../../../src/reconciler/ports.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 test('fails without node writes when a policy strips the takeover annotation, after one patch of the pool', async () => {
   const status = { status: 200, nodeCount: 1 } as const;
@@ -21,14 +21,7 @@ test('fails without node writes when a policy strips the takeover annotation, af
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
   };
   const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
-  const writer = new NodeWriter({
-    limitObjects: work => work(),
-    cluster,
-    state,
-    sleep: async () => {},
-    clock: new FakeClock(),
-    now: () => new Date(),
-  });
+  const writer = new NodeWriter(reconcilerOptions(cluster, state));
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,

@@ -12,6 +12,7 @@ import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { annotationReader, hasUnread, readAnnotations } from '../../../src/reconciler/unread-annotations.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { begin, fresh, role } from './node-server.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const pool = aPool({ annotations: { owner: 'us' } }, { finalizers: [FINALIZER] });
 const kept = new Set(['owner']);
@@ -85,13 +86,8 @@ function reconcile(nodes: Node[], list: (selector?: string) => Promise<Node[]>) 
     },
   } as unknown as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  const options = {
-    limitObjects: createLimiter(1),
-    sleep: async () => {},
-    clock: { now: () => 0 },
-    now: () => new Date(),
-  };
-  return { requests, done: new PoolNodes({ cluster, state, ...options }).apply('worker', outcome) };
+  const options = reconcilerOptions(cluster, state, { limitObjects: createLimiter(1) });
+  return { requests, done: new PoolNodes(options).apply('worker', outcome) };
 }
 
 test('many such members are read with one list of their pool', async () => {

@@ -10,6 +10,7 @@ import type { ClusterPort, NodePatch } from '../../../../src/reconciler/ports.ts
 import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../../reconciler/reconciler-options.ts';
 
 const START = Date.parse('2026-05-01T12:00:00Z');
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -72,14 +73,9 @@ test('no node takes a turn that became free while pods of another are evicted', 
     if (a.ready && a.taints.some(({ effect }) => effect === 'NoExecute'))
       store({ ...a, ready: false, readySince: Math.floor((START + clock.now()) / 1000) });
   };
-  const reconciler = new Reconciler({
-    cluster,
-    state,
-    limitObjects: work => work(),
-    now: () => new Date(START + clock.now()),
-    sleep,
-    clock,
-  });
+  const reconciler = new Reconciler(
+    reconcilerOptions(cluster, state, { now: () => new Date(START + clock.now()), sleep, clock }),
+  );
   let isDone = false;
   const run = untilIdle(['worker'], reconciler, { timeoutMs: 200_000 }, { cluster, state, clock }).finally(() => {
     isDone = true;

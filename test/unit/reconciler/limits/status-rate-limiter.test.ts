@@ -8,6 +8,7 @@ import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
 import type { Overrides } from '../../../override.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../reconciler-options.ts';
 
 const BUSY = { name: 'busy', uid: 'u', generation: 1 };
 
@@ -73,16 +74,14 @@ function create(statusLimiter?: StatusRateLimiter) {
       },
     },
   } satisfies Overrides as unknown as ClusterPort;
-  const reconciler = new Reconciler({
-    cluster,
-    state,
-    limitObjects: work => work(),
-    now: clock.wall,
-    sleep: async () => {},
-    clock,
-    isFollowed: true,
-    ...(statusLimiter === undefined ? {} : { statusLimiter }),
-  });
+  const reconciler = new Reconciler(
+    reconcilerOptions(cluster, state, {
+      now: clock.wall,
+      clock,
+      isFollowed: true,
+      ...(statusLimiter === undefined ? {} : { statusLimiter }),
+    }),
+  );
   const flip = (round: number) => {
     state.setNode({
       ...(state.node('a') ?? assert.fail()),

@@ -1,0 +1,22 @@
+/** What the parts of the reconciler need in every test. */
+import type { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
+import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+
+/** No limit, and no wait takes time; `more` replaces that. */
+export function reconcilerOptions(
+  cluster: ClusterPort,
+  state: ClusterState,
+  more: Partial<ReconcilerOptions> = {},
+): ReconcilerOptions {
+  return {
+    cluster,
+    state,
+    limitObjects: work => work(),
+    sleep: async () => {},
+    clock: new FakeClock(),
+    now: () => new Date(),
+    ...more,
+  };
+}
