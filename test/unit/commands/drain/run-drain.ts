@@ -6,7 +6,7 @@ import { parsePace } from '../../../../src/commands/drain/pace.ts';
 import { type ShownDrain, showDrain } from '../../../../src/commands/drain/show-drain.ts';
 import type { Budget } from '../../../../src/nodepool/budgets.ts';
 import type { Node, Toleration } from '../../../../src/nodepool/types.ts';
-import type { Removal } from '../../../../src/reconciler/ports.ts';
+import type { PodRemoval, Removal } from '../../../../src/reconciler/ports.ts';
 import { testIo } from '../../cli/test-io.ts';
 
 const pool = { apiVersion: '', kind: '', metadata: { name: 'worker' }, spec: { nodeSelector: { in: 'worker' } } };
@@ -31,6 +31,8 @@ export async function runDrain(
     budgets = [] as Budget[],
     tolerations = [] as Toleration[],
     deletionTimestamp = undefined as string | undefined,
+    /** Gets how each client of pods was opened. */
+    opened = [] as PodRemoval[],
   } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
@@ -43,6 +45,12 @@ export async function runDrain(
     phase: 'Running',
     ...spec,
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+  };
+  const client = {
+    podsOn: async (node: string) =>
+      isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
+    budgets: async () => budgets,
+    evict: async () => removal,
   };
   const connection = {
     cluster: {
@@ -59,12 +67,10 @@ export async function runDrain(
         get: async (name: string) => ({ ...makeNode(name), unschedulable: !choice.isRolling }),
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
-      evictions: async () => ({
-        podsOn: async (node: string) =>
-          isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
-        budgets: async () => budgets,
-        evict: async () => removal,
-      }),
+      evictions: async (how: PodRemoval) => {
+        opened.push(how);
+        return client;
+      },
     },
   } as unknown as Connection;
   const deps = { io, connect: async () => connection, progress: async () => live } as unknown as Deps;

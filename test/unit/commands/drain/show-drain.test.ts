@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
-import type { Removal } from '../../../../src/reconciler/ports.ts';
+import type { PodRemoval, Removal } from '../../../../src/reconciler/ports.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { DONE, HEADING, runDrain, WARNING } from './run-drain.ts';
 
@@ -13,6 +13,12 @@ test('prints results on stdout, the rest on stderr', async () => {
     stdout: DONE,
     stderr: `${WARNING}${HEADING}evicting pod ns/p-a\npod ns/p-a evicted\nevicting pod ns/p-b\npod ns/p-b evicted\n`,
   });
+});
+
+test('opens the client of pods with the grace period and --disable-eviction', async () => {
+  const opened: PodRemoval[] = [];
+  await runDrain({ gracePeriodSeconds: 0, disableEviction: true }, { opened });
+  assert.deepEqual(opened, [{ gracePeriodSeconds: 0, disableEviction: true }]);
 });
 
 test('prints no line per pod beside a spinner', async () => {
