@@ -1,6 +1,7 @@
 /** Bundles the program with esbuild: its entry modules, a chunk for each command, and shared chunks. */
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 import { lazyRequires } from './lazy-requires.ts';
@@ -24,6 +25,28 @@ const withoutDevtools: Plugin = {
 };
 
 /**
+ * The package does not say that its modules have no side effects: esbuild would bundle all that it exports, and with it
+ * undici and others. Its serializer names 758 models, a mebibyte; it leaves objects of types that it does not know as they
+ * are, which is how we send them.
+ */
+const onlyUsedOfClientNode: Plugin = {
+  name: 'only-used-of-client-node',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path)),
+      sideEffects: false,
+    }));
+    onResolve({ filter: /^\./ }, ({ path, importer, resolveDir }) =>
+      CLIENT_NODE.test(importer) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
+    );
+    onLoad({ filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]models[\\/]ObjectSerializer\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace(/^(?:import .*|export \* from .*| +"\w+": \w+,)$/gm, ''),
+    }));
+  },
+};
+const CLIENT_NODE = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
+
+/**
  * Not minified: stack traces stay readable, and minifying improved neither start-up nor memory.
  * @param entries paths below the project's root; each becomes NAME.js
  * @param outdir its files are overwritten and none is removed; unchanged files stay readable meanwhile
@@ -42,7 +65,7 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     target: 'node22',
     // React's development build is four times as large.
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [withoutDevtools, lazyRequires],
+    plugins: [withoutDevtools, lazyRequires, onlyUsedOfClientNode],
     banner: { js: COMMONJS },
     legalComments: 'none',
     metafile: true,

@@ -11,7 +11,7 @@ import { useTestEnv } from './test-env.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** Modules that hardly a run below needs: dashboard, grids, spinner, logins, proxies, drains, controller. */
+/** Modules that hardly a run below needs: writes, dashboard, grids, spinner, logins, proxies, drains, controller. */
 const RARE = [
   '@kubernetes/client-node',
   'cli-table3',
@@ -34,6 +34,8 @@ const RARE = [
 const NEEDED: Record<string, string[]> = {
   'describe gpu': ['cli-table3'],
   view: ['src/controller/reflector.ts'],
+  // It writes. Without a bundle, all of client-node is loaded, and with it socks.
+  'edit gpu --label a=b --dry-run=server': ['@kubernetes/client-node', 'socks'],
   'drain gpu --dry-run': ['src/kube/resources/evictions.ts'],
   'wait gpu --for=status=200': ['src/controller/reflector.ts'],
   'rollout status gpu': ['src/controller/reflector.ts'],

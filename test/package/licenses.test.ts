@@ -28,6 +28,13 @@ test('finds all bundled packages, each under an allowed licence', () => {
   assert.deepEqual(forbidden(packages), []);
 });
 
+test('client-node brings no other package into the bundle', () => {
+  const clientNode = packages.find(({ name }) => name === '@kubernetes/client-node');
+  const bundled = clientNode?.dependencies.filter(name => packages.some(each => each.name === name));
+  // Those that read our YAML, and connect through our SOCKS proxies.
+  assert.deepEqual(bundled, ['js-yaml', 'socks']);
+});
+
 test('names every package above a licence text with its holder', async () => {
   const sections = (await bundleLicenses(packages)).split(`${'-'.repeat(80)}\n`).slice(1);
   for (const { name, version, license } of packages) {

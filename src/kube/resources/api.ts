@@ -3,6 +3,7 @@
  * NodepoolError. The typed clients, one file a resource, use it.
  */
 
+import type { V1DeleteOptions } from '@kubernetes/client-node';
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject } from '../../nodepool/json.ts';
@@ -24,7 +25,7 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 /** Items in later pages in protobuf, which are not kept whole. */
 const LATER_PAGE_SIZE = '2000';
 
-/** The parameters of a write. */
+/** The parameters of a write; client-node would leave out any other. */
 export type WriteQuery = {
   dryRun?: 'All';
   fieldManager?: string;
@@ -44,7 +45,7 @@ export type Write =
       contentType: string;
     }
   // The dry run of a delete is in its body.
-  | { method: 'DELETE'; body: object; query?: never; name: string; subresource?: never };
+  | { method: 'DELETE'; body: V1DeleteOptions; query?: never; name: string; subresource?: never };
 /** How Transport sends it. */
 export type Sending = Pick<Request, 'accept' | 'replayable' | 'urgent' | 'deadlineMs'>;
 
@@ -189,10 +190,14 @@ export class Api {
     return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /** Sends a write. Resolves with any answer. */
+  /** Sends a write; client-node, which serves all groups but the core, is loaded at the first. Resolves with any answer. */
   async write(resource: Resource, write: Write, sending: Sending): Promise<Answer> {
-    const { name, subresource, ...request } = write;
-    return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
+    if (resource.group === '') {
+      const { name, subresource, ...request } = write;
+      return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
+    }
+    const { writeCustomObject } = await import('./client-node.ts');
+    return writeCustomObject(this.#transport, resource, write, sending);
   }
 
   /** Sends a review, which the server answers and does not store. @param name of what it asks, for errors */
