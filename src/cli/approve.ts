@@ -1,6 +1,6 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
 import { DeclinedError, NodepoolError } from '../nodepool/errors.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import type { DuePlan } from '../nodepool/plan.ts';
 import { andMore } from '../nodepool/plural.ts';
 import type { Approve, Proposal } from '../operations/consent.ts';
 import type { PodsPort } from '../operations/pods-port.ts';
@@ -160,7 +160,7 @@ async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): P
 const GETS = ' would get the taint ';
 
 /** Labels and taints that the plans remove because a pool has `unmanaged: Remove`. */
-function removedFrom(plans: readonly NodePlan[]): string[] {
+function removedFrom(plans: readonly DuePlan[]): string[] {
   return plans.flatMap(({ node, changes }) =>
     changes
       .filter(({ reason }) => reason === 'unmanaged')

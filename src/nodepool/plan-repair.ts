@@ -16,8 +16,7 @@ import {
   taintPolicy,
   written,
 } from './merge-slots.ts';
-import { type NodePlan, valuesOf } from './plan.ts';
-import { rewriteTaints } from './plan-taints.ts';
+import { patchOf, type SamePlan, type UnreadPlan, type WritePlan } from './plan.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
 import { memberLabels } from './selector.ts';
 import {
@@ -39,13 +38,15 @@ export function planRepair(
   pool: NodePool,
   rules: PlanRules = {},
   birth: Birth = LONG_REGISTERED,
-): NodePlan {
+): SamePlan | UnreadPlan | WritePlan {
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
-  const plan: NodePlan = { node, owner: name, previous: name, changes: [], patch: undefined };
+  const whose = { node, owner: name, previous: name };
   // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (takeover.ts).
-  if (node.record === undefined)
-    return { ...plan, patch: { resourceVersion: node.resourceVersion, record: formatRecord(record) } };
+  if (node.record === undefined) {
+    const patch = { resourceVersion: node.resourceVersion, record: formatRecord(record) };
+    return { ...whose, kind: 'write', changes: [], patch };
+  }
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const since = startupSince(node, record, withGiven(pool, record), live);
   const due = startupDue(node, record, pool, birth);
@@ -69,13 +70,12 @@ export function planRepair(
       new Map(Object.entries(node.annotations ?? {})),
     ),
   };
-  if (!areAnnotationsKnown(node, record.annotations, Object.keys(annotations))) plan.isUnread = true;
-  plan.changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
+  const changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
     writes[kind].map(write => describeWrite(kind, write, false)),
   );
   const isNoted =
     startup.boot === record.boot && [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
-  if (plan.changes.length === 0 && isNoted) return plan;
+  if (changes.length === 0 && isNoted) return { ...whose, kind: 'same' };
   const forgetting = {
     labels: forgotten(record.labels, writes.label),
     taints: forgotten(record.taints, writes.taint),
@@ -86,14 +86,13 @@ export function planRepair(
     ? defined({ boot: record.boot })
     : { startup: startup.slots, ...defined({ boot: startup.boot }) };
   const next = formatRecord({ ...rest, ...forgetting, ...startupNow });
-  plan.patch = {
-    resourceVersion: node.resourceVersion,
-    ...(writes.label.length > 0 ? { labels: valuesOf(writes.label) } : {}),
-    ...(writes.taint.length > 0 ? { taints: rewriteTaints(node.taints, writes.taint) } : {}),
-    ...(writes.annotation.length > 0 ? { annotations: valuesOf(writes.annotation) } : {}),
+  const patch = {
+    ...patchOf(node, writes.label, writes.taint, writes.annotation),
     ...(next === node.record ? {} : { record: next }),
   };
-  return plan;
+  const write: WritePlan = { ...whose, kind: 'write', changes, patch };
+  const isKnown = areAnnotationsKnown(node, record.annotations, Object.keys(annotations));
+  return isKnown ? write : { ...whose, kind: 'unread', after: write };
 }
 
 /** Slots that the pool set and still sets, with whatever value, and that somebody else has changed or removed. */

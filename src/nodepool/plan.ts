@@ -60,46 +60,130 @@ export interface NodePatch {
   maintenance?: string | null;
 }
 
-export interface NodePlan {
+/** By the first thing that stands against the write, in this order. `after`: what is done once it does not any more. */
+export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | TurnPlan | UnreadPlan | DuePlan | SamePlan;
+
+/** What can be done now. */
+export type DuePlan = WritePlan | DrainPlan;
+
+/** The node of a plan, and whose it is. */
+export interface Planned {
   node: Node;
   /** The owner after the plan. */
   owner: string | undefined;
   /** The pool that held the node before. */
   previous: string | undefined;
+}
+
+/** A pool is paused: nothing must be written. */
+export interface PausedPlan extends Planned {
+  kind: 'paused';
+  pool: string;
+  after: OversizedPlan | TurnPlan | UnreadPlan | DuePlan;
+}
+
+/** The labels of these pools would move the node in an endless cycle: nothing must be written. */
+export interface CirclePlan extends Planned {
+  kind: 'circle';
+  pools: readonly string[];
+}
+
+/** The record would exceed its limits: nothing must be written, and each run reports it. */
+export interface OversizedPlan extends Planned {
+  kind: 'oversized';
+  /** It would be a step of a rollout. */
+  isStep: boolean;
+}
+
+/** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, whose turn has to come first. */
+export interface TurnPlan extends Planned {
+  kind: 'turn';
+  after: UnreadPlan | DuePlan;
+  /** What is written while it waits, if anything is: see planRepair(). */
+  meanwhile?: UnreadPlan | WritePlan;
+}
+
+/**
+ * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
+ * again before it is written: a value of somebody else would be lost.
+ */
+export interface UnreadPlan extends Planned {
+  kind: 'unread';
+  after: DuePlan;
+}
+
+/** Nothing is written before pods are evicted. */
+export interface DrainPlan extends Planned {
+  kind: 'drain';
+  /** None. */
   changes: Change[];
-  /** Absent when there is nothing to change. */
-  patch: NodePatch | undefined;
-  /** Pools whose labels would move the node in an endless cycle. Nothing must be written then. */
-  circle?: readonly string[];
-  /** The record would exceed its limits. Nothing must be written then. */
-  isOversized?: boolean;
-  /**
-   * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
-   * again before it is written: a value of somebody else would be lost.
-   */
-  isUnread?: boolean;
-  /** A pool that is paused: nothing must be written. */
-  pausedBy?: string;
-  /** The changed spec of a pool with spec.rollout reaches a member: its turn has to come first. */
-  isRollout?: boolean;
-  /** Taints that wait until the pods that they would evict are gone; absent when none does. */
+  patch?: undefined;
+  drain: PlannedDrain;
+}
+
+export interface WritePlan extends Planned {
+  kind: 'write';
+  /** None where only the record is written. */
+  changes: Change[];
+  patch: NodePatch;
+  /** Begins, or goes on, after the write. */
   drain?: PlannedDrain;
-  /** Sets taints that waited, as these pods are gone. */
-  isCleared?: boolean;
+  /** Sets taints that waited, as the pods that they would evict are gone. */
+  isCleared?: true;
   /** Taints with the effect NoExecute that the pool displaced, and that are not set again: nobody agreed to evictions. */
   withheld?: Taint[];
 }
 
-/** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
-export function plansToTheEnd(all: { nodes: readonly NodePlan[]; later: readonly NodePlan[] }): NodePlan[] {
-  return [...all.nodes, ...all.later.filter(({ pausedBy }) => pausedBy === undefined)];
+/** There is nothing to do. */
+export interface SamePlan extends Planned {
+  kind: 'same';
+}
+
+/** What the plan comes to once it waits for nothing. */
+export function endOf(plan: NodePlan): CirclePlan | OversizedPlan | DuePlan | SamePlan {
+  return 'after' in plan ? endOf(plan.after) : plan;
+}
+
+/** What is done once the plan waits for nothing; undefined where nothing is to be done, or can be. */
+export function dueOf(plan: NodePlan | undefined): DuePlan | undefined {
+  const end = plan && endOf(plan);
+  return end?.kind === 'write' || end?.kind === 'drain' ? end : undefined;
+}
+
+/** The plan once its turn in a rollout has come, or where none is needed. */
+export function inTurn(plan: NodePlan): Exclude<NodePlan, TurnPlan> {
+  return plan.kind === 'turn' ? plan.after : plan;
+}
+
+/** Whether it is a step of a rollout, whatever else stands against it. */
+export function isStep(plan: NodePlan | undefined): boolean {
+  switch (plan?.kind) {
+    case 'paused':
+      return isStep(plan.after);
+    case 'oversized':
+      return plan.isStep;
+    default:
+      return plan?.kind === 'turn';
+  }
+}
+
+/** Whether the node has to be read first, whatever else stands against it. */
+export function isUnread(plan: NodePlan): boolean {
+  return plan.kind === 'unread' || ('after' in plan && isUnread(plan.after));
+}
+
+/** Whether pods are evicted now, before a taint is set; in a rollout it may have to wait for its turn all the same. */
+export function isDraining(plan: NodePlan): boolean {
+  return plan.kind !== 'paused' && dueOf(plan)?.drain?.hasBegun === true;
 }
 
 /** With those that follow when pods are evicted. */
-export function allChanges({ changes, drain }: Pick<NodePlan, 'changes' | 'drain'>): Change[] {
-  return drain === undefined ? changes : [...changes, ...drain.changes];
+export function allChanges(plan: Pick<DuePlan, 'changes' | 'drain'> | undefined): Change[] {
+  if (plan?.drain === undefined) return plan?.changes ?? [];
+  return [...plan.changes, ...plan.drain.changes];
 }
 
+/** Taints that wait until the pods that they would evict are gone. */
 export interface PlannedDrain {
   /** As the spec has them. */
   taints: Taint[];
@@ -130,15 +214,9 @@ export function planNode(
 ): NodePlan {
   const leaving = record !== undefined && record.pool !== pool?.metadata.name;
   const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
-  const plan: NodePlan = {
-    node,
-    owner: owner?.metadata.name,
-    previous: heldBy(node, record, owner),
-    changes: [],
-    patch: undefined,
-  };
-  if (record === undefined && owner === undefined) return plan;
-  if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return plan;
+  const whose: Planned = { node, owner: owner?.metadata.name, previous: heldBy(node, record, owner) };
+  if (record === undefined && owner === undefined) return { ...whose, kind: 'same' };
+  if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return { ...whose, kind: 'same' };
 
   const policy = labelPolicy(rules);
   const labels = mergeSlots(
@@ -153,36 +231,38 @@ export function planNode(
   const live = new Map(Object.entries(node.annotations ?? {}));
   const annotations = mergeSlots(ANNOTATION_POLICY, leaving, record?.annotations, desired, live);
 
-  plan.changes = [
+  const changes = [
     ...labels.writes.map(write => describeWrite('label', write, leaving)),
     ...taints.writes.map(write => describeWrite('taint', write, leaving)),
     ...annotations.writes.map(write => describeWrite('annotation', write, leaving)),
   ];
-  if (!areAnnotationsKnown(node, record?.annotations, desired.keys())) plan.isUnread = true;
-  if (taints.withheld.size > 0) plan.withheld = [...taints.withheld].map(([id, value]) => taintFrom(id, value));
+  const isKnown = areAnnotationsKnown(node, record?.annotations, desired.keys());
+  const withheld =
+    taints.withheld.size > 0 ? { withheld: [...taints.withheld].map(([id, value]) => taintFrom(id, value)) } : {};
   if (record === undefined && pool !== undefined && isHeldBack(pool, node, birth)) {
     const empty = { labels: NO_SLOTS, taints: NO_SLOTS, annotations: NO_SLOTS };
     const joined = formatRecord({ pool: pool.metadata.name, ...empty, startup: taints.startup });
-    return { ...plan, changes: [], patch: { resourceVersion: node.resourceVersion, record: joined } };
+    const patch = { resourceVersion: node.resourceVersion, record: joined };
+    return waiting(whose, { changes: [], patch, ...withheld }, { isUnread: !isKnown });
   }
   const { deferred, draining } = taints;
   const drainingSince = deferred?.hasBegun ? record?.drainingSince : undefined;
-  const waiting = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
-  if (deferred !== undefined && draining !== undefined) {
-    const lifted = deferred.lifted.map(write => describeWrite('taint', write, false));
-    const { hasBegun } = deferred;
-    const changes = [...waiting, ...lifted];
-    plan.drain = { taints: drainingTaints(draining), changes, hasBegun, ...defined({ since: drainingSince }) };
-  }
-  if (deferred !== undefined && draining === undefined) plan.isCleared = true;
+  const afterDrain = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
+  const drain = deferred &&
+    draining && {
+      taints: drainingTaints(draining),
+      changes: [...afterDrain, ...deferred.lifted.map(write => describeWrite('taint', write, false))],
+      hasBegun: deferred.hasBegun,
+      ...defined({ since: drainingSince }),
+    };
   // What was given at birth is completed by the first write: the node joins.
   const isMember = !leaving && record !== undefined && node.mark !== 'record';
-  const isDrained = waiting.some(isOfSpec);
-  const isChanged = plan.changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
+  const isDrained = afterDrain.some(isOfSpec);
+  const isChanged = changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
   const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
   // A drain that has begun had its turn, or needed none: the record has the time of a turn.
   const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
-  if (isTurn && owner?.spec.rollout !== undefined) plan.isRollout = true;
+  const isRolledOut = isTurn && owner?.spec.rollout !== undefined;
   const known = leaving ? undefined : record?.generation;
   const merged: AppliedRecord | undefined = owner && {
     pool: owner.metadata.name,
@@ -198,31 +278,61 @@ export function planNode(
   const { generation } = owner?.metadata ?? {};
   // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
   // next write: see stale-pools.ts.
-  const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && plan.changes.length > 0;
+  const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && changes.length > 0;
   const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
   const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
   const next = applied && formatRecord(applied);
-  if (
-    applied !== undefined &&
-    next !== undefined &&
-    isOversized(
-      applied,
-      next,
-      (plan.isRollout ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH),
-    )
-  ) {
-    return { ...plan, changes: [], isOversized: true };
-  }
-  if (plan.changes.length > 0 || isRecordDue) {
-    plan.patch = {
-      resourceVersion: node.resourceVersion,
-      ...(labels.writes.length > 0 ? { labels: valuesOf(labels.writes) } : {}),
-      ...(taints.writes.length > 0 ? { taints: rewriteTaints(node.taints, taints.writes) } : {}),
-      ...(annotations.writes.length > 0 ? { annotations: valuesOf(annotations.writes) } : {}),
-      ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
-    };
-  }
-  return plan;
+  const addedLater = (isRolledOut ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
+  if (applied !== undefined && next !== undefined && isOversized(applied, next, addedLater))
+    return { ...whose, kind: 'oversized', isStep: isRolledOut };
+  const patch: NodePatch = {
+    ...patchOf(node, labels.writes, taints.writes, annotations.writes),
+    ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
+  };
+  const cleared = deferred !== undefined && draining === undefined ? { isCleared: true as const } : {};
+  const what = { changes, ...defined({ drain }), ...cleared, ...withheld };
+  const marks = { isUnread: !isKnown, isStep: isRolledOut };
+  return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, marks);
+}
+
+/** What is done with the node, behind what stands against it. */
+export function waiting(
+  { node, owner, previous }: Planned,
+  {
+    patch,
+    changes,
+    drain,
+    ...more
+  }: Pick<WritePlan, 'changes' | 'drain' | 'isCleared' | 'withheld'> & { patch?: NodePatch },
+  marks: { isUnread: boolean; isStep?: boolean },
+): SamePlan | TurnPlan | UnreadPlan | DuePlan {
+  const whose: Planned = { node, owner, previous };
+  const due: DuePlan | undefined =
+    patch !== undefined
+      ? { ...whose, kind: 'write', changes, patch, ...defined({ drain }), ...more }
+      : drain && { ...whose, kind: 'drain', changes: [], drain };
+  if (due === undefined) return { ...whose, kind: 'same' };
+  const after: UnreadPlan | DuePlan = marks.isUnread ? { ...whose, kind: 'unread', after: due } : due;
+  return marks.isStep ? { ...whose, kind: 'turn', after } : after;
+}
+
+/** Without the record. */
+export function patchOf(
+  { resourceVersion, taints: live }: Node,
+  labels: readonly SlotWrite[],
+  taints: SlotWrite[],
+  annotations: readonly SlotWrite[],
+): NodePatch {
+  return {
+    resourceVersion,
+    ...(labels.length > 0 ? { labels: valuesOf(labels) } : {}),
+    ...(taints.length > 0 ? { taints: rewriteTaints(live, taints) } : {}),
+    ...(annotations.length > 0 ? { annotations: valuesOf(annotations) } : {}),
+  };
+}
+
+function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
+  return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
 }
 
 /**
@@ -269,10 +379,6 @@ function isMapApplied(
 }
 
 const NONE: Readonly<Record<string, string>> = {};
-
-export function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
-  return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
-}
 
 function desiredLabels(
   node: Node,

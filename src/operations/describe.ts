@@ -1,7 +1,7 @@
 /** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
 
 import type { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import { type DuePlan, dueOf } from '../nodepool/plan.ts';
 import { type Reached, runtimeClassName } from '../nodepool/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
 import type { Warning } from '../nodepool/warning.ts';
@@ -18,10 +18,10 @@ import type { EventsPort, PoolEventRecord } from './ports.ts';
 export interface DescribedNode {
   node: Node;
   /** What the next reconcile would change on it. */
-  changes: NodePlan['changes'];
+  changes: DuePlan['changes'];
   /** What waits until pods are evicted, if anything does. */
-  drain?: NodePlan['drain'] | undefined;
-  /** See NodePlan. */
+  drain?: DuePlan['drain'] | undefined;
+  /** See CirclePlan. */
   circle?: readonly string[] | undefined;
   /** `leaving`: it still carries what the pool applied and is not a member any more. */
   membership: { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
@@ -58,7 +58,9 @@ export async function describe(
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
     const held = state.held(name).map((node): DescribedNode => {
-      const { changes = [], drain, circle } = planOf(state, node.name) ?? {};
+      const plan = planOf(state, node.name);
+      const { changes = [], drain } = dueOf(plan) ?? {};
+      const circle = plan?.kind === 'circle' ? plan.pools : undefined;
       return { node, changes, drain, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
     });
     const lost = state.lost(name).map(({ node, owner }): DescribedNode => {

@@ -3,7 +3,7 @@ import type { Clock } from '../controller/clock.ts';
 import { collectGarbage } from '../controller/collect.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { activeMaintenance, isOverdue, type Maintenance } from '../nodepool/maintenance.ts';
-import { allChanges } from '../nodepool/plan.ts';
+import { allChanges, dueOf } from '../nodepool/plan.ts';
 import type { Condition, Node, NodePool } from '../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../reconciler/cluster-state.ts';
 import { planOf } from '../reconciler/node-plan.ts';
@@ -160,8 +160,7 @@ function lookAt(state: ClusterState, time: Date, isMeant: (pool: string | undefi
     const node = state.node(name);
     if (node === undefined) continue;
     const { owner, conflicting = [] } = state.ownership(name) ?? {};
-    const plan = planOf(state, name);
-    const isDrifted = plan !== undefined && allChanges(plan).length > 0;
+    const isDrifted = allChanges(dueOf(planOf(state, name))).length > 0;
     const pool = owner ?? (isDrifted ? poolNodeOf(state, node).pool : undefined);
     if (isDrifted && isMeant(pool)) {
       driftedOf.set(pool ?? '', (driftedOf.get(pool ?? '') ?? 0) + 1);

@@ -1,4 +1,5 @@
 /** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
+import { dueOf } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import type { AppliedRecord } from '../nodepool/record.ts';
 import type { Warning } from '../nodepool/warning.ts';
@@ -18,7 +19,9 @@ export function firstStripWarning(
   const held = state.held(name);
   const before = held.some(node => strips(state.ownership(node.name)?.record));
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
-  const nodes = written.filter(node => planOf(state, node.name)?.changes.some(change => change.reason === 'unmanaged'));
+  const nodes = written.filter(node =>
+    dueOf(planOf(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
+  );
   if (before || nodes.length === 0) return [];
   const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;
   const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;

@@ -1,6 +1,6 @@
 /** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
 
-import type { NodePlan } from '../nodepool/plan.ts';
+import type { DuePlan } from '../nodepool/plan.ts';
 import { arrivingNoExecute, evictedAfter } from '../nodepool/toleration.ts';
 import type { NodePool, Taint } from '../nodepool/types.ts';
 import type { PlacedPod, PodsPort } from './pods-port.ts';
@@ -31,7 +31,7 @@ export interface EvictionPreview {
 }
 
 /** The node as it is, and the taints that it is to have. */
-export type TaintPlan = Pick<NodePlan, 'node' | 'patch' | 'drain'>;
+export type TaintPlan = Pick<DuePlan, 'node' | 'patch' | 'drain'>;
 
 /**
  * Which pods the plans evict. Pods that a taint on the node evicts already, and as soon, are not counted. Undefined when no

@@ -3,7 +3,7 @@
 import { areAnnotationsKnown } from '../nodepool/annotations.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { dueOf, type NodePatch, type NodePlan } from '../nodepool/plan.ts';
 import { firstFew } from '../nodepool/plural.ts';
 import { taintId } from '../nodepool/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../nodepool/types.ts';
@@ -42,7 +42,7 @@ export function alteredSlots(
   );
   if (names.length === 0) return [];
   const before = slots(node);
-  const { patch: repair } = next() ?? {};
+  const repair = dueOf(next())?.patch;
   const repaired = repair === undefined ? found : slots(patchedNode(answer, repair));
   const givesAway = (name: string) => name.startsWith(LABEL) && decides(name.slice(LABEL.length));
   return names

@@ -4,7 +4,7 @@
 
 import type { FieldError } from '../nodepool/field-error.ts';
 import { defined } from '../nodepool/json.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import { allChanges, type DuePlan, dueOf, endOf } from '../nodepool/plan.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import {
@@ -19,14 +19,14 @@ import { keysOf } from './conflicts.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { stepOf } from './limits/rollout-gates.ts';
 import { planMembershipChange } from './membership-change.ts';
-import { planOf, repairOf } from './node-plan.ts';
+import { planOf } from './node-plan.ts';
 import { reachedBy } from './runtime-class-writer.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
-  nodes: NodePlan[];
+  nodes: DuePlan[];
   /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
-  later: NodePlan[];
+  later: LaterPlan[];
   /** Of pools whose rollout is not done, or does something now. */
   rollouts: PlannedRollout[];
   /** Nodes that a pool matches and another pool owns. */
@@ -40,11 +40,21 @@ export interface ClusterPlan {
   oversized: string[];
 }
 
+export type LaterPlan = DuePlan & {
+  /** The pool that is paused; undefined: its turn in a rollout has not come. */
+  pausedBy?: string;
+};
+
 export interface PlannedRuntimeClass {
   name: string;
   kind: Exclude<RuntimeClassPlan['kind'], 'none'>;
   /** See schedulingChange(). */
   change?: SchedulingChange;
+}
+
+/** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
+export function plansToTheEnd({ nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>): DuePlan[] {
+  return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
 }
 
 export interface PlannedRollout extends RolloutStep {
@@ -63,17 +73,27 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   });
   const rollouts = now === undefined ? [] : rolloutsOf(after, intent.pools, now);
   const turns = new Set(rollouts.flatMap(({ next }) => next));
-  const waits = ({ pausedBy, isRollout = false, node }: NodePlan) =>
-    pausedBy !== undefined || (now !== undefined && isRollout && !turns.has(node.name));
+  const nodes: DuePlan[] = [];
+  const later: LaterPlan[] = [];
+  for (const plan of plans) {
+    const due = dueOf(plan);
+    if (due === undefined) continue;
+    const isTurn = now === undefined || plan.kind !== 'turn' || turns.has(plan.node.name);
+    if (isTurn && plan.kind !== 'paused') {
+      nodes.push(due);
+      continue;
+    }
+    if (allChanges(due).length > 0) later.push(plan.kind === 'paused' ? { ...due, pausedBy: plan.pool } : due);
+    const meanwhile = plan.kind === 'turn' ? dueOf(plan.meanwhile) : undefined;
+    if (meanwhile !== undefined) nodes.push(meanwhile);
+  }
+  const ends = plans.map(endOf);
   return {
-    nodes: plans.flatMap(plan => {
-      const now = !waits(plan) ? plan : plan.pausedBy === undefined ? repairOf(after, plan.node.name) : undefined;
-      return now?.patch === undefined && now?.drain === undefined ? [] : now;
-    }),
-    later: plans.filter(plan => (plan.changes.length > 0 || plan.drain !== undefined) && waits(plan)),
+    nodes,
+    later,
     rollouts,
-    circles: plans.flatMap(({ node, circle }) => (circle === undefined ? [] : { node: node.name, pools: circle })),
-    oversized: plans.flatMap(({ node, isOversized }) => (isOversized ? node.name : [])),
+    circles: ends.flatMap(end => (end.kind === 'circle' ? { node: end.node.name, pools: end.pools } : [])),
+    oversized: ends.flatMap(({ kind, node }) => (kind === 'oversized' ? node.name : [])),
     ...(intent.changes === undefined || intent.isDeletion === true
       ? ofPools(after, intent.pools)
       : { conflicts: [], runtimeClasses: [], invalid: [] }),

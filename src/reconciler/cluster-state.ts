@@ -40,8 +40,6 @@ export class ClusterState {
   /** See expectStatus(). */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
-  /** Ownerships of nodes that need no write. A change of the node or of any pool's spec replaces the ownership. */
-  readonly upToDate = new WeakSet<Ownership>();
   /** By name; see poolReadAt(). */
   readonly #poolsReadAt = new Map<string, number>();
   /** By name of the pool; see readiness(). */

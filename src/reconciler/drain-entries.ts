@@ -1,13 +1,10 @@
 /** What is remembered of the nodes whose pods are evicted: when each is looked at again, and what was seen. */
 import type { Clock } from '../controller/clock.ts';
 import type { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePlan, PlannedDrain } from '../nodepool/plan.ts';
+import type { DrainPlan } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { type Evictor, type HeldPod, RETRY_MS } from './evictor.ts';
 import { NodeWriteError } from './node-write-error.ts';
-
-/** A node with a drain. */
-export type DrainingPlan = NodePlan & { drain: PlannedDrain };
 
 export interface DrainState {
   /** Names, sorted. */
@@ -72,7 +69,7 @@ export class DrainEntries {
   }
 
   /** Made anew for another node of the name, and for other taints. */
-  of({ node: { name, uid }, drain }: DrainingPlan): Entry {
+  of({ node: { name, uid }, drain }: DrainPlan): Entry {
     const taints = drain.taints.map(formatTaint).join();
     const known = this.#entries.get(name);
     if (known?.uid === uid && known.taints === taints) return known;

@@ -1,11 +1,10 @@
 /** One step of a drain: whether the taints that wait on a node can be set now. */
 import type { Clock } from '../controller/clock.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import { type DrainPlan, inTurn, type NodePlan } from '../nodepool/plan.ts';
 import type { Node } from '../nodepool/types.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from './changed-meanwhile.ts';
 import type { ClusterState } from './cluster-state.ts';
-import type { DrainingPlan } from './drain-entries.ts';
 import type { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode } from './live-reads.ts';
 import type { GoesOn, NodeDrainer } from './node-drainer.ts';
@@ -22,8 +21,8 @@ interface DrainStepDeps {
 
 interface DrainGates {
   drainer: NodeDrainer;
-  /** Of the node in the rollout. */
-  turn: RolloutTurn;
+  /** Of the node in the rollout; undefined where it needs none. */
+  turn: RolloutTurn | undefined;
   changed: ChangedMeanwhile;
 }
 
@@ -32,15 +31,15 @@ interface DrainGates {
  * planned again. `waits`: pods are left, or the turn of the node in a rollout has not come. A dry run evicts nothing.
  */
 export async function drainStep(
-  plan: DrainingPlan,
+  plan: DrainPlan,
   { drainer, turn, changed }: DrainGates,
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
-  const { node, previous, isRollout = false } = plan;
+  const { node, previous } = plan;
   const { state, cluster } = deps;
   const cleared = () => planOf(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
-  const isTurn = isRollout && previous !== undefined ? turnOf(previous, turn, state) : () => true;
+  const isTurn = turn !== undefined && previous !== undefined ? turnOf(previous, turn, state) : () => true;
   if (!isTurn()) return 'waits';
   const look = await drainer.look(plan, stillDecided(plan, { isTurn, changed }, deps));
   if (look !== 'cleared') return look;
@@ -60,7 +59,7 @@ function turnOf(pool: string, turn: RolloutTurn, state: ClusterState): () => boo
 
 /** By what is known when it is called; in a run without caches that is not older than MAX_AGE_MS. */
 function stillDecided(
-  plan: DrainingPlan,
+  plan: DrainPlan,
   { isTurn, changed }: { isTurn: () => boolean; changed: ChangedMeanwhile },
   deps: DrainStepDeps,
 ): GoesOn {
@@ -80,10 +79,10 @@ function stillDecided(
 }
 
 /** Whether a plan that is made now has the same drain, and nothing to write before it. */
-function isStillPlanned({ node, owner, drain }: DrainingPlan, state: ClusterState): boolean {
+function isStillPlanned({ node, owner, drain }: DrainPlan, state: ClusterState): boolean {
   const now = state.node(node.name)?.uid === node.uid ? planOf(state, node.name) : undefined;
-  if (now === undefined || now.owner !== owner || now.patch !== undefined || now.pausedBy !== undefined) return false;
-  return now.isUnread !== true && deepEqual(now.drain?.taints, drain.taints);
+  const due = now && inTurn(now);
+  return due?.kind === 'drain' && due.owner === owner && deepEqual(due.drain.taints, drain.taints);
 }
 
 function isAsPlanned(node: Node, state: ClusterState): boolean {

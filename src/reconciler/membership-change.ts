@@ -6,7 +6,7 @@ import { assertWhole } from '../nodepool/dropped-fields.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
-import { type Change, type NodePlan, planNode } from '../nodepool/plan.ts';
+import { type Change, dueOf, inTurn, type NodePlan, planNode } from '../nodepool/plan.ts';
 import { formatRecord } from '../nodepool/record.ts';
 import { isPaused, pausedError } from '../nodepool/rollout.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
@@ -50,21 +50,22 @@ export function planMembershipChange(
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
     change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
+  const whose = { node, owner: plan.owner, previous: plan.previous };
+  const patch = { resourceVersion: node.resourceVersion, labels };
   const isRelabelled = Object.keys(labels).length > 0;
-  const patch = isRelabelled ? { resourceVersion: node.resourceVersion, labels } : undefined;
+  const first: NodePlan = isRelabelled
+    ? { ...whose, kind: 'write', changes: changesOf(node, labels), patch }
+    : { ...whose, kind: 'same' };
   // What a person asks for by the name of the node waits for no turn.
-  const { isRollout: _turn, ...whole } = followed(state, [
-    { ...plan, node, changes: changesOf(node, labels), patch },
-    plan,
-  ]);
-  if (whole.patch !== undefined) assertNotPaused(state, whole, ownership);
+  const whole = inTurn(followed(state, [first, plan]));
+  if (dueOf(whole)?.kind === 'write') assertNotPaused(state, whole, ownership);
   return whole;
 }
 
-function assertNotPaused(state: ClusterState, { node, pausedBy }: NodePlan, before: Ownership): void {
+function assertNotPaused(state: ClusterState, plan: NodePlan, before: Ownership): void {
   const isHeld = before.record !== undefined && !state.isStaying(before.record.pool);
-  const paused = pausedBy ?? (isHeld ? undefined : pausedPool(state, before));
-  if (paused !== undefined) throw pausedError(`node ${node.name} is not changed`, paused);
+  const paused = plan.kind === 'paused' ? plan.pool : isHeld ? undefined : pausedPool(state, before);
+  if (paused !== undefined) throw pausedError(`node ${plan.node.name} is not changed`, paused);
 }
 
 /** Plans the node for the pool of the change, whichever other pools match it. */

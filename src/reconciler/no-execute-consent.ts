@@ -1,6 +1,6 @@
 /** Consent to taints with the effect NoExecute, which evict pods: what a plan needs, and whether it was given. */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import type { DuePlan } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../nodepool/toleration.ts';
 import type { Taint } from '../nodepool/types.ts';
@@ -12,13 +12,14 @@ const AFTER_EVICTIONS = ' after evictions';
  * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
  * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
  */
-export function noExecuteOf(plans: readonly Pick<NodePlan, 'node' | 'patch' | 'drain' | 'isCleared'>[]): Set<string> {
+export function noExecuteOf(plans: readonly DuePlan[]): Set<string> {
   return new Set(
-    plans.flatMap(({ node, patch, drain, isCleared = false }) => {
+    plans.flatMap(plan => {
+      const { node, patch, drain } = plan;
       const text = (taint: Taint) => `${node.name} ${formatTaint(taint)}`;
       const arriving = arrivingNoExecute(node.taints, patch?.taints ?? []).map(text);
       const later = (drain?.taints ?? []).map(text);
-      return isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
+      return plan.kind === 'write' && plan.isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
     }),
   );
 }
@@ -31,7 +32,7 @@ function drained(taint: string): string {
  * A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers: throws NodepoolError.
  * @param consent as noExecuteOf() gives it; undefined: all
  */
-export function assertConsent(plan: NodePlan, consent: ReadonlySet<string> | undefined): void {
+export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | undefined): void {
   if (consent === undefined) return;
   const isCovered = (taint: string) => consent.has(taint) || consent.has(taint.replace(AFTER_EVICTIONS, ''));
   const first = [...noExecuteOf([plan])].find(taint => !isCovered(taint));

@@ -20,9 +20,10 @@ import { type Budget, budgetMatcher, type Forecast, forecast } from '../nodepool
 import { type DrainPod, podName } from '../nodepool/drain-filters.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { type PodsLeft, podsLeft } from '../nodepool/no-execute.ts';
+import type { DrainPlan } from '../nodepool/plan.ts';
 import { firstFew, plural } from '../nodepool/plural.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import { DrainEntries, type DrainingPlan, type Entry, pauseMs, withJitter } from './drain-entries.ts';
+import { DrainEntries, type Entry, pauseMs, withJitter } from './drain-entries.ts';
 import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
 import type { EvictionsClient, NodesClient, Removal } from './ports.ts';
@@ -75,7 +76,7 @@ export class NodeDrainer {
    * until the next look, it throws that error again.
    * @param goesOn asked before the list and before each eviction
    */
-  async look(plan: DrainingPlan, goesOn: GoesOn): Promise<Look> {
+  async look(plan: DrainPlan, goesOn: GoesOn): Promise<Look> {
     const entry = this.entries.of(plan);
     const { clock, limitLooks = work => work() } = this.#deps;
     const ms = entry.lookAt - clock.now();
@@ -96,7 +97,7 @@ export class NodeDrainer {
     }
   }
 
-  async #look(plan: DrainingPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Stop> {
+  async #look(plan: DrainPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Stop> {
     // It may have waited for the limiter.
     if (this.#deps.signal?.aborted) return 'waits';
     const before = await goesOn();
@@ -139,7 +140,7 @@ export class NodeDrainer {
     }
   }
 
-  #left({ node, drain }: DrainingPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
+  #left({ node, drain }: DrainPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
     const { owners, begunAt, first, firstEvictions, lateEvictions } = entry;
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
@@ -159,7 +160,7 @@ export class NodeDrainer {
    * @param listedAt when the pods were listed
    */
   async #endReturned(
-    plan: DrainingPlan,
+    plan: DrainPlan,
     entry: Entry,
     { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
     { client, goesOn }: Evicting,
@@ -184,7 +185,7 @@ export class NodeDrainer {
 
   /** A row that is interrupted begins again, but not for ever. */
   async #evictRow(
-    plan: DrainingPlan,
+    plan: DrainPlan,
     entry: Entry,
     pods: readonly DrainPod[],
     { client, goesOn }: Evicting,
@@ -213,7 +214,7 @@ export class NodeDrainer {
 }
 
 /** Whether budgets allow all evictions now. Throws where waiting does not help. */
-function allowRow(plan: DrainingPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
+function allowRow(plan: DrainPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
   const hindrances = forecast(pods, budgets);
   for (const each of hindrances) {
     if (each.kind === 'several') throw severalBudgetsError(pods, each);
@@ -266,7 +267,7 @@ const NOT_AT_ONCE = 'came back after eviction, and PodDisruptionBudgets do not a
 const EACH_TIME = 'came back each time after eviction';
 
 /** @param why follows the number of pods */
-function returnedError({ node, owner, drain }: DrainingPlan, pods: readonly DrainPod[], why: string): NodepoolError {
+function returnedError({ node, owner, drain }: DrainPlan, pods: readonly DrainPod[], why: string): NodepoolError {
   const names = firstFew(pods.map(podName), MAX_NAMED);
   const text = drain.taints.map(formatTaint).join(', ');
   return new NodepoolError(

@@ -1,4 +1,4 @@
-import type { Change, NodePlan } from '../nodepool/plan.ts';
+import type { Change, WritePlan } from '../nodepool/plan.ts';
 import { recordProblem } from '../nodepool/record.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Taint } from '../nodepool/types.ts';
@@ -13,16 +13,16 @@ export interface NodeMove {
   changes: Change[];
   /** What was wrong with the record that was replaced. */
   invalidRecord?: string;
-  /** See NodePlan. */
+  /** See WritePlan. */
   withheld?: Taint[];
 }
 
 /** @param before the earlier write of the node in this call */
 export function moveOf(
-  { node, patch, previous, owner: to, changes, withheld = [] }: NodePlan,
+  { node, patch, previous, owner: to, changes, withheld = [] }: WritePlan,
   before: NodeMove | undefined,
 ): NodeMove {
-  const isReplaced = patch?.record !== undefined && node.record !== undefined && node.mark !== 'record';
+  const isReplaced = patch.record !== undefined && node.record !== undefined && node.mark !== 'record';
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
   const kept = [...(before?.withheld ?? []), ...withheld];
   return {

@@ -7,17 +7,26 @@ import { effective, patchedLabels } from '../nodepool/member-labels.ts';
 import type { Ownership } from '../nodepool/membership.ts';
 import { deepEqual } from '../nodepool/merge-patch.ts';
 import type { PlanRules } from '../nodepool/merge-slots.ts';
-import { allChanges, type Change, type NodePatch, type NodePlan, planNode } from '../nodepool/plan.ts';
+import {
+  allChanges,
+  type Change,
+  dueOf,
+  endOf,
+  isStep,
+  isUnread,
+  type NodePatch,
+  type NodePlan,
+  planNode,
+  type TurnPlan,
+  waiting,
+} from '../nodepool/plan.ts';
 import { planRepair } from '../nodepool/plan-repair.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import { transientKeysOf } from '../nodepool/transient-states.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
-/**
- * Plans that are written at once: a node is planned for the plan of the cluster, before its turn, and for its write. A change of
- * the node or of any pool's spec replaces the ownership. Plans that wait would take memory (plan-facts.ts).
- */
+/** A change of the node or of any pool's spec replaces the ownership. */
 const plans = new WeakMap<Ownership, NodePlan>();
 
 /** Undefined when the node is not known. @param isCleared see planNode() */
@@ -25,66 +34,76 @@ export function planOf(state: ClusterState, name: string, isCleared = false): No
   const node = state.node(name);
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
-  if (state.upToDate.has(ownership)) {
-    return { node, owner: ownership.owner, previous: ownership.record?.pool, changes: [], patch: undefined };
-  }
   const known = isCleared ? undefined : plans.get(ownership);
   if (known !== undefined) return known;
   const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
-  if (!hasPlan(plan)) state.upToDate.add(ownership);
-  else if (!isCleared && plan.patch !== undefined && !mayWait(plan)) plans.set(ownership, plan);
-  return plan;
-}
-
-/** Whether it is a step of a rollout. One that cannot be written is reported, whenever its turn is. */
-export function waitsForTurn(plan: NodePlan | undefined): boolean {
-  return plan?.isRollout === true && plan.isOversized !== true;
+  const whole = plan.kind === 'turn' ? { ...plan, ...defined({ meanwhile: repairOf(state, node, ownership) }) } : plan;
+  if (!isCleared) plans.set(ownership, whole);
+  return whole;
 }
 
 /** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
-export function repairOf(state: ClusterState, name: string): NodePlan | undefined {
-  const [node, ownership] = [state.node(name), state.ownership(name)];
-  const pool = ownership?.owner === undefined ? undefined : state.pool(ownership.owner);
-  if (node === undefined || pool === undefined || ownership?.record?.pool !== pool.metadata.name) return undefined;
-  const rules = rulesFor(state, ownership.record.pool, pool);
-  const plan = planRepair(node, ownership.record, pool, rules, state.births.of(node, pool));
-  const { labels } = plan.patch ?? {};
-  if (plan.patch === undefined || labels === undefined || !state.poolIndex.affectsMembership(labels)) return plan;
-  const { owner } = state.poolIndex.ownership(patchedNode(node, plan.patch));
-  return owner === pool.metadata.name ? plan : undefined;
-}
-
-function hasPlan({ patch, drain, circle, isOversized = false }: NodePlan): boolean {
-  return patch !== undefined || drain !== undefined || circle !== undefined || isOversized;
+function repairOf(state: ClusterState, node: Node, { owner, record }: Ownership): TurnPlan['meanwhile'] {
+  const pool = owner === undefined ? undefined : state.pool(owner);
+  if (pool === undefined || record === undefined || record.pool !== owner) return undefined;
+  const plan = planRepair(node, record, pool, rulesFor(state, owner, pool), state.births.of(node, pool));
+  if (plan.kind === 'same') return undefined;
+  const { patch } = plan.kind === 'unread' ? plan.after : plan;
+  const mayMove = patch?.labels !== undefined && state.poolIndex.affectsMembership(patch.labels);
+  return mayMove && state.poolIndex.ownership(patchedNode(node, patch)).owner !== owner ? undefined : plan;
 }
 
 /** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
-export function isDue(plan: NodePlan): boolean {
-  return plan.pausedBy === undefined && hasPlan(plan);
+export function isDue(plan: NodePlan | undefined): boolean {
+  return plan !== undefined && plan.kind !== 'paused' && plan.kind !== 'same';
 }
 
 /**
  * Whether it may have to wait, although nothing fails: its pool is paused, its turn in a rollout has not come, or its pods are
  * not gone.
  */
-export function mayWait({
-  pausedBy,
-  isRollout = false,
-  drain,
-}: Pick<NodePlan, 'pausedBy' | 'isRollout' | 'drain'> = {}): boolean {
-  return pausedBy !== undefined || isRollout || drain !== undefined;
+export function mayWait(plan: NodePlan): boolean {
+  switch (plan.kind) {
+    case 'paused':
+    case 'turn':
+    case 'drain':
+      return true;
+    case 'unread':
+      return mayWait(plan.after);
+    case 'write':
+      return plan.drain !== undefined;
+    case 'oversized':
+      return plan.isStep;
+    case 'circle':
+    case 'same':
+      return false;
+  }
 }
 
 /** Whether labels, taints or annotations of the node are not as its pool says. A record alone that is due is no difference. */
-export function differs(plan: NodePlan | undefined): boolean {
-  if (plan === undefined) return false;
-  const { circle, isOversized = false } = plan;
-  return allChanges(plan).length > 0 || circle !== undefined || isOversized;
+export function differs(plan: NodePlan): boolean {
+  switch (plan.kind) {
+    case 'paused':
+    case 'turn':
+    case 'unread':
+      return differs(plan.after);
+    case 'drain':
+    case 'write':
+      return allChanges(plan).length > 0;
+    case 'circle':
+    case 'oversized':
+      return true;
+    case 'same':
+      return false;
+  }
 }
 
 /** Names of the members whose labels, taints or annotations are not as the pool says. */
 export function differing(state: ClusterState, pool: string): string[] {
-  return state.members(pool).flatMap(({ name }) => (differs(planOf(state, name)) ? name : []));
+  return state.members(pool).flatMap(({ name }) => {
+    const plan = planOf(state, name);
+    return plan !== undefined && differs(plan) ? name : [];
+  });
 }
 
 /** The plan of the owner alone. @param isCleared see planNode() */
@@ -95,7 +114,13 @@ export function planStep(state: ClusterState, node: Node, ownership: Ownership, 
   if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
     return planNode(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
   const plan = planOwned(state, node, ownership, isCleared);
-  return paused === undefined || !hasPlan(plan) ? plan : { ...plan, pausedBy: paused };
+  return paused === undefined ? plan : behindPause(plan, paused);
+}
+
+function behindPause(plan: NodePlan, pool: string): NodePlan {
+  const { kind, node, owner, previous } = plan;
+  if (kind === 'same' || kind === 'circle' || kind === 'paused') return plan;
+  return { kind: 'paused', pool, node, owner, previous, after: plan };
 }
 
 /** The pool whose pause forbids a write of the node: the one that holds it, or the one that would get it. */
@@ -119,7 +144,7 @@ function planOwned(state: ClusterState, node: Node, ownership: Ownership, isClea
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
-  const { drain, ...plan } = planNode(
+  const plan = planNode(
     node,
     ownership.record,
     owner,
@@ -130,8 +155,8 @@ function planOwned(state: ClusterState, node: Node, ownership: Ownership, isClea
   );
   // A pool whose spec is invalid does not change its nodes.
   const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
-  if (frozen) return { ...plan, changes: [], patch: undefined };
-  return drain === undefined ? plan : { ...plan, drain };
+  if (!frozen || plan.kind === 'oversized') return plan;
+  return { kind: 'same', node, owner: plan.owner, previous: plan.previous };
 }
 
 /** Longer chains of pools are taken for circles. */
@@ -140,35 +165,36 @@ const MAX_STEPS = 10;
 /** The steps and all steps that follow from them, as one plan for the node of the first. */
 export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
-  let last = steps.at(-1) ?? steps[0];
+  let last = endOf(steps.at(-1) ?? steps[0]);
   // Mostly no pool selects by the labels that are set.
-  while (last.patch?.labels !== undefined && state.poolIndex.affectsMembership(last.patch.labels)) {
+  while (last.kind === 'write' && last.patch.labels && state.poolIndex.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
-    last = planStep(state, node, state.poolIndex.ownership(node));
+    const step = planStep(state, node, state.poolIndex.ownership(node));
+    last = endOf(step);
     // A step that cannot be written cancels the plan: without it the node would be left between two pools.
-    if (last.patch === undefined && !last.isOversized) break;
+    if (last.kind !== 'write' && last.kind !== 'oversized') break;
     // A node that was released is not between two pools.
-    if (last.pausedBy !== undefined && all.at(-1)?.owner === undefined) break;
-    all.push(last);
+    if (step.kind === 'paused' && all.at(-1)?.owner === undefined) break;
+    all.push(step);
     if (all.length > MAX_STEPS) return circular(steps[0], all);
   }
   return all.length === 1 ? steps[0] : composed(steps[0], all);
 }
 
 function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
-  const pausedBy = steps.find(step => step.pausedBy !== undefined)?.pausedBy;
-  const marks = {
-    ...(steps.some(({ isUnread }) => isUnread) ? { isUnread: true } : {}),
-    ...(pausedBy === undefined ? {} : { pausedBy }),
-    ...(steps.some(({ isRollout }) => isRollout) ? { isRollout: true } : {}),
-    ...defined({ drain: steps.at(-1)?.drain }),
-    ...(steps.some(({ withheld }) => withheld) ? { withheld: steps.flatMap(({ withheld = [] }) => withheld) } : {}),
-  };
-  if (steps.some(({ isOversized }) => isOversized)) {
-    return { node, owner: previous, previous, changes: [], patch: undefined, isOversized: true, ...marks };
-  }
+  const whole = composedSteps(node, previous, steps);
+  const paused = steps.find(step => step.kind === 'paused');
+  return paused === undefined ? whole : behindPause(whole, paused.pool);
+}
+
+function composedSteps(node: Node, previous: string | undefined, steps: NodePlan[]): NodePlan {
+  const ends = steps.map(endOf);
+  const isTurn = steps.some(isStep);
+  if (ends.some(({ kind }) => kind === 'oversized'))
+    return { kind: 'oversized', node, owner: previous, previous, isStep: isTurn };
+  const due = steps.flatMap(step => dueOf(step) ?? []);
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
-  for (const step of steps) {
+  for (const step of due) {
     const { labels, taints, annotations, record, dropsMark } = step.patch ?? {};
     if (labels !== undefined) patch.labels = { ...patch.labels, ...labels };
     if (annotations !== undefined) patch.annotations = { ...patch.annotations, ...annotations };
@@ -182,10 +208,19 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   if (Object.keys(patch.annotations).length === 0) delete patch.annotations;
   if (deepEqual(patch.taints, node.taints)) delete patch.taints;
   if (patch.record === (node.record ?? null)) delete patch.record;
-  const changes = composedChanges(steps.flatMap(step => step.changes));
-  const owner = steps.at(-1)?.owner;
+  const changes = composedChanges(due.flatMap(step => step.changes));
+  const withheld = due.flatMap(step => (step.kind === 'write' ? (step.withheld ?? []) : []));
+  const what = {
+    changes,
+    ...defined({ drain: dueOf(steps.at(-1))?.drain }),
+    ...(withheld.length > 0 ? { withheld } : {}),
+  };
   const isSame = Object.keys(patch).length === 1;
-  return { node, owner, previous, changes, patch: isSame ? undefined : patch, ...marks };
+  const owner = steps.at(-1)?.owner;
+  return waiting({ node, owner, previous }, isSame ? what : { ...what, patch }, {
+    isUnread: steps.some(isUnread),
+    isStep: isTurn,
+  });
 }
 
 /** One change for each label, taint and annotation, from the first value to the last. */
@@ -203,8 +238,8 @@ function composedChanges(changes: Change[]): Change[] {
 
 function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   const owners = steps.flatMap(({ owner }) => owner ?? []);
-  const circle = [...new Set(owners)].toSorted();
-  return { node, owner: previous, previous, changes: [], patch: undefined, circle };
+  const pools = [...new Set(owners)].toSorted();
+  return { kind: 'circle', node, owner: previous, previous, pools };
 }
 
 /** The node as the patch leaves it. */

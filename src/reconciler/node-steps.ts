@@ -3,7 +3,7 @@
  * through once nothing stands against it. Writes no node.
  */
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { NodePatch, NodePlan } from '../nodepool/plan.ts';
+import { type DuePlan, dueOf, inTurn, type NodePatch, type NodePlan, type WritePlan } from '../nodepool/plan.ts';
 import { stampedRecord, withDrainingSince } from '../nodepool/record.ts';
 import { timestamp } from '../nodepool/timestamp.ts';
 import type { NodePool } from '../nodepool/types.ts';
@@ -18,14 +18,20 @@ import { readNode } from './live-reads.ts';
 import { type MembershipChange, planMembershipChange } from './membership-change.ts';
 import { assertConsent } from './no-execute-consent.ts';
 import { NodeDrainer } from './node-drainer.ts';
-import { planOf, repairOf, waitsForTurn } from './node-plan.ts';
+import { planOf } from './node-plan.ts';
 import { circleError, oversizedError } from './node-plan-errors.ts';
 import type { ReconcilerOptions } from './options.ts';
 import { StalePools } from './stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
-export type NodeStep = 'done' | 'again' | { plan: NodePlan & { patch: NodePatch }; uid: string };
+export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };
+
+interface Due<P extends DuePlan> {
+  plan: P;
+  /** Of a rollout: its turn has to last until the write. */
+  isStep: boolean;
+}
 
 export class NodeSteps {
   /** Reads the pool before a node is released because its pool is gone. */
@@ -58,11 +64,11 @@ export class NodeSteps {
     if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
     if (planned === 'done' || planned === 'again') return planned;
-    const plan = await this.#drained(planned, turn);
-    if (plan === 'done' || plan === 'again') return plan;
+    const due = await this.#drained(planned, turn);
+    if (due === 'done' || due === 'again') return due;
+    const { plan } = due;
     const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
-    const { patch } = plan;
-    if (patch === undefined || uid === undefined) return 'done';
+    if (uid === undefined) return 'done';
     await this.limits.assertFree(name, uid, plan.changes);
     const pool = this.#contestable(plan);
     if (pool !== undefined) await this.#options.contests?.beforeRepair(pool, { name, uid }, plan.changes);
@@ -76,55 +82,64 @@ export class NodeSteps {
     // While a pool was read, the node or any pool may have changed, and been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
-    const admitted = this.#admitted(plan, patch, turn);
+    const admitted = this.#admitted(due, turn);
     if (signal?.aborted) return 'done';
     return admitted === undefined ? 'again' : { plan: { ...plan, patch: this.#dated(plan, admitted) }, uid };
   }
 
   /** The plan of the node, once it is known what the node has. */
-  async #plannedOrRead(name: string): Promise<NodePlan | 'done' | 'again'> {
+  async #plannedOrRead(name: string): Promise<Due<DuePlan> | 'done' | 'again'> {
     const { state } = this.#options;
     const change = this.changes.get(name);
-    const plan = this.#planned(name);
+    const planned = this.#planned(name);
+    const plan = planned && inTurn(planned);
+    const due = dueOf(plan);
     const uid = state.node(name)?.uid;
     // It was paused after the node was chosen.
-    if (plan?.pausedBy !== undefined) return 'done';
-    const isDue = plan !== undefined && (plan.patch !== undefined || plan.drain !== undefined);
-    if (isDue && uid !== undefined && this.#stalePools.isBehind(name)) {
-      await this.limits.assertFree(name, uid, plan.changes);
+    if (plan?.kind === 'paused') return 'done';
+    if (due !== undefined && uid !== undefined && this.#stalePools.isBehind(name)) {
+      await this.limits.assertFree(name, uid, due.changes);
       await this.#stalePools.read(name);
       return 'again';
     }
-    if (plan?.isUnread && uid !== undefined) {
+    if (plan?.kind === 'unread' && uid !== undefined) {
       await readNode(name, uid, this.#options);
       return 'again';
     }
-    if (plan?.circle !== undefined) throw circleError(name, plan.circle);
-    if (plan?.isOversized) throw oversizedError(name, state.pool(plan.owner ?? ''));
+    if (plan?.kind === 'circle') throw circleError(name, plan.pools);
+    if (plan?.kind === 'oversized') throw oversizedError(name, state.pool(plan.owner ?? ''));
     if (change !== undefined && uid === undefined && state.isStaying(change.pool))
       throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
-    if (change !== undefined && plan?.patch === undefined) {
+    if (change !== undefined && due?.kind !== 'write') {
       this.changes.delete(name);
       return 'again';
     }
     // What is known of its drain is kept while its turn has passed.
     const isOver =
-      plan?.drain === undefined && this.drainer.entries.has(name) && planOf(state, name)?.drain === undefined;
+      due?.drain === undefined && this.drainer.entries.has(name) && dueOf(planOf(state, name))?.drain === undefined;
     if (isOver) this.drainer.entries.forget(name);
-    return plan ?? 'done';
+    return due === undefined ? 'done' : { plan: due, isStep: planned?.kind === 'turn' };
   }
 
   /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
-  async #drained(plan: NodePlan, turn: RolloutTurn): Promise<NodePlan | 'done' | 'again'> {
-    const { drain, patch } = plan;
-    if (drain === undefined || patch !== undefined) return plan;
+  async #drained({ plan, isStep }: Due<DuePlan>, turn: RolloutTurn): Promise<Due<WritePlan> | 'done' | 'again'> {
+    if (plan.kind === 'write') return { plan, isStep };
     assertConsent(plan, this.#options.consent);
-    const gates = { drainer: this.drainer, turn, changed: this.#changedMeanwhile };
-    const drained = await drainStep({ ...plan, drain }, gates, this.#options);
+    const gates = { drainer: this.drainer, turn: isStep ? turn : undefined, changed: this.#changedMeanwhile };
+    const drained = await drainStep(plan, gates, this.#options);
     if (drained === 'waits') return 'done';
     if (drained === 'again') return 'again';
-    // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
-    return drained.pausedBy !== undefined || drained.isUnread ? 'again' : drained;
+    const next = inTurn(drained);
+    switch (next.kind) {
+      case 'write':
+        return { plan: next, isStep: drained.kind === 'turn' };
+      // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+      case 'paused':
+      case 'unread':
+        return 'again';
+      default:
+        return 'done';
+    }
   }
 
   /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
@@ -133,13 +148,14 @@ export class NodeSteps {
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
     const plan = planOf(state, name);
-    if (plan?.previous === undefined || plan.pausedBy !== undefined || !waitsForTurn(plan)) return plan;
-    return this.rollouts.allows(plan.previous, name) ? plan : repairOf(state, name);
+    if (plan?.kind !== 'turn' || plan.previous === undefined) return plan;
+    return this.rollouts.allows(plan.previous, name) ? plan : plan.meanwhile;
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted({ node, owner, previous, isRollout = false }: NodePlan, patch: NodePatch, turn: RolloutTurn) {
-    if (!isRollout || previous === undefined) return patch;
+  #admitted({ plan, isStep }: Due<WritePlan>, turn: RolloutTurn): NodePatch | undefined {
+    const { node, owner, previous, patch } = plan;
+    if (!isStep || previous === undefined) return patch;
     const stamp = turn.admits(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
@@ -148,14 +164,14 @@ export class NodeSteps {
   }
 
   /** The patch with which a drain begins has the time. */
-  #dated({ drain }: NodePlan, patch: NodePatch): NodePatch {
+  #dated({ drain }: WritePlan, patch: NodePatch): NodePatch {
     if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
     const since = timestamp(this.#options.cluster.nodes.serverTime());
     return { ...patch, record: withDrainingSince(patch.record, since) };
   }
 
   /** The server accepted the write. */
-  written(plan: NodePlan, uid: string): void {
+  written(plan: WritePlan, uid: string): void {
     const pool = this.#contestable(plan);
     if (pool !== undefined) this.#options.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }

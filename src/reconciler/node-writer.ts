@@ -1,14 +1,14 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import { NodepoolError } from '../nodepool/errors.ts';
+import { isStep } from '../nodepool/plan.ts';
 import { conflictDelay } from './limits/conflict-delay.ts';
 import { RolloutTurn } from './limits/rollout-turn.ts';
 import { readNode, stillExistsError } from './live-reads.ts';
 import { moveOf, type NodeMove } from './node-move.ts';
-import { patchedNode } from './node-plan.ts';
+import { isDue, patchedNode, planOf } from './node-plan.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
 import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
 import type { ReconcilerOptions } from './options.ts';
-import { factsOf } from './plan-facts.ts';
 
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 50;
@@ -32,7 +32,7 @@ export class NodeWriter {
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    return this.steps.changes.has(name) || factsOf(this.#options.state, name).isDue;
+    return this.steps.changes.has(name) || isDue(planOf(this.#options.state, name));
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
@@ -66,7 +66,7 @@ export class NodeWriter {
       this.steps.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.steps.rollouts.wrote(name, factsOf(this.#options.state, name).isStep);
+      this.steps.rollouts.wrote(name, isStep(planOf(this.#options.state, name)));
       if (!(error instanceof NodepoolError)) throw error;
       this.steps.drainer.entries.failed(name, error);
       if (written.move === undefined) throw error;

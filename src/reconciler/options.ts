@@ -1,7 +1,7 @@
 /** What a reconcile works with, and what it may do: one type for all of its parts. */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import type { NodePlan } from '../nodepool/plan.ts';
+import type { WritePlan } from '../nodepool/plan.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { EvictionEvent } from './evictor.ts';
 import type { Contests } from './limits/contests.ts';
@@ -48,7 +48,7 @@ export interface ReconcilerOptions {
 
   progress?: NodeProgress;
   /** Called before each write of a node. */
-  onWrite?: (plan: NodePlan) => void;
+  onWrite?: (plan: WritePlan) => void;
   /** Evictions, for people, in order. */
   onEviction?: (event: EvictionEvent) => void;
   /** Gets the node writes in place of sending their Events. */

@@ -1,5 +1,6 @@
 /** Writes the nodes of a pool, and collects moves and failures. */
 import { countRollout } from '../controller/collect.ts';
+import { dueOf, isDraining } from '../nodepool/plan.ts';
 import { isPaused } from '../nodepool/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout-step.ts';
 import { SpecChangedError } from './changed-meanwhile.ts';
@@ -7,11 +8,10 @@ import type { DrainState } from './drain-entries.ts';
 import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from './failure.ts';
 import type { GonePools } from './gone-pools.ts';
 import type { NodeMove } from './node-move.ts';
-import { planOf } from './node-plan.ts';
+import { differs, isDue, mayWait, planOf } from './node-plan.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 import type { ReconcilerOptions } from './options.ts';
-import { factsOf } from './plan-facts.ts';
 import { readAnnotationsOf } from './unread-annotations.ts';
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
@@ -60,7 +60,7 @@ export class PoolNodes {
     if (!this.#isPaused(pool))
       holdBack({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     // A node whose pods are not gone is only looked at.
-    const counted = new Set(names.filter(name => changes?.has(name) || factsOf(state, name).hasPatch));
+    const counted = new Set(names.filter(name => changes?.has(name) || dueOf(planOf(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -121,12 +121,16 @@ export class PoolNodes {
     const step = this.#writer.steps.rollouts.begin(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
-    const waits = (name: string) => !changes?.has(name) && factsOf(state, name).waits;
-    const waiting = new Set(names.filter(waits));
+    const waiting = new Map(
+      names.flatMap(name => {
+        const plan = changes?.has(name) ? undefined : planOf(state, name);
+        return plan?.kind === 'turn' ? [[name, plan] as const] : [];
+      }),
+    );
     const next = step.next.filter(name => waiting.delete(name));
     const turns = new Set(next);
     const others = names.filter(name => !turns.has(name) && !waiting.has(name));
-    const repairs = [...waiting].filter(name => factsOf(state, name).hasRepair);
+    const repairs = [...waiting].flatMap(([name, { meanwhile }]) => (meanwhile === undefined ? [] : name));
     return [...next, ...others, ...repairs];
   }
 
@@ -154,8 +158,8 @@ export class PoolNodes {
     const next = this.#writer.steps.rollouts.begin(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = planOf(state, name);
-      const isTurn = next === undefined || !plan?.isRollout || next.includes(name);
-      return plan?.drain?.hasBegun && plan.pausedBy === undefined && isTurn ? name : [];
+      const isTurn = next === undefined || plan?.kind !== 'turn' || next.includes(name);
+      return plan !== undefined && isDraining(plan) && isTurn ? name : [];
     });
     return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
   }
@@ -171,7 +175,7 @@ export class PoolNodes {
     if (changes === undefined && only === undefined) return [];
     const held = state.held(pool).map(({ name }) => name);
     // Membership changes are ignored: a node that could not be added is no member.
-    return held.filter(name => factsOf(state, name).isDue);
+    return held.filter(name => isDue(planOf(state, name)));
   }
 
   /**
@@ -184,8 +188,8 @@ export class PoolNodes {
     const names = state.members(pool).map(({ name }) => name);
     return names.filter(name => {
       if (failed.has(name)) return true;
-      const { differs, mayWait } = factsOf(state, name);
-      return differs && (!isFollowed || mayWait);
+      const plan = planOf(state, name);
+      return plan !== undefined && differs(plan) && (!isFollowed || mayWait(plan));
     });
   }
 

@@ -1,10 +1,10 @@
 /** The output of `diff`: the changes of the next reconcile for each node, each with its reason. */
 
-import { allChanges, type Change, type NodePlan } from '../nodepool/plan.ts';
+import { allChanges, type Change, type DuePlan } from '../nodepool/plan.ts';
 import { plural } from '../nodepool/plural.ts';
 import { stepsText } from '../nodepool/rollout.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
-import type { ClusterPlan } from '../reconciler/cluster-plan.ts';
+import type { ClusterPlan, LaterPlan } from '../reconciler/cluster-plan.ts';
 import { ANNOTATION_WIDTH, shorten } from './cells.ts';
 import { oneLine } from './error.ts';
 import { sanitizeLine } from './sanitize.ts';
@@ -14,10 +14,10 @@ import { formatAge } from './time.ts';
 
 export interface Diff extends Omit<ClusterPlan, 'nodes' | 'later'> {
   nodes: Planned[];
-  later: (Planned & Pick<NodePlan, 'pausedBy'>)[];
+  later: (Planned & Pick<LaterPlan, 'pausedBy'>)[];
 }
 
-type Planned = Pick<NodePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
+type Planned = Pick<DuePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
 
 /** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
 export function renderDiff(diff: Diff, style: Style, now?: Date): string {

@@ -1,7 +1,7 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
 
 import { countMaintenance } from '../nodepool/maintenance.ts';
-import { allChanges } from '../nodepool/plan.ts';
+import { allChanges, dueOf } from '../nodepool/plan.ts';
 import { formatTaint } from '../nodepool/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { PoolEventRecord } from '../operations/ports.ts';
@@ -131,8 +131,7 @@ const TITLE_WIDTH = 14;
 function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
-  const plan = planOf(clusterState, node.name);
-  const changes = plan === undefined ? [] : allChanges(plan);
+  const changes = allChanges(dueOf(planOf(clusterState, node.name)));
   const maintenance = maintenanceLine(node, now);
   const isLate = countMaintenance([node], now).overdue > 0;
   const isFine = node.ready && !node.unschedulable;

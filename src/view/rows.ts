@@ -2,7 +2,7 @@
 
 import { own } from '../nodepool/json.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenance.ts';
-import { allChanges } from '../nodepool/plan.ts';
+import { allChanges, dueOf } from '../nodepool/plan.ts';
 import { sumResourceLists } from '../nodepool/quantity.ts';
 import { isAccelerator } from '../nodepool/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
@@ -84,8 +84,7 @@ export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
       return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
-    const plan = planOf(clusterState, node.name);
-    const changes = plan === undefined ? 0 : allChanges(plan).length;
+    const changes = allChanges(dueOf(planOf(clusterState, node.name))).length;
     return { key: node.name, node, membership: { kind: 'member' }, changes };
   });
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { planNode } from '../../src/nodepool/plan.ts';
+import { dueOf, planNode } from '../../src/nodepool/plan.ts';
 import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
@@ -19,7 +19,8 @@ export async function barePatches(cluster: ControlPlane, pools: NodePool[], node
     const pool = pools[index % pools.length];
     const name = nodeName(index);
     const node = { name, uid: '', resourceVersion: '', creationTimestamp: '', labels: {}, taints: [] };
-    const { patch } = planNode({ ...node, ready: true, unschedulable: false, allocatable: {} }, undefined, pool);
+    const plan = planNode({ ...node, ready: true, unschedulable: false, allocatable: {} }, undefined, pool);
+    const patch = dueOf(plan)?.patch;
     const metadata = { labels: patch?.labels, annotations: { 'nodes.lailin.xyz/applied': patch?.record } };
     return { name, body: { metadata, spec: { taints: patch?.taints } } };
   });

@@ -1,8 +1,9 @@
 /** What a reconcile writes of a pool although no label, taint or RuntimeClass differs: records on nodes, and counts. */
+import { dueOf } from '../../nodepool/plan.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/cluster-state.ts';
-import { differs, mayWait, planOf } from '../../reconciler/node-plan.ts';
+import { mayWait, planOf } from '../../reconciler/node-plan.ts';
 
 const MAX_NAMED = 10;
 
@@ -11,7 +12,8 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
   const due = state.held(name).flatMap(node => {
     const plan = planOf(state, node.name);
-    return plan?.patch !== undefined && !differs(plan) && !mayWait(plan) ? [plan] : [];
+    const isOfRecord = plan !== undefined && dueOf(plan)?.changes.length === 0 && !mayWait(plan);
+    return isOfRecord ? [plan] : [];
   });
   const nodes = (kept: boolean) =>
     due.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));

@@ -1,10 +1,10 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
 import { collectGarbage } from '../../controller/collect.ts';
-import { allChanges, type NodePlan, plansToTheEnd } from '../../nodepool/plan.ts';
+import { allChanges, type DuePlan } from '../../nodepool/plan.ts';
 import { arrivingNoExecute } from '../../nodepool/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Warning } from '../../nodepool/warning.ts';
-import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import { type ClusterPlan, plansToTheEnd } from '../../reconciler/cluster-plan.ts';
 import { ClusterState } from '../../reconciler/cluster-state.ts';
 import { impactOf } from '../../scheduling/impact/impact.ts';
 import { LeavingPods, movingPods } from '../../scheduling/impact/leaving-pods.ts';
@@ -95,7 +95,7 @@ export async function readOwnership({ pools, nodes }: ClusterReader): Promise<Cl
 }
 
 /** A plan that repairs a node which waits for its turn has the rest of its changes in another one. */
-function changesOf(plans: readonly NodePlan[]): PlannedChange[] {
+function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
   return [...Map.groupBy(plans, ({ node }) => node.name).values()].flatMap((ofNode): PlannedChange[] => {
     const [first] = ofNode;
     if (first === undefined) return [];

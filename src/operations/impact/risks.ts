@@ -1,7 +1,7 @@
 /** Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do. */
 import type { Change } from '../../nodepool/change.ts';
-import { allChanges, plansToTheEnd } from '../../nodepool/plan.ts';
-import type { ClusterPlan } from '../../reconciler/cluster-plan.ts';
+import { allChanges } from '../../nodepool/plan.ts';
+import { type ClusterPlan, plansToTheEnd } from '../../reconciler/cluster-plan.ts';
 import { isClosing } from '../../scheduling/impact/shut-out.ts';
 import type { Impact } from '../../scheduling/impact/types.ts';
 

@@ -2,7 +2,7 @@
 
 import { collectGarbage } from '../../controller/collect.ts';
 import { own, setOwn } from '../../nodepool/json.ts';
-import { allChanges, type Change } from '../../nodepool/plan.ts';
+import { allChanges, type Change, dueOf } from '../../nodepool/plan.ts';
 import type { AppliedRecord } from '../../nodepool/record.ts';
 import { heldStartupTaints } from '../../nodepool/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../../nodepool/taint.ts';
@@ -33,7 +33,7 @@ export interface PoolNode {
   applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
   /** What the next reconcile would change. */
   changes: Change[];
-  /** See NodePlan. */
+  /** See CirclePlan. */
   circle?: readonly string[] | undefined;
   /** Pools that match it, too, and do not get it. */
   conflicting: readonly string[];
@@ -98,8 +98,8 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
     leaving: record !== undefined && ownership?.owner === undefined,
     // Of a node that has just changed pools the record is still the other's.
     applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
-    changes: plan === undefined ? [] : allChanges(plan),
-    circle: plan?.circle,
+    changes: allChanges(dueOf(plan)),
+    circle: plan?.kind === 'circle' ? plan.pools : undefined,
     conflicting: ownership?.conflicting ?? [],
   };
 }

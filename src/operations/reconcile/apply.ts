@@ -8,6 +8,7 @@ import { WorkQueue } from '../../controller/work-queue.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { drainingText } from '../../nodepool/no-execute.ts';
+import { isDraining } from '../../nodepool/plan.ts';
 import { andMore } from '../../nodepool/plural.ts';
 import { isPaused } from '../../nodepool/rollout.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -307,7 +308,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   if (outcome === undefined) return result;
   const waiting = state.members(pool).filter(({ name }) => {
     const plan = planOf(state, name);
-    return plan?.drain?.hasBegun === true && plan.pausedBy === undefined;
+    return plan !== undefined && isDraining(plan);
   });
   const unwritten = Math.max(outcome.unwritten, waiting.length);
   const unfinished = waiting.map(({ name }) => name);

@@ -1,7 +1,7 @@
 /** Logs that taints with the effect NoExecute are about to be set: `reconcile --watch` does not ask. */
 import type { Clock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
-import type { NodePlan } from '../../nodepool/plan.ts';
+import type { WritePlan } from '../../nodepool/plan.ts';
 import { formatTaint } from '../../nodepool/syntax.ts';
 import { arrivingNoExecute } from '../../nodepool/toleration.ts';
 
@@ -11,7 +11,7 @@ const SILENT_MS = 60_000;
 const WITHIN = 'PodDisruptionBudgets are respected';
 const REGARDLESS = 'pods that do not tolerate it are evicted, and PodDisruptionBudgets are not respected';
 
-export function noExecuteLog(log: Log, clock: Pick<Clock, 'now'>): (plan: NodePlan) => void {
+export function noExecuteLog(log: Log, clock: Pick<Clock, 'now'>): (plan: WritePlan) => void {
   const loggedAt = new Map<string, number>();
   const say = (level: 'info' | 'warning', pool: string, what: string, more: string) => {
     const [key, now] = [`${pool} ${what}`, clock.now()];
@@ -24,7 +24,7 @@ export function noExecuteLog(log: Log, clock: Pick<Clock, 'now'>): (plan: NodePl
     for (const taint of (drain?.hasBegun ? [] : (drain?.taints ?? [])).map(formatTaint)) {
       say('info', pool, `evicting pods from nodes before they get taint ${taint}`, `${node.name}: ${WITHIN}`);
     }
-    for (const taint of arrivingNoExecute(node.taints, patch?.taints ?? []).map(formatTaint)) {
+    for (const taint of arrivingNoExecute(node.taints, patch.taints ?? []).map(formatTaint)) {
       if (isCleared) say('info', pool, `setting taint ${taint} on nodes without pods that it evicts`, node.name);
       else say('warning', pool, `setting taint ${taint} on nodes`, `${node.name}: ${REGARDLESS}`);
     }

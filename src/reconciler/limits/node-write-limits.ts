@@ -1,5 +1,5 @@
 /** The rate limit of writes of one node (WriteRateLimiter), and what the server stored after a write. */
-import type { Change, NodePatch, NodePlan } from '../../nodepool/plan.ts';
+import { type Change, dueOf, type WritePlan } from '../../nodepool/plan.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { alteredError, alteredSlots } from '../altered.ts';
 import type { ClusterState } from '../cluster-state.ts';
@@ -40,13 +40,7 @@ export class NodeWriteLimits {
   }
 
   /** Counts a write. Throws NodeWriteError when the server stored something else than it was sent. */
-  written(
-    plan: NodePlan & { patch: NodePatch },
-    answer: Node,
-    uid: string,
-    move: NodeMove,
-    before: NodeMove | undefined,
-  ): void {
+  written(plan: WritePlan, answer: Node, uid: string, move: NodeMove, before: NodeMove | undefined): void {
     this.#limiter.written(uid, plan.changes);
     const state = this.#state;
     const next = () => planOf(state, plan.node.name);
@@ -58,7 +52,7 @@ export class NodeWriteLimits {
       return;
     }
     const error = alteredError(`node ${plan.node.name}`, altered);
-    const retryAfterMs = this.#limiter.altered(uid, next()?.changes ?? [], error);
+    const retryAfterMs = this.#limiter.altered(uid, dueOf(next())?.changes ?? [], error);
     // The move is reported without its changes, which the server altered: the pool that owns the node is right.
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
     throw new NodeWriteError(error, {

@@ -7,6 +7,7 @@
  * order, so one of two that overlap finds them written.
  */
 import { type Clock, systemClock } from '../../controller/clock.ts';
+import { isStep } from '../../nodepool/plan.ts';
 import type { AppliedRecord, RolloutStamp } from '../../nodepool/record.ts';
 import { progressOf } from '../../nodepool/rollout.ts';
 import { rolloutHash } from '../../nodepool/rollout-hash.ts';
@@ -23,8 +24,7 @@ import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { isBeingRemoved, isInterrupted } from '../../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import type { ClusterState } from '../cluster-state.ts';
-import { rulesFor } from '../node-plan.ts';
-import { factsOf } from '../plan-facts.ts';
+import { planOf, rulesFor } from '../node-plan.ts';
 import { RefusedNodes } from './refused-nodes.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 
@@ -228,7 +228,7 @@ function nodeOf(
   const { name, ready, readySince: seconds } = node;
   const { generation } = pool.metadata;
   const record = recordOf(state, name, pool.metadata.name);
-  const { isStep } = factsOf(state, name);
+  const isPending = isStep(planOf(state, name));
   // A time too far ahead is none: a stop by it could not be resumed.
   const readySince = seconds === undefined || isTooFarAhead(seconds * 1000, now) ? undefined : seconds * 1000;
   const isRefused = refused.has(name);
@@ -248,7 +248,7 @@ function nodeOf(
     ...readyAgo,
     isInterrupted: !ready && isInterrupted(node, pool, rulesFor(state, undefined, pool).transient ?? [], record),
   };
-  const isDraining = isStep && record?.draining !== undefined && record.changed !== undefined;
+  const isDraining = isPending && record?.draining !== undefined && record.changed !== undefined;
   if (underWay.has(name)) {
     const isCurrent = underWay.get(name) === generation;
     return {
@@ -257,7 +257,7 @@ function nodeOf(
       changed: now,
       wasNotReady: isDraining ? wasNotReady(record, readySince, now) && (ready || !seen?.wasReady) : !ready,
       isOfThis: isCurrent || (isDraining && isThis),
-      isPending: isDraining || (!isCurrent && isStep),
+      isPending: isDraining || (!isCurrent && isPending),
       isDraining,
     };
   }
@@ -267,7 +267,7 @@ function nodeOf(
     ...(seen?.changedAgo === undefined ? {} : { changedAgo: seen.changedAgo }),
     wasNotReady: wasNotReady(record, readySince, changed) && (ready || !(seen?.wasReady ?? hasTurned(node, changed))),
     isOfThis: isThis,
-    isPending: isStep,
+    isPending,
     // A node that joined has no stamp.
     hasSpec: !isDraining && (isThis || (generation !== undefined && record?.generation === generation)),
     isDraining,

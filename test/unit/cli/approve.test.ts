@@ -22,6 +22,7 @@ const plan = {
   ...NO_CHANGE,
   nodes: [
     {
+      kind: 'write' as const,
       node: aNode(),
       owner: 'p',
       previous: undefined,

@@ -1,11 +1,11 @@
 /** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { parseRecord, stampedRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
+import { planRepair } from './plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const STAMP = { changed: TIME, rollout: 'abcdef0123' };
@@ -20,10 +20,10 @@ test('a node that joined, or whose taint somebody removed, is drained without a 
   const joined = node(begun, 'dedicated=x:NoSchedule');
   const drifted = node({ ...STAMP, taints: { [EXECUTE]: 'x' } });
   for (const each of [joined, drifted, step(drifted, rolled()).after]) {
-    for (const isCleared of [false, true]) assert.equal(step(each, rolled(), [], isCleared).plan.isRollout, undefined);
+    for (const isCleared of [false, true]) assert.equal(step(each, rolled(), [], isCleared).plan.isStep, false);
     const labelled = rolled({ labels: { tier: '2' } });
     for (const isCleared of [false, true])
-      assert.equal(step(each, labelled, [], isCleared).plan.isRollout, true, 'the label has its turn');
+      assert.equal(step(each, labelled, [], isCleared).plan.isStep, true, 'the label has its turn');
   }
   const repaired = step(step(drifted, rolled()).after, rolled(), [], true).after;
   assert.deepEqual(parseRecord(repaired.record)?.changed, TIME, 'drift is no change by a rollout');
@@ -31,12 +31,12 @@ test('a node that joined, or whose taint somebody removed, is drained without a 
 
 test('the stamp of the turn stays while pods are evicted, and that of the taint replaces all of it', () => {
   const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
-  assert.equal(first.plan.isRollout, true);
+  assert.equal(first.plan.isStep, true);
   assert.equal(parseRecord(first.after.record)?.changed, undefined, 'the writer stamps it');
   const record = stampedRecord(first.after.record, { ...STAMP, wasNotReady: true }) ?? '';
   const closed = { ...first.after, record };
   const { plan } = step(closed, rolled());
-  assert.deepEqual([plan.patch, plan.isRollout, plan.drain?.hasBegun], [undefined, true, true]);
+  assert.deepEqual([plan.patch, plan.isStep, plan.drain?.hasBegun], [undefined, true, true]);
   const done = step(closed, rolled(), [], true);
   const last = stampedRecord(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
   assert.equal(

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { markIn, recordIn } from '../../../src/nodepool/mark.ts';
 import { PoolIndex } from '../../../src/nodepool/membership.ts';
-import { planNode } from '../../../src/nodepool/plan.ts';
 import { formatRecord } from '../../../src/nodepool/record.ts';
 import {
   BORN_ANNOTATION,
@@ -14,6 +13,7 @@ import {
 } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, taint } from './fixtures.ts';
 import { YOUNG } from './plan-step.ts';
+import { planNode } from './plan-view.ts';
 
 const SPEC = {
   nodeSelector: { group: 'a' },

@@ -80,7 +80,7 @@ test('a node that was read without an annotation of the pool is to be read again
     assert.equal(plan.isUnread, true);
     assert.ok(plan.patch !== undefined, 'due');
   }
-  assert.equal(step(node(), pool).plan.isUnread, undefined);
+  assert.equal(step(node(), pool).plan.isUnread, false);
 });
 
 test('the limit of a record is in bytes, as that of the server', () => {
@@ -90,16 +90,15 @@ test('the limit of a record is in bytes, as that of the server', () => {
     Buffer.byteLength(
       recordOf({ pool: 'worker', generation: 1, annotations: { note: 'x' }, displaced: { annotations: { note: '' } } }),
     );
-  for (const [displaced, isOversized] of [
-    ['a'.repeat(bytes), undefined],
-    ['a'.repeat(bytes + 1), true],
-    ['é'.repeat(bytes >> 1), undefined],
-    ['é'.repeat((bytes >> 1) + 1), true],
-    ['中'.repeat(Math.floor(bytes / 3)), undefined],
-    ['中'.repeat(Math.ceil(bytes / 3)), true],
+  for (const [displaced, kind] of [
+    ['a'.repeat(bytes), 'write'],
+    ['a'.repeat(bytes + 1), 'oversized'],
+    ['é'.repeat(bytes >> 1), 'write'],
+    ['é'.repeat((bytes >> 1) + 1), 'oversized'],
+    ['中'.repeat(Math.floor(bytes / 3)), 'write'],
+    ['中'.repeat(Math.ceil(bytes / 3)), 'oversized'],
   ] as const) {
-    const { plan } = step(node({ note: displaced }), aPool(spec));
-    assert.deepEqual([plan.isOversized, plan.patch === undefined], [isOversized, isOversized === true]);
+    assert.equal(step(node({ note: displaced }), aPool(spec)).plan.kind, kind);
   }
 });
 
@@ -107,7 +106,7 @@ test('annotations in the record are known, whatever was kept', () => {
   const { keptAnnotations: _, ...member } = step(node({ note: 'old' }), pool).after;
   assert.equal(step(member, pool).plan.patch, undefined);
   const drifted = step({ ...member, annotations: { note: 'theirs' } }, pool);
-  assert.deepEqual([drifted.plan.isUnread, drifted.said.length], [undefined, 2]);
+  assert.deepEqual([drifted.plan.isUnread, drifted.said.length], [false, 2]);
   assert.deepEqual(step(member, undefined).after.annotations, { note: 'old' });
 });
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { givenAtBirth } from '../../../src/nodepool/mark.ts';
-import { planNode } from '../../../src/nodepool/plan.ts';
 import { type AppliedRecord, parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
+import { planNode } from './plan-view.ts';
 
 const pool = (taints: string[], more: NodePoolSpec = {}, name = 'worker') =>
   aPool({ noExecute: 'Drain', taints: taints.map(taint), ...more }, { name });
@@ -203,17 +203,17 @@ test('a node that moves to another pool with Drain takes nothing along', () => {
 test('a rollout: members wait for their turn to begin, and a node that joined does not', () => {
   const rolled = pool(['dedicated=x:NoExecute'], { rollout: { maxConcurrent: 1 } });
   const joins = step(node(), rolled);
-  assert.equal(joins.plan.isRollout, undefined);
+  assert.equal(joins.plan.isStep, false);
   for (const isCleared of [false, true]) {
     const { plan } = step(joins.after, rolled, [], isCleared);
-    assert.equal(plan.isRollout, undefined, 'it goes on without a turn');
+    assert.equal(plan.isStep, false, 'it goes on without a turn');
   }
   const member = step(node(['dedicated=x:NoSchedule'], { record: '{"pool":"worker"}' }), rolled);
-  assert.deepEqual([member.plan.changes, member.plan.isRollout], [[], true], 'also without a twin to set');
+  assert.deepEqual([member.plan.changes, member.plan.isStep], [[], true], 'also without a twin to set');
   const record = JSON.stringify({ ...JSON.parse(member.after.record ?? ''), changed: '2026-01-01T00:00:00Z' });
   for (const isCleared of [false, true]) {
     const { plan } = step({ ...member.after, record }, rolled, [], isCleared);
-    assert.equal(plan.isRollout, true);
+    assert.equal(plan.isStep, true);
     if (!isCleared) assert.equal(plan.drain?.hasBegun, true);
   }
 });

@@ -1,11 +1,11 @@
 /** Plans for nodes that others changed, that moved, or whose pool was edited. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
+import { planNode } from './plan-view.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('dedicated=x:NoSchedule')] });
 

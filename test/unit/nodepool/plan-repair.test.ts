@@ -1,10 +1,10 @@
 /** What is done for a member that waits for its turn in a rollout. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node, NodePoolSpec, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
+import { planRepair } from './plan-view.ts';
 
 const STAMP = { changed: '2026-05-01T12:00:00Z', rollout: 'abcdef0123' };
 const [dedicated, agent] = [taint('dedicated=a:NoSchedule'), taint('agent:NoSchedule')];
@@ -84,9 +84,9 @@ test('a node whose record is not its own, or whose annotations were not read, is
   const implied = planRepair(aNode({ ...LIVE, labels: {} }), record, aPool(SPEC));
   assert.deepEqual([implied.changes, implied.patch], [[], { resourceVersion: '7', record: raw }], 'it gets one');
   const unread = planRepair(
-    aNode({ ...LIVE, record: raw, keptAnnotations: new Set() }),
+    aNode({ ...LIVE, labels: {}, record: raw, keptAnnotations: new Set() }),
     record,
     aPool({ ...SPEC, annotations: { other: 'x' } }),
   );
-  assert.equal(unread.isUnread, true);
+  assert.equal(unread.kind, 'unread');
 });

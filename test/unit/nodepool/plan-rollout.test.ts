@@ -1,7 +1,6 @@
 /** Which plans wait for their turn in a rollout, and the time of the last turn in the record. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planNode } from '../../../src/nodepool/plan.ts';
 import {
   formatRecord,
   MAX_RECORD_LENGTH,
@@ -14,6 +13,7 @@ import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import { LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
+import { planNode } from './plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const HASH = 'abcdef0123';
@@ -27,19 +27,19 @@ const silver = { labels: { tier: 'silver' } };
 
 test('a changed spec waits; joins, drift and the record alone do not', () => {
   const rollout = {};
-  assert.equal(plan({ ...silver, rollout }, node(plain, { tier: 'gold' })).isRollout, true);
-  assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRollout, undefined, 'without spec.rollout');
-  assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isRollout, undefined, 'joins');
-  assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isRollout, undefined, 'comes from another pool');
+  assert.equal(plan({ ...silver, rollout }, node(plain, { tier: 'gold' })).isStep, true);
+  assert.equal(plan(silver, node(plain, { tier: 'gold' })).isStep, false, 'without spec.rollout');
+  assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isStep, false, 'joins');
+  assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isStep, false, 'comes from another pool');
   const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), mark: 'record' as const };
-  assert.equal(plan({ ...gold, rollout }, born).isRollout, undefined, 'was born with a label of its own, and joins');
-  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isRollout, true, 'a mark beside its record');
-  assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isRollout, undefined, 'drift');
+  assert.equal(plan({ ...gold, rollout }, born).isStep, false, 'was born with a label of its own, and joins');
+  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isStep, true, 'a mark beside its record');
+  assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isStep, false, 'drift');
   const alone = plan({ ...silver, rollout }, node(plain, { tier: 'silver' }));
-  assert.deepEqual([alone.changes, alone.isRollout, alone.patch !== undefined], [[], undefined, true]);
-  assert.equal(plan({ rollout }, node(plain, { tier: 'gold' })).isRollout, true, 'a label that left the spec');
+  assert.deepEqual([alone.changes, alone.isStep, alone.kind], [[], false, 'write']);
+  assert.equal(plan({ rollout }, node(plain, { tier: 'gold' })).isStep, true, 'a label that left the spec');
   const strip: NodePoolSpec = { ...gold, rollout, unmanaged: 'Remove' };
-  assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isRollout, true, 'a label that is removed');
+  assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isStep, true, 'a label that is removed');
 });
 
 test('a running node that comes back to a pool whose spec was stopped joins without the spec, and waits', () => {
@@ -58,7 +58,7 @@ test('a running node that comes back to a pool whose spec was stopped joins with
     [joined.owner, joined.previous, joined.changes, joined.patch],
     ['worker', undefined, [], { resourceVersion: back.resourceVersion, record }],
   );
-  assert.equal(planned(stopped(spec), { ...back, record }).isRollout, true, 'then it is a member');
+  assert.equal(planned(stopped(spec), { ...back, record }).isStep, true, 'then it is a member');
   const isHeldBack = (...args: Parameters<typeof planned>) => planned(...args).changes.length === 0;
   assert.equal(isHeldBack(stopped(gold)), false, 'without spec.rollout');
   assert.equal(isHeldBack(stopped(spec, { ...silver, rollout })), false, 'another spec was stopped');
@@ -144,10 +144,10 @@ test('a record that has room for all but the stamp is oversized in a rollout, an
   const rest = recordOf({ pool: 'worker', generation: 1, annotations: { note: '' } }).length;
   const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
   const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };
-  assert.equal(plan(big(0), of).isOversized, undefined);
-  assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).isOversized, true);
-  const { patch, isOversized } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
-  assert.equal(isOversized, undefined);
+  assert.equal(plan(big(0), of).kind, 'write');
+  assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).kind, 'oversized');
+  const { patch, kind } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
+  assert.equal(kind, 'turn');
   const stamp = { changed: TIME, rollout: HASH, wasNotReady: true } as const;
   const written = stampedRecord(patch?.record ?? undefined, stamp);
   assert.equal(written?.length, MAX_RECORD_LENGTH);

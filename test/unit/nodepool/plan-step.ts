@@ -1,8 +1,9 @@
 /** Applies one plan, for tests of plans. */
-import { planNode } from '../../../src/nodepool/plan.ts';
+
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Birth } from '../../../src/nodepool/startup-taints.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
+import { planNode } from './plan-view.ts';
 
 export const YOUNG: Birth = { isYoung: true, wasMember: false, isBooting: false, former: new Map() };
 

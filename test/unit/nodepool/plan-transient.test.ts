@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRules } from '../../../src/nodepool/merge-slots.ts';
-import { planNode } from '../../../src/nodepool/plan.ts';
-import { planRepair } from '../../../src/nodepool/plan-repair.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import { LONG_REGISTERED } from '../../../src/nodepool/startup-taints.ts';
 import { transientKeysIn } from '../../../src/nodepool/transient-states.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from './fixtures.ts';
 import { step } from './plan-step.ts';
+import { planNode, planRepair } from './plan-view.ts';
 
 const CILIUM = 'node.cilium.io/agent-not-ready:NoExecute';
 const REMOVAL = 'ToBeDeletedByClusterAutoscaler=1:NoSchedule';

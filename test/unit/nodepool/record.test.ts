@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { PoolIndex } from '../../../src/nodepool/membership.ts';
-import { planNode } from '../../../src/nodepool/plan.ts';
 import {
   formatRecord,
   keptRecord,
@@ -16,6 +15,7 @@ import { MAX_TAINTS } from '../../../src/nodepool/taint-rules.ts';
 import type { Taint } from '../../../src/nodepool/types.ts';
 import { MAX_LABELS, validatePool } from '../../../src/nodepool/validation.ts';
 import { aNode, aPool } from './fixtures.ts';
+import { planNode } from './plan-view.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -50,7 +50,7 @@ test('a pool with unmanaged: Remove does not strip more than a record holds', ()
   const fits = planNode(aNode({ labels: labels(MAX_RECORD_SLOTS) }), undefined, pool);
   assert.equal(recordProblem(fits.patch?.record ?? assert.fail()), undefined);
   const tooMany = planNode(aNode({ labels: labels(MAX_RECORD_SLOTS + 1) }), undefined, pool);
-  assert.deepEqual([tooMany.isOversized, tooMany.patch, tooMany.changes], [true, undefined, []]);
+  assert.deepEqual([tooMany.kind, tooMany.patch, tooMany.changes], ['oversized', undefined, []]);
 });
 
 const many = (count: number) =>

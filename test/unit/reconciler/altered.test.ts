@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planNode } from '../../../src/nodepool/plan.ts';
+import { dueOf, planNode } from '../../../src/nodepool/plan.ts';
 import { parseRecord } from '../../../src/nodepool/record.ts';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { alteredError, alteredSlots } from '../../../src/reconciler/altered.ts';
@@ -14,7 +14,7 @@ const node = aNode({ labels: { team: 'a' }, taints: [taint('foreign:NoSchedule')
 /** The message when the server alters the first write of a pool to the node. */
 function altered(change: (stored: Node) => Node, owner = pool): string {
   const plan = planNode(node, undefined, owner);
-  const { patch } = plan;
+  const patch = dueOf(plan)?.patch;
   assert.ok(patch);
   const answer = change(patchedNode(node, patch));
   const next = () => planNode(answer, parseRecord(answer.record), owner);

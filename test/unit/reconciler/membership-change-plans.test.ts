@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
+import { dueOf } from '../../../src/nodepool/plan.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
+import type { MembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { NodeBirths } from '../../../src/reconciler/node-births.ts';
 import { planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { planMembershipChange } from '../nodepool/plan-view.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const a = aPool({ nodeSelector: { team: 'a' }, labels: { tier: 'gold' } }, { name: 'a' });
@@ -60,9 +62,9 @@ test('a node that is added by name gets the spec, also where its rollout was sto
   const births = new NodeBirths(() => new Date('2026-05-02T00:00:00Z'));
   const state = new ClusterState([stopped], [aNode()], [], {}, births);
   const plan = planMembershipChange(state, 'n1', moveTo(stopped));
-  assert.deepEqual([plan?.patch?.labels, plan?.isRollout], [{ team: 'a', tier: 'gold' }, undefined]);
+  assert.deepEqual([plan?.patch?.labels, plan?.kind], [{ team: 'a', tier: 'gold' }, 'write']);
   const matching = new ClusterState([stopped], [aNode({ labels: { team: 'a' } })], [], {}, births);
-  assert.deepEqual(planOf(matching, 'n1')?.changes, [], 'by its labels it waits');
+  assert.deepEqual(dueOf(planOf(matching, 'n1'))?.changes, [], 'by its labels it waits');
 });
 
 test('plans only what is missing for a node with the label, without a membership change', () => {

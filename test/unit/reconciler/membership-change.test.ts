@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../src/nodepool/member-labels.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { type MembershipChange, planMembershipChange } from '../../../src/reconciler/membership-change.ts';
+import type { MembershipChange } from '../../../src/reconciler/membership-change.ts';
 import { patchedNode } from '../../../src/reconciler/node-plan.ts';
 import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ClusterPort, NodePatch } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+import { planMembershipChange } from '../nodepool/plan-view.ts';
 import { reconcilerOptions } from './reconciler-options.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });

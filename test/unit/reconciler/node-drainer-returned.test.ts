@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Budget } from '../../../src/nodepool/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { DrainingPlan } from '../../../src/reconciler/drain-entries.ts';
+import type { DrainPlan } from '../../../src/nodepool/plan.ts';
 import { NodeDrainer } from '../../../src/reconciler/node-drainer.ts';
 import type { EvictionsClient } from '../../../src/reconciler/ports.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -378,7 +378,7 @@ function twoNodes() {
       since: '2025-01-01T00:00:00Z',
     };
     const plan = { node, previous: 'worker', owner: 'worker', patch: undefined, changes: [], drain };
-    return drainer.look(plan as unknown as DrainingPlan, async () => 'goes on');
+    return drainer.look(plan as unknown as DrainPlan, async () => 'goes on');
   };
   return { evictions, look, clock };
 }

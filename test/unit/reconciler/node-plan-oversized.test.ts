@@ -1,7 +1,7 @@
 /** Nodes with more labels or taints than a record holds, in pools with `unmanaged: Remove`: nothing of them is written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
+import { FINALIZER } from '../../../src/nodepool/types.ts';
 import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { planMembershipChange } from '../../../src/reconciler/membership-change.ts';
@@ -17,7 +17,6 @@ const refused = {
     'node n1 was not written: its pool has unmanaged: Remove, and what that removes does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
-const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
 
 test('tries a node with more labels than a record holds each time, and fails without a request', async () => {
   const { server, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
@@ -42,12 +41,11 @@ test("refuses to add a node to such a pool, and keeps the node's labels", async 
   const joining = { pool: 'worker', to: 'worker', labels: () => role('worker') };
   const plan = planMembershipChange(new ClusterState([strict], [node], []), 'n1', joining);
   assert.deepEqual(plan, {
+    kind: 'oversized',
     node,
     owner: undefined,
     previous: undefined,
-    changes: [],
-    patch: undefined,
-    isOversized: true,
+    isStep: false,
   });
   const { server, writer } = begin(node, [strict], { changes: new Map([['n1', joining]]) });
   await assert.rejects(writer.write('n1'), refused);
@@ -58,8 +56,8 @@ test('keeps a node with its pool that would join such a pool by a restored label
   const next = aPool({ ...strict.spec, nodeSelector: { zone: 'a' } }, { name: 'next', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const node = aNode({ labels: { zone: 'b', ...many(1001) }, record });
-  const plan = planned([next], node);
-  assert.deepEqual(plan, { node, owner: 'gone', previous: 'gone', changes: [], patch: undefined, isOversized: true });
+  const plan = planOf(new ClusterState([next], [node], []), 'n1');
+  assert.deepEqual(plan, { kind: 'oversized', node, owner: 'gone', previous: 'gone', isStep: false });
   const { server, writer } = begin(node, [next]);
   await assert.rejects(writer.write('n1'), refused);
   assert.deepEqual(server.requests, []);

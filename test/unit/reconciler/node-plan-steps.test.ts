@@ -1,14 +1,17 @@
 /** One patch for a chain of changes, and its reported changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { NodePatch, WritePlan } from '../../../src/nodepool/plan.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { noExecuteOf } from '../../../src/reconciler/no-execute-consent.ts';
 import { followed, patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+import { viewOf } from '../nodepool/plan-view.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
+const planned = (pools: NodePool[], node: Node) =>
+  viewOf(planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
 
 /** A node that has just left `a`, and joins `b` by a restored label. */
 function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: object } = {}) {
@@ -62,11 +65,12 @@ test('a chain that begins with a step of a rollout is one', () => {
   ];
   const node = aNode({ labels: role('a') });
   const patch = { resourceVersion: '7', labels: { ...role('a'), 'node-role.kubernetes.io/a': null, y: '2' } };
-  const step = { node, owner: 'a', previous: 'a', changes: [], patch };
+  const whose = { node, owner: 'a', previous: 'a' };
+  const write: WritePlan = { ...whose, kind: 'write', changes: [], patch };
   const state = new ClusterState([a, b], [node], []);
-  const whole = followed(state, [{ ...step, isRollout: true }]);
-  assert.deepEqual([whole.owner, whole.previous, whole.isRollout, whole.patch?.labels?.x], ['b', 'a', true, '1']);
-  assert.equal(followed(state, [step]).isRollout, undefined);
+  const whole = viewOf(followed(state, [{ ...whose, kind: 'turn', after: write }]));
+  assert.deepEqual([whole.owner, whole.previous, whole.kind, whole.patch?.labels?.x], ['b', 'a', 'turn', '1']);
+  assert.equal(followed(state, [write]).kind, 'write');
 });
 
 test('reports taints of one key and two effects as two changes', () => {
@@ -94,14 +98,14 @@ function runThrough(pools: number, more: Record<number, Record<string, string>> 
   });
   const labels = { s1: '1', ...more[0] };
   const record = recordOf({ pool: 'p0', labels, displaced: { labels: displaced } });
-  return planned(chain, aNode({ labels, record }));
+  return planOf(new ClusterState(chain, [aNode({ labels, record })], []), 'n1') ?? assert.fail();
 }
 
 test('writes a chain of pools as one patch of the final difference', () => {
   for (const pools of [1, 2, 9]) {
-    const plan = runThrough(pools);
+    const plan = viewOf(runThrough(pools));
     assert.deepEqual(plan.patch, { resourceVersion: '7', labels: { s1: null }, record: null }, `${pools} pools`);
-    assert.deepEqual([plan.previous, plan.owner, plan.circle], ['p0', undefined, undefined]);
+    assert.deepEqual([plan.previous, plan.owner, plan.kind], ['p0', undefined, 'write']);
     assert.deepEqual(
       plan.changes.map(({ key, action }) => [key, action]),
       [['s1', 'remove']],
@@ -111,13 +115,13 @@ test('writes a chain of pools as one patch of the final difference', () => {
 
 test('refuses a chain of more than ten steps: names its pools, writes nothing', () => {
   const plan = runThrough(10);
-  assert.deepEqual([plan.patch, plan.changes, plan.owner], [undefined, [], 'p0']);
-  assert.deepEqual(plan.circle, ['p1', 'p10', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
+  assert.deepEqual([plan.kind, plan.owner], ['circle', 'p0']);
+  assert.deepEqual('pools' in plan && plan.pools, ['p1', 'p10', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
 });
 
 test('reports once what several pools of a chain set, from the first to the last value', () => {
   const reports = (...args: Parameters<typeof runThrough>) =>
-    runThrough(...args)
+    viewOf(runThrough(...args))
       .changes.filter(({ key }) => key === 'k')
       .map(({ action, from, to }) => [action, from, to]);
   assert.deepEqual(reports(2, { 1: { k: 'a' }, 2: { k: 'b' } }), [], 'set, and taken back');
@@ -145,18 +149,16 @@ test('returns the same plan each time for an up-to-date node', () => {
   const state = new ClusterState([aPool({ labels: { tier: 'gold' } })], [member, free], []);
   for (let times = 0; times < 3; times++) {
     assert.deepEqual(planOf(state, 'n1'), {
+      kind: 'same',
       node: member,
       owner: 'worker',
       previous: 'worker',
-      changes: [],
-      patch: undefined,
     });
     assert.deepEqual(planOf(state, 'free'), {
+      kind: 'same',
       node: free,
       owner: undefined,
       previous: undefined,
-      changes: [],
-      patch: undefined,
     });
   }
 });
@@ -164,12 +166,12 @@ test('returns the same plan each time for an up-to-date node', () => {
 test('arriving NoExecute taints of plans come with their nodes', () => {
   const node = aNode({ taints: [taint('old:NoExecute')] });
   const taints = ['old:NoExecute', 'new=x:NoExecute', 'bare:NoExecute', 'other:NoSchedule'].map(taint);
-  const arriving = noExecuteOf([{ node, patch: { resourceVersion: '7', taints } }]);
+  const write = (patch: NodePatch): WritePlan => {
+    return { kind: 'write', node, owner: undefined, previous: undefined, changes: [], patch };
+  };
+  const arriving = noExecuteOf([write({ resourceVersion: '7', taints })]);
   assert.deepEqual(arriving, new Set(['n1 new=x:NoExecute', 'n1 bare:NoExecute']));
-  const nothing = noExecuteOf([
-    { node, patch: undefined },
-    { node, patch: { resourceVersion: '7', labels: { a: 'b' } } },
-  ]);
+  const nothing = noExecuteOf([write({ resourceVersion: '7', labels: { a: 'b' } })]);
   assert.deepEqual(nothing, new Set());
 });
 
@@ -229,5 +231,5 @@ test('composes annotations, and is to be read again where any of the pools sets 
       ['annotation', 'only', 'a', undefined],
     ],
   );
-  assert.deepEqual([plan.isUnread, planned([a, b], held).isUnread], [undefined, true]);
+  assert.deepEqual([plan.kind, planned([a, b], held).kind], ['write', 'unread']);
 });

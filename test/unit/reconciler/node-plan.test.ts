@@ -4,9 +4,11 @@ import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { patchedNode, planOf } from '../../../src/reconciler/node-plan.ts';
 import { aNode, aPool, recordOf, taint } from '../nodepool/fixtures.ts';
+import { viewOf } from '../nodepool/plan-view.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
-const planned = (pools: NodePool[], node: Node) => planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail();
+const planned = (pools: NodePool[], node: Node) =>
+  viewOf(planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
 const texts = (changes: ReturnType<typeof planned>['changes']) =>
   changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
 
@@ -48,6 +50,7 @@ test('names pools that move the node back and forth, and writes nothing', () => 
   const gpu = aPool({ labels: { accelerator: 'nvidia' } }, { name: 'gpu' });
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
-  const plan = planned([gpu, nvidia], aNode({ labels: { accelerator: 'nvidia' }, record }));
-  assert.deepEqual([plan.patch, plan.changes, plan.circle], [undefined, [], ['gpu', 'nvidia']]);
+  const node = aNode({ labels: { accelerator: 'nvidia' }, record });
+  const plan = planOf(new ClusterState([gpu, nvidia], [node], []), 'n1');
+  assert.deepEqual(plan, { kind: 'circle', node, owner: 'gpu', previous: 'gpu', pools: ['gpu', 'nvidia'] });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { dueOf } from '../../../../src/nodepool/plan.ts';
 import {
   type NodePool,
   type NodePoolStatus,
@@ -289,7 +290,7 @@ test('plans by the clock of the server, by which nodes have their times', () => 
     const cluster = { rules: {}, nodes: { serverTime: () => new Date(time) } };
     const young = node('a', { creationTimestamp: '2000-01-01T00:00:00Z', readySince: Date.parse(time) / 1000 });
     const read = stateOf(cluster, { value: [pool] }, { value: [young] }, unread);
-    return planOf(read.cluster, 'a')?.changes.map(({ key }) => key);
+    return dueOf(planOf(read.cluster, 'a'))?.changes.map(({ key }) => key);
   };
   assert.deepEqual(changesAt('2000-01-01T00:01:00Z'), ['agent']);
   assert.deepEqual(changesAt('2000-01-01T01:00:00Z'), []);

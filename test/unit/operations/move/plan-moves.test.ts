@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import type { MoveOptions } from '../../../../src/operations/move/plan-moves.ts';
-import { planMembershipChange } from '../../../../src/reconciler/membership-change.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import { planMembershipChange } from '../../nodepool/plan-view.ts';
 import { member, pool, role } from '../fake-server.ts';
 import { A, B, planned, refused } from './run-plan-moves.ts';
 

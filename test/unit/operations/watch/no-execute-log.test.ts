@@ -13,6 +13,7 @@ test('logs once a minute that a pool sets a NoExecute taint', async () => {
   const onWrite = noExecuteLog((level, message) => log.push(`${level} ${message}`), clock);
   const write = (name: string, taints: (typeof EVICTS | typeof KEEPS)[], before: (typeof EVICTS)[] = []) =>
     onWrite({
+      kind: 'write',
       node: aNode({ name, taints: before }),
       owner: 'gpu',
       previous: undefined,
